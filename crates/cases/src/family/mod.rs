@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a case and a profile. Out: what a family answers about it. Not here: comparing the answer with expectations.
+//!
+//! A family plugs in as one [`Family`] and one [`Answer`], added to [`all`]. The runner asks nothing else.
+
+mod gateway;
+
+use std::collections::BTreeSet;
+
+use overrule_source::{Input, Position, ReadOptions, Severity};
+use serde_json::Value;
+
+use crate::case::{Affected, Can, Case, Conflicted, Given, Invalid, Status, Word};
+
+pub use gateway::Gateway;
+
+/// Every family there will be, supported by this version or not.
+pub const NAMES: &[&str] = &["gateway", "kuadrant", "kgateway", "kuma"];
+
+/// The families of this version.
+pub fn all() -> &'static [&'static dyn Family] {
+    &[&Gateway]
+}
+
+/// Rules by which policies of some kinds become effective policies.
+pub trait Family: Sync {
+    /// Its name.
+    fn name(&self) -> &'static str;
+
+    /// Its rule sets: the first is the default, the last what is shipped.
+    fn profiles(&self) -> &'static [&'static str];
+
+    /// Settings of its controller that a test may change.
+    fn settings(&self) -> &'static [&'static str];
+
+    /// Whether `status` and `affected` are asserted under a profile; where not, they are read and left alone.
+    fn asserts_status(&self, _profile: &str) -> bool {
+        true
+    }
+
+    /// Resolves the manifests of a case.
+    fn resolve(&self, case: &Case, profile: &str) -> Box<dyn Answer>;
+}
+
+/// What a family answers about one case under one profile.
+pub trait Answer {
+    /// Every path there is, its beginnings included, whatever kinds act on it.
+    fn paths(&self) -> &[Vec<Node>];
+
+    /// Every path at which a kind can have an effective policy.
+    fn targets(&self) -> &[Target];
+
+    /// What is in force at one of the targets.
+    fn effective(&self, target: usize) -> Effective;
+
+    /// What was found about the manifests.
+    fn findings(&self) -> Vec<Finding>;
+
+    /// Compares the conditions of one policy.
+    fn status(&self, _expected: &Status) -> Check {
+        Check::Unsupported
+    }
+
+    /// Compares the conditions of all targets.
+    fn affected(&self, _expected: &Given<Affected>) -> Check {
+        Check::Unsupported
+    }
+
+    /// Compares all policies refused because another one does not merge.
+    fn conflicted(&self, _expected: &Given<Conflicted>) -> Check {
+        Check::Unsupported
+    }
+
+    /// Compares all policies that are invalid in themselves.
+    fn invalid(&self, _expected: &Given<Invalid>) -> Check {
+        Check::Unsupported
+    }
+
+    /// Compares one decision.
+    fn can(&self, _expected: &Can) -> Check {
+        Check::Unsupported
+    }
+}
+
+/// The result of a comparison that a family makes itself.
+#[derive(Debug)]
+pub enum Check {
+    /// This version cannot tell, so the test fails.
+    Unsupported,
+    /// What differs; nothing if all is as expected.
+    Done(Vec<Difference>),
+}
+
+/// Something that is not as expected.
+#[derive(Debug, Clone)]
+pub struct Difference {
+    /// Where the expectation is written.
+    pub at: Position,
+    /// What differs.
+    pub message: String,
+    /// What the test expects.
+    pub expected: Option<String>,
+    /// What is.
+    pub actual: Option<String>,
+}
+
+/// A node of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// `Gateway`, `Listener`, `HTTPRouteRule`.
+    pub kind: String,
+    /// `namespace/name` of an object, the name of a section.
+    pub name: String,
+    /// Position among its siblings, from 0, where a test may use it: rules.
+    pub index: Option<u32>,
+}
+
+impl Node {
+    /// Whether a test means this node: by name, by kind and name, by position.
+    pub fn is(&self, text: &str) -> bool {
+        if self.name == text {
+            return true;
+        }
+        if let Some(index) = text.strip_prefix('#') {
+            return self.index.is_some_and(|i| i.to_string() == index);
+        }
+        let with_kind = text.split_once(' ');
+        with_kind.is_some_and(|(kind, name)| {
+            kind.eq_ignore_ascii_case(&self.kind) && name.trim() == self.name
+        })
+    }
+}
+
+/// Whether a test means this path.
+pub fn is_path(nodes: &[Node], steps: &[String]) -> bool {
+    nodes.len() == steps.len() && nodes.iter().zip(steps).all(|(node, text)| node.is(text))
+}
+
+/// A path as messages show it.
+pub fn path_name(nodes: &[Node]) -> String {
+    nodes.iter().map(|n| n.name.as_str()).collect::<Vec<_>>().join(" > ")
+}
+
+/// A path at which a kind can have an effective policy.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// Index of the path.
+    pub path: usize,
+    /// Kind of the policies.
+    pub kind: String,
+    /// Their API group.
+    pub group: String,
+    /// Whether a policy reaches it.
+    pub reached: bool,
+}
+
+impl Target {
+    /// Whether a test means its kind: `Kind` or `Kind.group`.
+    pub fn is_kind(&self, text: &str) -> bool {
+        let (kind, group) =
+            text.split_once('.').map_or((text, None), |(kind, group)| (kind, Some(group)));
+        kind.eq_ignore_ascii_case(&self.kind) && group.is_none_or(|group| group == self.group)
+    }
+}
+
+/// What is in force at a target. What is absent the family cannot say, and a test that asks fails.
+#[derive(Debug, Clone, Default)]
+pub struct Effective {
+    /// The value; absent if nothing is in force.
+    pub spec: Option<Value>,
+    /// Who wrote which part: keys and indexes, policies.
+    pub sources: Vec<(Vec<String>, Vec<String>)>,
+    /// Every policy that reaches the target.
+    pub policies: Vec<String>,
+    /// What lost.
+    pub shadowed: Vec<Part>,
+    /// What a built-in took the slot of.
+    pub masked: Vec<Part>,
+    /// What a lower policy removed.
+    pub removed: Vec<Part>,
+    /// What a condition kept out.
+    pub skipped: Vec<Part>,
+    /// Whether the target fails closed.
+    pub error: bool,
+    /// What piles up along the path.
+    pub accumulated: Option<Vec<Value>>,
+    /// Hostnames of the path.
+    pub hostnames: Option<Vec<String>>,
+    /// Matches of its last rule.
+    pub matches: Option<Vec<Value>>,
+}
+
+/// A part of a policy that is not in force.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// `namespace/name`.
+    pub policy: String,
+    /// Which block of it.
+    pub block: String,
+    /// Keys and indexes; none for all of the policy.
+    pub segments: Vec<String>,
+    /// What was written there; absent if unknown.
+    pub value: Option<Value>,
+    /// The policies in force there.
+    pub by: Vec<String>,
+    /// Why.
+    pub reason: String,
+}
+
+/// What was found about the manifests.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// `OV` and four digits.
+    pub code: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What it says.
+    pub message: String,
+    /// The field it is about.
+    pub field: String,
+    /// Where.
+    pub at: Option<Position>,
+}
+
+/// The family of a case: the one whose API group its policies have. Without any policy the names of the profiles
+/// tell; generic kinds are left.
+pub(crate) fn detect(
+    inputs: &[Input],
+    profiles: &[Word],
+) -> Result<&'static str, Vec<&'static str>> {
+    let read = overrule_source::read(inputs.to_vec(), &ReadOptions::default());
+    let snapshot = overrule_model::parse(&read.documents).snapshot;
+    let groups = snapshot.kinds().filter_map(|(kind, _)| by_group(snapshot.text(kind.group)));
+    let families: BTreeSet<&'static str> = groups.collect();
+    let families: Vec<&'static str> = families.into_iter().collect();
+    match families.as_slice() {
+        [] => Ok(profiles.iter().find_map(|p| by_profile(&p.text)).unwrap_or("gateway")),
+        [one] => Ok(one),
+        _ => Err(families),
+    }
+}
+
+fn by_group(group: &str) -> Option<&'static str> {
+    match group {
+        "kuadrant.io" | "extensions.kuadrant.io" => Some("kuadrant"),
+        "gateway.kgateway.dev" => Some("kgateway"),
+        "kuma.io" => Some("kuma"),
+        _ => None,
+    }
+}
+
+/// Profiles that only one family has.
+fn by_profile(profile: &str) -> Option<&'static str> {
+    match profile {
+        "latest" | "operator" => Some("kuadrant"),
+        "shipped" => Some("kgateway"),
+        "2.13" => Some("kuma"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str, profile: &str) -> Result<&'static str, Vec<&'static str>> {
+        let at = Position { file: String::new(), line: 1, column: 1 };
+        detect(&[Input::new("t.yaml", text)], &[Word { text: profile.to_owned(), at }])
+    }
+
+    #[test]
+    fn groups_tell_the_family() {
+        let policy = |group: &str, name: &str| {
+            format!("{{apiVersion: {group}/v1, kind: P, metadata: {{name: {name}}}}}\n")
+        };
+        assert_eq!(of(&policy("kuadrant.io", "a"), "design"), Ok("kuadrant"));
+        assert_eq!(of(&policy("example.com", "a"), "gep713"), Ok("gateway"));
+        assert_eq!(of(&policy("example.com", "a"), "shipped"), Ok("kgateway"));
+        let both =
+            format!("{}---\n{}", policy("kuadrant.io", "a"), policy("gateway.kgateway.dev", "b"));
+        assert_eq!(of(&both, "design"), Err(vec!["kgateway", "kuadrant"]));
+        assert_eq!(of("{type: MeshTimeout, mesh: default, name: a}", "design"), Ok("kuma"));
+    }
+
+    #[test]
+    fn nodes_are_meant_by_name_kind_and_position() {
+        let rule =
+            Node { kind: "HTTPRouteRule".to_owned(), name: "rule-2".to_owned(), index: Some(1) };
+        assert!(rule.is("rule-2") && rule.is("#1") && rule.is("httprouterule rule-2"));
+        assert!(!rule.is("#2") && !rule.is("rule-1") && !rule.is("Listener rule-2"));
+    }
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a case. Out: one result per profile it names. Not here: resolving (families), text of results.
+
+mod entry;
+mod findings;
+mod lost;
+
+use std::collections::BTreeSet;
+
+use overrule_model::nearest;
+use overrule_source::Position;
+
+use crate::case::{Case, Nothing, Walk};
+use crate::family::{self, Answer, Check, Family, is_path, path_name};
+use crate::result::{CaseResult, Mismatch, What};
+use crate::value;
+
+/// How many differences of one kind a result lists before it counts the rest.
+const LISTED: usize = 20;
+/// How many paths are looked at to find the nearest one.
+const CONSIDERED: usize = 200;
+
+/// Runs a case under every profile it names, or the default one. `profile` narrows that down: a name, or
+/// `family=name`, which leaves cases of other families alone.
+pub fn run(case: &Case, profile: Option<&str>) -> Vec<CaseResult> {
+    run_with(family::all(), case, profile)
+}
+
+/// [`run`] with these families only.
+pub fn run_with(families: &[&dyn Family], case: &Case, profile: Option<&str>) -> Vec<CaseResult> {
+    let family = families.iter().copied().find(|f| f.name() == case.family);
+    let default = family.and_then(|f| f.profiles().first()).copied().unwrap_or("design");
+    let mut names: Vec<&str> = case.profiles.iter().map(|p| p.text.as_str()).collect();
+    if names.is_empty() {
+        names.push(default);
+    }
+    names.retain(|name| wanted(&case.family, name, profile));
+    let results = names.into_iter().map(|name| {
+        let mismatches = match family {
+            Some(family) => under(family, case, name),
+            None => vec![not_supported(case)],
+        };
+        CaseResult::new(case, name, mismatches)
+    });
+    results.collect()
+}
+
+fn wanted(family: &str, name: &str, profile: Option<&str>) -> bool {
+    match profile.map(|p| p.split_once('=').map_or((None, p), |(f, p)| (Some(f), p))) {
+        None => true,
+        Some((Some(of), _)) if of != family => true,
+        Some((_, profile)) => profile == name,
+    }
+}
+
+fn not_supported(case: &Case) -> Mismatch {
+    let message = format!("family `{}` is not supported by this version", case.family);
+    Mismatch::new(What::Family, &case.at, message)
+}
+
+fn under(family: &dyn Family, case: &Case, profile: &str) -> Vec<Mismatch> {
+    if !family.profiles().contains(&profile) {
+        let at = case.profiles.iter().find(|p| p.text == profile).map_or(&case.at, |p| &p.at);
+        let message = format!("family `{}` has no profile `{profile}`", case.family);
+        return vec![
+            Mismatch::new(What::Profile, at, message).expected_is(family.profiles().join(", ")),
+        ];
+    }
+    let mut run = Run { answer: &*family.resolve(case, profile), mismatches: Vec::new() };
+    run.settings(case, family);
+    run.unreadable(case);
+    let listed = run.expectations(case);
+    run.unlisted(case, &listed);
+    for nothing in &case.none {
+        run.nothing(nothing);
+    }
+    for walk in &case.absent {
+        run.absent(walk);
+    }
+    if family.asserts_status(profile) {
+        for status in &case.status {
+            run.check(What::Status, "status", &status.at, run.answer.status(status));
+        }
+        if let Some(given) = &case.affected {
+            run.check(What::Affected, "affected", &given.at, run.answer.affected(given));
+        }
+    }
+    if let Some(given) = &case.conflicted {
+        run.check(What::Conflicted, "conflicted", &given.at, run.answer.conflicted(given));
+    }
+    if let Some(given) = &case.invalid {
+        run.check(What::Invalid, "invalid", &given.at, run.answer.invalid(given));
+    }
+    run.findings(case);
+    for can in &case.can {
+        run.check(What::Can, "can", &can.at, run.answer.can(can));
+    }
+    run.mismatches
+}
+
+/// The comparison of one case with one answer.
+struct Run<'a> {
+    answer: &'a dyn Answer,
+    mismatches: Vec<Mismatch>,
+}
+
+impl Run<'_> {
+    fn add(&mut self, mismatch: Mismatch) {
+        self.mismatches.push(mismatch);
+    }
+
+    fn settings(&mut self, case: &Case, family: &dyn Family) {
+        for setting in case.settings.iter().filter(|s| !family.settings().contains(&s.key.as_str()))
+        {
+            let message = format!("family `{}` has no setting `{}`", case.family, setting.key);
+            let known = family.settings().join(", ");
+            self.add(Mismatch::new(What::Setting, &setting.at, message).expected_is(known));
+        }
+    }
+
+    /// A comparison the family made itself.
+    fn check(&mut self, what: What, key: &str, at: &Position, check: Check) {
+        match check {
+            Check::Unsupported => {
+                let message = format!("`{key}` is not supported by this version for this family");
+                self.add(Mismatch::new(What::Unsupported, at, message));
+            }
+            Check::Done(differences) => {
+                for difference in differences {
+                    let mut mismatch = Mismatch::new(what, &difference.at, difference.message);
+                    mismatch.expected = difference.expected;
+                    mismatch.actual = difference.actual;
+                    self.add(mismatch);
+                }
+            }
+        }
+    }
+
+    /// Compares every entry of `expect` and returns the targets they mean.
+    fn expectations(&mut self, case: &Case) -> BTreeSet<usize> {
+        let mut listed = BTreeSet::new();
+        for expect in case.expect.iter().flat_map(|given| &given.items) {
+            if let Some(target) = self.target(&expect.path, &expect.kind.text) {
+                listed.insert(target);
+                let effective = self.answer.effective(target);
+                self.entry(expect, &effective);
+            }
+        }
+        listed
+    }
+
+    /// The one target a path and a kind mean, or a mismatch that says why there is none.
+    fn target(&mut self, path: &Walk, kind: &str) -> Option<usize> {
+        let nodes = |target: &family::Target| self.answer.paths().get(target.path);
+        let of_kind = self.answer.targets().iter().enumerate().filter(|(_, t)| t.is_kind(kind));
+        let found: Vec<usize> = of_kind
+            .filter(|(_, t)| nodes(t).is_some_and(|nodes| is_path(nodes, &path.steps)))
+            .map(|(i, _)| i)
+            .collect();
+        match found.as_slice() {
+            [one] => return Some(*one),
+            [] => self.no_target(path, kind),
+            several => {
+                let message = "the path means several; write `Kind namespace/name`".to_owned();
+                let mismatch = Mismatch::new(What::Ambiguous, &path.at, message).about(path, kind);
+                let count = several.len();
+                self.add(mismatch.expected_is("one path").actual_is(format!("{count} paths")));
+            }
+        }
+        None
+    }
+
+    fn no_target(&mut self, path: &Walk, kind: &str) {
+        if !self.exists(path) {
+            let mut mismatch =
+                Mismatch::new(What::NoPath, &path.at, "there is no such path").about(path, kind);
+            mismatch.actual =
+                self.nearest_path(path).map(|near| format!("the nearest path is {near}"));
+            return self.add(mismatch);
+        }
+        let of_kind: Vec<_> = self.answer.targets().iter().filter(|t| t.is_kind(kind)).collect();
+        let actual = match of_kind.first() {
+            None => {
+                let kinds: BTreeSet<&str> =
+                    self.answer.targets().iter().map(|t| t.kind.as_str()).collect();
+                let kinds: Vec<&str> = kinds.into_iter().collect();
+                format!("no policy kind of this name; there is {}", or_nothing(&kinds.join(", ")))
+            }
+            Some(first) => {
+                let at =
+                    self.answer.paths().get(first.path).map(|p| path_name(p)).unwrap_or_default();
+                format!("effective policies of this kind stand at paths like {at}")
+            }
+        };
+        let message = "no effective policy of this kind can stand at this path";
+        self.add(
+            Mismatch::new(What::NoTarget, &path.at, message).about(path, kind).actual_is(actual),
+        );
+    }
+
+    fn exists(&self, path: &Walk) -> bool {
+        self.answer.paths().iter().any(|nodes| is_path(nodes, &path.steps))
+    }
+
+    /// The path that differs in one step only, by the name nearest to what is written there.
+    fn nearest_path(&self, path: &Walk) -> Option<String> {
+        let differs = |nodes: &&Vec<family::Node>| {
+            let other = nodes.iter().zip(&path.steps).filter(|(node, text)| !node.is(text)).count();
+            nodes.len() == path.steps.len() && other == 1
+        };
+        let close: Vec<_> = self.answer.paths().iter().filter(differs).take(CONSIDERED).collect();
+        let names: Vec<String> = close.iter().map(|nodes| path_name(nodes)).collect();
+        let near = nearest(&path.to_string(), names.iter().map(String::as_str), 1);
+        near.first().map(|name| (*name).to_owned()).or_else(|| names.first().cloned())
+    }
+
+    /// `expect` is complete: what else is in force somewhere is a mismatch.
+    fn unlisted(&mut self, case: &Case, listed: &BTreeSet<usize>) {
+        let Some(given) = case.expect.as_ref().filter(|_| !case.partial) else { return };
+        let targets = self.answer.targets().iter().enumerate();
+        let rest: Vec<(usize, String, String)> = targets
+            .filter(|(i, target)| target.reached && !listed.contains(i))
+            .map(|(i, target)| {
+                let path =
+                    self.answer.paths().get(target.path).map(|p| path_name(p)).unwrap_or_default();
+                (i, path, target.kind.clone())
+            })
+            .collect();
+        for (i, path, kind) in rest.iter().take(LISTED) {
+            let effective = self.answer.effective(*i);
+            let spec = effective.spec.as_ref().map_or_else(|| "nothing".to_owned(), value::short);
+            let from = effective.policies.join(", ");
+            let mut mismatch = Mismatch::new(
+                What::Unlisted,
+                &given.at,
+                "`expect` does not list this effective policy",
+            );
+            (mismatch.path, mismatch.kind) = (path.clone(), kind.clone());
+            self.add(mismatch.expected_is("nothing").actual_is(format!("{spec} from {from}")));
+        }
+        if let Some(more) = rest.len().checked_sub(LISTED).filter(|n| *n > 0) {
+            let message = format!("`expect` does not list {more} more effective policies");
+            self.add(Mismatch::new(What::Unlisted, &given.at, message));
+        }
+    }
+
+    fn nothing(&mut self, nothing: &Nothing) {
+        let (path, kind) = (&nothing.path, nothing.kind.text.as_str());
+        if nothing.no_path {
+            return self.absent(path);
+        }
+        let Some(target) = self.target(path, kind) else { return };
+        if self.answer.targets().get(target).is_some_and(|t| t.reached) {
+            let effective = self.answer.effective(target);
+            let message = "a policy reaches this path";
+            let mismatch = Mismatch::new(What::HasPolicy, &nothing.at, message).about(path, kind);
+            self.add(mismatch.expected_is("no policy").actual_is(effective.policies.join(", ")));
+        }
+    }
+
+    fn absent(&mut self, path: &Walk) {
+        if self.exists(path) {
+            let mut mismatch = Mismatch::new(What::PathExists, &path.at, "this path exists");
+            mismatch.path = path.to_string();
+            self.add(mismatch.expected_is("no such path"));
+        }
+    }
+}
+
+/// A list for people, also when it is empty.
+fn or_nothing(list: &str) -> &str {
+    if list.is_empty() { "none" } else { list }
+}
+
+impl Mismatch {
+    fn new(what: What, at: &Position, message: impl Into<String>) -> Self {
+        Self {
+            what,
+            at: at.clone(),
+            path: String::new(),
+            kind: String::new(),
+            message: message.into(),
+            expected: None,
+            actual: None,
+        }
+    }
+
+    fn about(mut self, path: &Walk, kind: &str) -> Self {
+        self.path = path.to_string();
+        kind.clone_into(&mut self.kind);
+        self
+    }
+
+    fn expected_is(mut self, text: impl Into<String>) -> Self {
+        self.expected = Some(text.into());
+        self
+    }
+
+    fn actual_is(mut self, text: impl Into<String>) -> Self {
+        self.actual = Some(text.into());
+        self
+    }
+}

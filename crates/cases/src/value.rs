@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: nodes of the source arena. Out: plain JSON values, their comparison, and a short text of them.
+//! Not here: provenance.
+
+use overrule_source::{Kind, View};
+use serde_json::{Map, Number, Value};
+
+/// The value of a node.
+pub(crate) fn from_view(view: View<'_>) -> Value {
+    match view.kind() {
+        Kind::Null => Value::Null,
+        Kind::Bool => Value::Bool(view.as_bool().unwrap_or(false)),
+        Kind::String => Value::String(view.as_str().unwrap_or("").to_owned()),
+        Kind::Int | Kind::Float => number(view),
+        Kind::List => Value::Array(view.items().map(from_view).collect()),
+        Kind::Map => {
+            let entries =
+                view.entries().map(|(key, value)| (key.key_text().to_owned(), from_view(value)));
+            Value::Object(entries.collect::<Map<String, Value>>())
+        }
+    }
+}
+
+fn number(view: View<'_>) -> Value {
+    let whole = view.as_i64().map(Number::from).or_else(|| view.as_u64().map(Number::from));
+    let number = whole.or_else(|| view.as_f64().and_then(Number::from_f64));
+    // Infinity and its like have no JSON; their text is the next best.
+    number.map_or_else(|| Value::String(view.scalar_text().unwrap_or("").to_owned()), Value::Number)
+}
+
+/// Whether two values are the same as JSON: order of keys aside, `1` = `1.0`.
+pub(crate) fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
+        }
+        _ => a == b,
+    }
+}
+
+/// Whether `whole` has everything `part` has: members of mappings may be more, everything else is equal.
+pub(crate) fn includes(whole: &Value, part: &Value) -> bool {
+    match (whole, part) {
+        (Value::Object(whole), Value::Object(part)) => {
+            part.iter().all(|(key, part)| whole.get(key).is_some_and(|w| includes(w, part)))
+        }
+        _ => same(whole, part),
+    }
+}
+
+/// Longest text of a value in a message, in characters.
+const SHOWN: usize = 400;
+
+/// The value in one line of JSON, cut where it gets long.
+pub(crate) fn short(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or("")),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn numbers_are_compared_by_value() {
+        assert!(same(&json!({"a": 1, "b": [1.0]}), &json!({"b": [1], "a": 1.0})));
+        assert!(!same(&json!(1), &json!("1")));
+        assert!(!same(&json!({"a": null}), &json!({})));
+    }
+
+    #[test]
+    fn includes_is_open_for_members_only() {
+        let rule = json!({"path": {"type": "Exact", "value": "/a"}, "method": "GET"});
+        assert!(includes(&rule, &json!({"path": {"value": "/a"}})));
+        assert!(!includes(&rule, &json!({"path": {"value": "/b"}})));
+        assert!(!includes(&json!([1, 2]), &json!([1])));
+    }
+
+    #[test]
+    fn long_values_are_cut_at_a_character() {
+        assert_eq!(short(&json!("ä".repeat(1000))).chars().count(), SHOWN + 1);
+        assert_eq!(short(&json!({"a": 1})), r#"{"a":1}"#);
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `overrule get`: what is there.
+
+use overrule::model::Object;
+use overrule::view;
+
+use super::{first_part, form, text, write_value};
+use crate::args::{Form, Get, Shared};
+use crate::output::{Failure, Out, Outcome};
+use crate::select::{self, Filter};
+use crate::world::{self, World};
+
+pub fn run(shared: &Shared, asked: &Get, out: &mut Out) -> Outcome {
+    let mut world = world::load(shared, out, asked.without.iter().cloned().collect())?;
+    let filter = Filter::new(&mut world.analysis, shared)?;
+    match (&asked.without, asked.kind.as_deref()) {
+        (Some(kind), _) => without(shared, &world, kind, out)?,
+        (None, None) => {
+            if world.analysis.resolution.policies().next().is_some() {
+                policies(shared, &world, &|o| filter.object(o), out)?;
+            } else {
+                resources(shared, &world, &|o| filter.object(o), out)?;
+            }
+        }
+        (None, Some("policies" | "policy")) => policies(shared, &world, &|o| filter.object(o), out)?,
+        (None, Some("all")) => resources(shared, &world, &|o| filter.object(o), out)?,
+        (None, Some(word)) => of_kind(shared, &world, word, &filter, out)?,
+    }
+    world.mention_findings(out);
+    Ok(world.exit)
+}
+
+fn of_kind(shared: &Shared, world: &World, word: &str, filter: &Filter, out: &mut Out) -> Result<(), Failure> {
+    let snapshot = &world.analysis.snapshot;
+    let (kind, group) = word.split_once('.').map_or((word, None), |(k, g)| (k, Some(g)));
+    let kinds = snapshot.kinds_called(kind, group);
+    if kinds.is_empty() {
+        let all: Vec<String> = snapshot.kinds().map(|(k, _)| snapshot.text(k.kind).to_lowercase()).collect();
+        let near = overrule::model::nearest(kind, all.iter().map(String::as_str), 3);
+        let hint = if near.is_empty() { format!("there are: {}", all.join(", ")) } else { format!("did you mean {}?", near.join(" or ")) };
+        return Err(Failure::NotFound(format!("nothing of kind `{word}` was read; {hint}")));
+    }
+    let keep = |o: &Object| kinds.contains(&o.kind) && filter.object(o);
+    let is_policy = world.analysis.resolution.kinds().any(|(_, k)| kinds.iter().any(|c| c.kind == k.kind && c.group == k.group));
+    if is_policy { policies(shared, world, &keep, out) } else { resources(shared, world, &keep, out) }
+}
+
+fn policies(shared: &Shared, world: &World, keep: &dyn Fn(&Object) -> bool, out: &mut Out) -> Result<(), Failure> {
+    let stage = world.analysis.stage();
+    let scene = stage.scene();
+    let list = view::policies(&scene, first_part(&scene)?, keep);
+    match form(shared, Form::Table)? {
+        form @ (Form::Table | Form::Wide) => {
+            let styles = out.styles;
+            out.result(&text(|s| view::policies_table(&list, form == Form::Wide, now(), &styles, s)))
+        }
+        form => write_value(out, form, &list),
+    }
+}
+
+fn resources(shared: &Shared, world: &World, keep: &dyn Fn(&Object) -> bool, out: &mut Out) -> Result<(), Failure> {
+    let stage = world.analysis.stage();
+    let list = view::resources(&stage.scene(), keep);
+    match form(shared, Form::Table)? {
+        form @ (Form::Table | Form::Wide) => {
+            let styles = out.styles;
+            out.result(&text(|s| view::resources_table(&list, form == Form::Wide, &styles, s)))
+        }
+        form => write_value(out, form, &list),
+    }
+}
+
+fn without(shared: &Shared, world: &World, kind: &str, out: &mut Out) -> Result<(), Failure> {
+    let stage = world.analysis.stage();
+    let scene = stage.scene();
+    let part = first_part(&scene)?;
+    for kind in select::kinds(&world.analysis, Some(kind))? {
+        let list = view::without(&scene, part, kind);
+        match form(shared, Form::Table)? {
+            Form::Table | Form::Wide => {
+                let styles = out.styles;
+                out.result(&text(|s| view::without_table(&list, &styles, s)))?;
+            }
+            form => write_value(out, form, &list)?,
+        }
+    }
+    Ok(())
+}
+
+/// Seconds since 1970, for ages.
+fn now() -> Option<i64> {
+    #[expect(clippy::disallowed_methods, reason = "ages are counted from now; the core never asks")]
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?;
+    i64::try_from(now.as_secs()).ok()
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `overrule graph`: the topology with its policies.
+
+use overrule::view::Graph as Drawing;
+
+use super::{first_part, text, write_value};
+use crate::args::{Form, Graph, Shared};
+use crate::output::{Failure, Out, Outcome};
+use crate::select::{self, Target};
+use crate::world;
+
+pub fn run(shared: &Shared, asked: &Graph, out: &mut Out) -> Outcome {
+    let world = world::load(shared, out, Vec::new())?;
+    let focus = match &asked.target {
+        None => None,
+        Some(target) => match select::target(&world.analysis, shared, target)? {
+            Target::Node(node) => Some(node),
+            Target::Policy(_) => {
+                return Err(Failure::NotFound(format!("`{target}` is a policy; `overrule reach {target}` shows where it acts")));
+            }
+        },
+    };
+    let stage = world.analysis.stage();
+    let scene = stage.scene();
+    let graph = Drawing::build(&scene, first_part(&scene)?, focus);
+    match shared.output.unwrap_or(Form::Tree) {
+        form @ (Form::Json | Form::Yaml) => write_value(out, form, graph.json())?,
+        Form::Tree | Form::Table | Form::Wide => {
+            let styles = out.styles;
+            out.result(&text(|s| graph.tree(&styles, s)))?;
+        }
+        Form::Dot => out.result(&graph.dot())?,
+        Form::Mermaid => out.result(&graph.mermaid())?,
+        Form::Svg => out.result(&graph.svg())?,
+    }
+    Ok(world.exit)
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `overrule reach`: where a policy, or a part of it, is in force.
+
+use overrule::engine::PolicyId;
+use overrule::view;
+
+use super::{first_part, form, text, write_value};
+use crate::args::{Form, Reach, Shared};
+use crate::output::{Failure, Out, Outcome};
+use crate::select;
+use crate::world::{self, World};
+
+pub fn run(shared: &Shared, asked: &Reach, out: &mut Out) -> Outcome {
+    let world = world::load(shared, out, Vec::new())?;
+    let policy = select::policy(&world.analysis, shared, &asked.policy)?;
+    write(shared, &world, policy, asked.rule.as_deref(), out)?;
+    Ok(world.exit)
+}
+
+/// Also what `explain POLICY` shows.
+pub fn write(shared: &Shared, world: &World, policy: PolicyId, rule: Option<&str>, out: &mut Out) -> Result<(), Failure> {
+    let stage = world.analysis.stage();
+    let scene = stage.scene();
+    let reach = view::reach(&scene, first_part(&scene)?, policy, rule);
+    match form(shared, Form::Table)? {
+        Form::Table | Form::Wide => {
+            let wide = shared.verbose || form(shared, Form::Table)? == Form::Wide;
+            let styles = out.styles;
+            out.result(&text(|s| view::reach_text(&reach, wide, &styles, s)))
+        }
+        form => write_value(out, form, &reach),
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `overrule test`: policy tests. The last line of the plain form is `N passed, M failed`.
+
+use std::path::Path;
+
+use overrule_cases::{CaseResult, junit, load, plain, run as run_case, summary};
+
+use crate::args::{Shared, Test};
+use crate::output::{Exit, Failure, Out, Outcome};
+use crate::world;
+
+pub fn run(shared: &Shared, asked: &Test, out: &mut Out) -> Outcome {
+    world::profiles(shared, out)?;
+    let loaded = load(&asked.paths);
+    let mut exit = Exit::Fine;
+    for error in &loaded.errors {
+        if error.fatal {
+            exit = Exit::World;
+        }
+        out.problem(&error.to_string());
+    }
+    let profile = shared.profile.first().and_then(|p| p.split_once('=')).map(|(_, name)| name);
+    let mut results = loaded.broken;
+    results.extend(loaded.cases.iter().flat_map(|case| run_case(case, profile)));
+    if results.is_empty() && exit == Exit::Fine {
+        return Err(Failure::NotFound("no policy tests there; docs/testing.md shows how to write one".to_owned()));
+    }
+    write(shared, asked, &results, out)?;
+    let failed = results.iter().any(|r| !r.passed());
+    Ok(if failed { exit.worst(Exit::Findings) } else { exit })
+}
+
+fn write(shared: &Shared, asked: &Test, results: &[CaseResult], out: &mut Out) -> Result<(), Failure> {
+    if let Some(path) = &asked.junit {
+        let xml = junit(results);
+        if path == Path::new("-") {
+            return out.result(&xml);
+        }
+        std::fs::write(path, xml).map_err(|e| Failure::World(format!("cannot write {}: {e}", path.display())))?;
+    }
+    for result in results {
+        out.result(&plain(result, shared.verbose))?;
+    }
+    out.result(&summary(results))
+}

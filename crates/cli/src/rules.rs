@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: the pages of docs/rules, compiled in. Out: the page of a code. Not here: rendering of Markdown.
+
+use overrule::source::Code;
+
+static PAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/rules.rs"));
+
+/// Every code: those of the pipeline and those of policy tests.
+pub fn codes() -> Vec<Code> {
+    let mut codes = overrule::codes();
+    codes.extend(overrule_cases::codes::ALL);
+    codes
+}
+
+/// The page of a code.
+pub fn page(code: &str) -> Option<&'static str> {
+    PAGES.iter().find(|(id, _)| *id == code).map(|(_, page)| *page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_a_page_and_every_page_a_code() {
+        let codes: Vec<&str> = codes().iter().map(|c| c.id).collect();
+        let pages: Vec<&str> = PAGES.iter().map(|(id, _)| *id).collect();
+        assert_eq!(codes, pages);
+        for code in codes() {
+            let title = format!("# {}: {}\n", code.id, code.title);
+            assert!(page(code.id).unwrap().starts_with(&title), "page of {} must start with {title:?}", code.id);
+        }
+    }
+}

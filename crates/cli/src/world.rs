@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: shared options. Out: the analysis of what they name. Not here: answers.
+
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use overrule::files::{self, File};
+use overrule::model::Created;
+use overrule::source::{DuplicateKeys, Severity};
+use overrule::{Analysis, Assume, Options, Stages};
+
+use crate::args::Shared;
+use crate::output::{Exit, Failure, Out};
+
+/// Everything a command works on.
+pub struct World {
+    pub analysis: Analysis,
+    /// `World` if something could not be read.
+    pub exit: Exit,
+}
+
+/// Reads and analyses what the options name.
+pub fn load(shared: &Shared, out: &mut Out, include_kinds: Vec<String>) -> Result<World, Failure> {
+    profiles(shared, out)?;
+    let assume_created = assume(shared)?;
+    let mut found = files::find(&shared.files);
+    let kinds = files::find(&shared.kinds);
+    let kind_sources: Vec<String> = kinds.files.iter().map(|f| f.name.clone()).collect();
+    found.errors.extend(kinds.errors);
+    add_new(&mut found.files, kinds.files);
+    let (inputs, unreadable) = files::read(found.files);
+    found.errors.extend(unreadable);
+    let mut exit = Exit::Fine;
+    for error in &found.errors {
+        if error.fatal {
+            exit = Exit::World;
+            out.problem(&error.to_string());
+        } else {
+            out.remark(&format!("note: {}", overrule::view::escape::terminal(&error.to_string())));
+        }
+    }
+    let total: usize = inputs.iter().map(|i| i.bytes.len()).sum();
+    let options = Options {
+        duplicate_keys: if shared.lenient { DuplicateKeys::LastWins } else { DuplicateKeys::Error },
+        assume_created,
+        include_kinds,
+        kind_sources,
+    };
+    let progress = Progress::new(shared, total);
+    let analysis = Analysis::with_progress(inputs, &options, &progress);
+    progress.done();
+    if analysis.snapshot.is_empty() && exit == Exit::Fine {
+        let places: Vec<String> = shared.files.iter().map(|p| p.display().to_string()).collect();
+        out.remark(&format!("note: no resources found in {}; name files or folders with -f", places.join(", ")));
+    }
+    Ok(World { analysis, exit })
+}
+
+fn add_new(files: &mut Vec<File>, more: Vec<File>) {
+    for file in more {
+        if !files.iter().any(|f| f.name == file.name) {
+            files.push(file);
+        }
+    }
+}
+
+impl World {
+    /// Says on the side that the input has findings which this command does not list.
+    pub fn mention_findings(&self, out: &mut Out) {
+        let count = |severity| self.analysis.diagnostics.iter().filter(|d| d.severity() == severity).count();
+        let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+        if errors + warnings > 0 {
+            out.remark(&format!("note: the input has {}; see them with: overrule check", plural(errors, warnings)));
+        }
+    }
+}
+
+fn plural(errors: usize, warnings: usize) -> String {
+    let words = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
+    match (errors, warnings) {
+        (0, w) => words(w, "warning"),
+        (e, 0) => words(e, "error"),
+        (e, w) => format!("{} and {}", words(e, "error"), words(w, "warning")),
+    }
+}
+
+/// Families and their profiles, the default first.
+const PROFILES: &[(&str, &[&str])] = &[("gateway", &["gep713"])];
+
+pub fn profiles(shared: &Shared, out: &mut Out) -> Result<(), Failure> {
+    let known: Vec<String> = PROFILES.iter().flat_map(|(f, ps)| ps.iter().map(move |p| format!("{f}={p}"))).collect();
+    for asked in &shared.profile {
+        if !known.contains(asked) {
+            return Err(Failure::Usage(format!("unknown profile `{asked}`; this version has: {}", known.join(", "))));
+        }
+    }
+    if shared.compare {
+        out.remark("note: every family of this version has one profile, so there is nothing to compare");
+    }
+    Ok(())
+}
+
+fn assume(shared: &Shared) -> Result<Assume, Failure> {
+    match shared.assume_created.as_deref() {
+        None => Ok(Assume::Newest),
+        Some(word) if word.eq_ignore_ascii_case("file-order") => Ok(Assume::FileOrder),
+        Some(time) => Created::parse(time).map(Assume::Time).ok_or_else(|| {
+            Failure::Usage(format!("--assume-created takes FILE-ORDER or a time such as 2026-01-31T09:00:00Z, not `{time}`"))
+        }),
+    }
+}
+
+/// A bar on a terminal, once reading has taken a second.
+struct Progress {
+    bar: Option<ProgressBar>,
+    read: AtomicU64,
+}
+
+impl Progress {
+    fn new(shared: &Shared, total: usize) -> Self {
+        // Below this size nothing takes a second, and a bar that flashes is noise.
+        const WORTH_A_BAR: usize = 8 << 20;
+        let wanted = !shared.quiet && std::io::stderr().is_terminal() && total > WORTH_A_BAR;
+        let bar = wanted.then(|| {
+            let bar = ProgressBar::new(total as u64);
+            let style = ProgressStyle::with_template("reading {bar:30} {bytes}/{total_bytes} {bytes_per_sec}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar.enable_steady_tick(Duration::from_secs(1));
+            bar
+        });
+        Self { bar, read: AtomicU64::new(0) }
+    }
+
+    fn done(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Stages for Progress {
+    fn read(&self, bytes: usize) {
+        let read = self.read.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
+        if let Some(bar) = &self.bar {
+            bar.set_position(read);
+        }
+    }
+}

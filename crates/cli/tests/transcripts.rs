@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: `console` blocks of README.md, docs and examples. Out: that the command still answers what they show.
+//! Not here: pages of rules (`rules.rs`).
+//!
+//! A block holds lines `$ overrule ...` (quotes as in a shell, `| head -n N` at the end), each followed by stdout, then
+//! stderr, and `[exit N]` where the exit code is not 0. A line `...` stands for any lines, `[..]` in a line for any
+//! text. A block `yaml file=PATH` repeats a file of the repository. `OVERRULE_BLESS=1 cargo test -p overrule-cli --test
+//! transcripts` rewrites the blocks that differ.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a test may fail loudly, in its helpers too"
+)]
+
+mod common;
+
+use std::path::PathBuf;
+
+use common::{Fence, bless, difference, fences, files_below, finish, overrule, root};
+
+/// Commands that pages show and this test does not run.
+const NOT_RUN: &[&str] = &[
+    "cargo",
+    "git",
+    "kubectl",
+    "helm",
+    "kustomize",
+    "cd",
+    "curl",
+    "install",
+    "mkdir",
+    "tar",
+    "sha256sum",
+];
+
+/// A command line and what the page says it answers.
+#[derive(Debug)]
+struct Step {
+    line: String,
+    expected: String,
+}
+
+fn documents() -> Vec<PathBuf> {
+    let root = root();
+    let mut found: Vec<PathBuf> = files_below(&root.join("docs"), ".md");
+    found.extend(files_below(&root.join("examples"), "README.md"));
+    found.extend([root.join("README.md")].into_iter().filter(|path| path.exists()));
+    found
+}
+
+fn steps(body: &str) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    for line in body.split_inclusive('\n') {
+        match (line.strip_prefix("$ "), steps.last_mut()) {
+            (Some(command), _) => {
+                steps.push(Step { line: command.trim_end().to_owned(), expected: String::new() });
+            }
+            (None, Some(step)) => step.expected.push_str(line),
+            (None, None) => panic!("a console block starts with a line `$ command`, not {line:?}"),
+        }
+    }
+    steps
+}
+
+/// Words as a shell sees them: blanks separate, quotes keep together, `\` takes the next character as it is.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut begun, mut quote) = (Vec::new(), String::new(), false, None);
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some('\''), '\'') | (Some('"'), '"') => quote = None,
+            (Some('\''), c) => word.push(c),
+            (_, '\\') => word.push(chars.next().expect("something after a backslash")),
+            (Some(_), c) => word.push(c),
+            (None, '\'' | '"') => (quote, begun) = (Some(c), true),
+            (None, ' ') => {
+                if begun || !word.is_empty() {
+                    words.push(std::mem::take(&mut word));
+                }
+                begun = false;
+            }
+            (None, '#' | '|' | '>' | '<' | '&' | ';' | '$' | '`' | '*')
+                if !begun && word.is_empty() =>
+            {
+                panic!("`{c}` is not understood here: {line}")
+            }
+            (None, c) => word.push(c),
+        }
+    }
+    assert!(quote.is_none(), "a quote is never closed: {line}");
+    if begun || !word.is_empty() {
+        words.push(word);
+    }
+    words
+}
+
+/// What a line prints; nothing if it is none of ours.
+fn answer(line: &str) -> Option<String> {
+    let (command, head) = match line.rsplit_once(" | head -n ") {
+        Some((command, count)) => {
+            (command, Some(count.parse::<usize>().expect("a number after `head -n`")))
+        }
+        None => (line, None),
+    };
+    let first = command.split_whitespace().next().unwrap_or("");
+    if first != "overrule" {
+        assert!(
+            NOT_RUN.contains(&first),
+            "`{first}` is not on the list of commands that pages may show"
+        );
+        return None;
+    }
+    let ran = finish(&mut overrule(words(command).into_iter().skip(1)));
+    let mut text = match head {
+        Some(count) => ran.out.split_inclusive('\n').take(count).collect(),
+        None => ran.out,
+    };
+    text.push_str(&ran.err);
+    // Behind a pipe the exit code is that of `head`.
+    match (ran.code, head) {
+        (Some(0), _) | (_, Some(_)) => {}
+        (code, None) => text
+            .push_str(&format!("[exit {}]\n", code.map_or("signal".to_owned(), |c| c.to_string()))),
+    }
+    Some(text)
+}
+
+/// Whether a text fits a pattern with `...` lines and `[..]` gaps.
+fn fits(pattern: &[&str], text: &[&str]) -> bool {
+    match (pattern.split_first(), text.split_first()) {
+        (None, None) => true,
+        (Some((&"...", rest)), None) => fits(rest, text),
+        (Some((&"...", rest)), Some((_, more))) => fits(rest, text) || fits(pattern, more),
+        (Some((line, rest)), Some((actual, more))) => line_fits(line, actual) && fits(rest, more),
+        _ => false,
+    }
+}
+
+fn line_fits(pattern: &str, line: &str) -> bool {
+    let Some((before, after)) = pattern.split_once("[..]") else { return pattern == line };
+    line.strip_prefix(before).is_some_and(|rest| {
+        let ends = rest.char_indices().map(|(at, _)| at).chain([rest.len()]);
+        ends.into_iter().any(|at| line_fits(after, &rest[at..]))
+    })
+}
+
+/// Runs a block. Differences are told; what the block should say is returned.
+fn check(name: &str, fence: &Fence, wrong: &mut Vec<String>) -> String {
+    let mut blessed = String::new();
+    for step in steps(&fence.body) {
+        blessed.push_str(&format!("$ {}\n", step.line));
+        let actual = match answer(&step.line) {
+            None => step.expected,
+            Some(actual) => {
+                let (pattern, lines): (Vec<&str>, Vec<&str>) =
+                    (step.expected.lines().collect(), actual.lines().collect());
+                // A block cannot show blank ends of lines that editors strip.
+                let lines: Vec<&str> = lines.iter().map(|line| line.trim_end()).collect();
+                if fits(&pattern, &lines) {
+                    step.expected
+                } else {
+                    let actual = lines.join("\n") + if lines.is_empty() { "" } else { "\n" };
+                    let difference = difference(&step.expected, &actual);
+                    wrong.push(format!("{name}:{}: $ {}\n{difference}", fence.line, step.line));
+                    actual
+                }
+            }
+        };
+        blessed.push_str(&actual);
+    }
+    blessed
+}
+
+/// What a block should say; nothing if it makes no promise.
+fn promised(name: &str, fence: &Fence, wrong: &mut Vec<String>) -> Option<String> {
+    if fence.language() == "console" {
+        return Some(check(name, fence, wrong));
+    }
+    // The files on pages of rules are made up.
+    let file = fence.value("file").filter(|_| !name.starts_with("docs/rules/"))?;
+    let text = std::fs::read_to_string(root().join(file)).unwrap_or_else(|e| panic!("{file}: {e}"));
+    if text != fence.body {
+        wrong.push(format!("{name}:{}: {file}\n{}", fence.line, difference(&fence.body, &text)));
+    }
+    Some(text)
+}
+
+#[test]
+fn every_block_is_true() {
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for path in documents() {
+        let page = std::fs::read_to_string(&path).unwrap();
+        let name = path.strip_prefix(root()).unwrap().display().to_string();
+        let mut blessed = page.clone();
+        for fence in fences(&page).iter().rev() {
+            if let Some(text) = promised(&name, fence, &mut wrong) {
+                count += 1;
+                blessed.replace_range(fence.range.clone(), &text);
+            }
+        }
+        if bless() && blessed != page {
+            std::fs::write(&path, blessed).unwrap();
+        }
+    }
+    assert!(count > 0, "there are no blocks at all");
+    assert!(bless() || wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn words_are_split_as_a_shell_does() {
+    assert_eq!(words("a  -f 'b c' \"d 'e'\" f\\ g ''"), ["a", "-f", "b c", "d 'e'", "f g", ""]);
+    assert_eq!(
+        words("explain httproute/shop/cart#checkout"),
+        ["explain", "httproute/shop/cart#checkout"]
+    );
+}
+
+#[test]
+fn gaps_fit_anything() {
+    assert!(fits(&["a", "...", "c"], &["a", "b", "b", "c"]) && fits(&["..."], &[]));
+    assert!(fits(&["x [..] y [..]"], &["x 1 2 y 3"]) && !fits(&["x [..] y"], &["x 1"]));
+    assert!(!fits(&["a"], &["a", "b"]) && !fits(&["a", "b"], &["a"]));
+}

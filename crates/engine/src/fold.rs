@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a ladder and a family's algebra. Out: the [`Effective`] value, everything that lost, and a log of each step.
+//! Not here: which ladder belongs to which path (`resolution.rs`).
+
+use std::collections::BTreeMap;
+
+use overrule_source::{Documents, NodeRef};
+use smallvec::SmallVec;
+
+use crate::merge::{Combine, Merger, Prefer};
+use crate::{Fate, Group, LadderId, Ladders, MergePlan, Outcome, Reason, Rung, Step, StepId, Traced, reason};
+
+/// What to do with an admitted rung.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Op {
+    /// What is in force stays, whole.
+    Keep,
+    /// What comes replaces it, whole.
+    ReplaceAll,
+    /// What comes is taken only if nothing is in force.
+    FillIfEmpty,
+    /// Both, by the plan.
+    Merge(Prefer),
+}
+
+/// A family's decision about a rung.
+#[derive(Debug, Clone, Copy)]
+pub enum Action<'p> {
+    /// A guard keeps it out.
+    Skip(Reason),
+    /// It contributes no value, only state (a policy that holds nothing but a removal list).
+    Pass,
+    /// It takes part.
+    Apply {
+        /// How.
+        op: Op,
+        /// By which plan, for [`Op::Merge`].
+        plan: &'p MergePlan,
+        /// Why the losing side loses.
+        reason: Reason,
+    },
+    /// It is broken, and so is the target: it fails closed.
+    Poison(Reason),
+}
+
+/// What a family brings to the fold: guard, filter and operation of each step, with state of its own.
+pub trait Algebra: Combine {
+    /// What is carried from step to step (removals gathered, the strategy that governs).
+    type State: Default;
+
+    /// Whether the group is folded from its last rung to its first.
+    fn bottom_up(&self, _group: &Group) -> bool {
+        false
+    }
+
+    /// Guard and operation. `step` is absent when the rung is a group.
+    fn decide(&self, state: &mut Self::State, group: &Group, rung: Rung, step: Option<&Step>, held: Option<&Traced>) -> Action<'_>;
+
+    /// Filter: takes parts out of what comes, recording them as losses through `lose`.
+    fn filter(
+        &self,
+        _state: &mut Self::State,
+        _group: &Group,
+        _step: Option<&Step>,
+        incoming: Traced,
+        _lose: &mut dyn FnMut(Loss),
+    ) -> Option<Traced> {
+        Some(incoming)
+    }
+
+    /// Called after a rung took part or was skipped.
+    fn after(&self, _state: &mut Self::State, _step: Option<&Step>) {}
+
+    /// Called once a whole ladder is folded: masks slots a built-in took, sorts entries by match, adds implied values.
+    fn finish(&self, _ladder: &Group, _effective: &mut Effective) {}
+
+    /// Whether a value counts as nothing, for [`Op::FillIfEmpty`].
+    fn is_empty(&self, documents: &Documents, value: &Traced) -> bool {
+        value.is_map(documents) && value.entries(documents).is_empty()
+    }
+}
+
+/// A part of a contribution that is not in force.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loss {
+    /// Whose it was.
+    pub step: StepId,
+    /// Where in the value, as a JSON pointer; empty for all of it.
+    pub pointer: Box<str>,
+    /// Where it is written.
+    pub node: Option<NodeRef>,
+    /// What became of it.
+    pub fate: Fate,
+    /// The steps whose value took its place when it happened.
+    pub by: SmallVec<[StepId; 2]>,
+    /// By which rule.
+    pub reason: Reason,
+}
+
+/// What the fold did with a rung.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Done {
+    /// It came first, or into nothing.
+    Took,
+    /// It replaced what was in force.
+    Replaced,
+    /// It was merged; the side named was preferred.
+    Merged(Prefer),
+    /// What was in force stayed.
+    Kept,
+    /// A guard kept it out.
+    Skipped,
+    /// It was broken.
+    Poisoned,
+}
+
+/// One line of the log of a fold.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Verdict {
+    /// The rung.
+    pub rung: Rung,
+    /// What was done.
+    pub done: Done,
+    /// By which rule.
+    pub reason: Reason,
+}
+
+/// The result of folding one ladder.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Effective {
+    /// The value in force; absent if nothing is.
+    pub value: Option<Traced>,
+    /// Everything that lost.
+    pub losses: Vec<Loss>,
+    /// What was done with each rung, in the order of folding.
+    pub log: Vec<Verdict>,
+    /// Broken steps: the target fails closed.
+    pub poison: Vec<(StepId, Reason)>,
+}
+
+impl Effective {
+    /// What became of one step.
+    pub fn outcome(&self, step: StepId) -> Outcome {
+        let holds = self.value.as_ref().is_some_and(|v| v.steps().contains(&step));
+        let lost = self.losses.iter().filter(|l| l.step == step).map(|l| l.fate).min();
+        let skipped = self.log.iter().any(|v| v.rung == Rung::Step(step) && v.done == Done::Skipped);
+        match (holds, lost) {
+            (true, None) => Outcome::InForce,
+            (true, Some(_)) => Outcome::Partly,
+            (false, Some(fate)) => fate.into(),
+            (false, None) if skipped => Outcome::Skipped,
+            (false, None) => Outcome::Inert,
+        }
+    }
+}
+
+/// Folds ladders of one family; inner groups are kept, so that a shared group is folded once.
+pub struct Fold<'a, A> {
+    documents: &'a Documents,
+    ladders: &'a Ladders,
+    algebra: &'a A,
+    groups: BTreeMap<LadderId, Effective>,
+    /// Folds of whole ladders done so far.
+    pub folds: u64,
+}
+
+impl<'a, A: Algebra> Fold<'a, A> {
+    /// A fold over interned ladders.
+    pub fn new(documents: &'a Documents, ladders: &'a Ladders, algebra: &'a A) -> Self {
+        Self { documents, ladders, algebra, groups: BTreeMap::new(), folds: 0 }
+    }
+
+    /// Folds one ladder. Call it once per distinct ladder.
+    pub fn ladder(&mut self, id: LadderId) -> Effective {
+        self.folds += 1;
+        let mut effective = self.group(id);
+        self.algebra.finish(self.ladders.get(id), &mut effective);
+        effective
+    }
+
+    fn group(&mut self, id: LadderId) -> Effective {
+        let group = self.ladders.get(id);
+        let mut state = A::State::default();
+        let mut effective = Effective::default();
+        let bottom_up = self.algebra.bottom_up(group);
+        for i in 0..group.rungs.len() {
+            let i = if bottom_up { group.rungs.len() - 1 - i } else { i };
+            if let Some(rung) = group.rungs.get(i) {
+                self.rung(group, *rung, &mut state, &mut effective);
+            }
+        }
+        effective
+    }
+
+    fn rung(&mut self, group: &Group, rung: Rung, state: &mut A::State, effective: &mut Effective) {
+        let step = match rung {
+            Rung::Step(id) => self.ladders.get_step(id),
+            Rung::Group(_) => None,
+        };
+        let action = self.algebra.decide(state, group, rung, step, effective.value.as_ref());
+        let (op, plan, why) = match action {
+            Action::Pass => {
+                self.algebra.after(state, step);
+                return;
+            }
+            Action::Skip(why) => {
+                effective.log.push(Verdict { rung, done: Done::Skipped, reason: why });
+                self.algebra.after(state, step);
+                return;
+            }
+            Action::Poison(why) => {
+                effective.log.push(Verdict { rung, done: Done::Poisoned, reason: why });
+                if let Rung::Step(id) = rung {
+                    effective.poison.push((id, why));
+                }
+                self.algebra.after(state, step);
+                return;
+            }
+            Action::Apply { op, plan, reason } => (op, plan, reason),
+        };
+        let incoming = match rung {
+            Rung::Step(id) => step.map(|s| Traced::Whole { step: id, node: s.value }),
+            Rung::Group(inner) => self.inner(inner, effective),
+        };
+        let losses = &mut effective.losses;
+        let incoming = incoming.and_then(|v| self.algebra.filter(state, group, step, v, &mut |l| losses.push(l)));
+        if let Some(incoming) = incoming {
+            self.apply(rung, op, plan, why, incoming, effective);
+        }
+        self.algebra.after(state, step);
+    }
+
+    /// The kept result of an inner group; its losses and poison are the ladder's too.
+    fn inner(&mut self, id: LadderId, effective: &mut Effective) -> Option<Traced> {
+        if !self.groups.contains_key(&id) {
+            let result = self.group(id);
+            self.groups.insert(id, result);
+        }
+        let inner = self.groups.get(&id)?;
+        effective.losses.extend(inner.losses.iter().cloned());
+        effective.poison.extend(inner.poison.iter().copied());
+        effective.log.extend(inner.log.iter().copied());
+        inner.value.clone()
+    }
+
+    fn apply(&self, rung: Rung, op: Op, plan: &MergePlan, why: Reason, incoming: Traced, effective: &mut Effective) {
+        let Some(held) = effective.value.take() else {
+            effective.log.push(Verdict { rung, done: Done::Took, reason: &reason::FIRST });
+            effective.value = Some(incoming);
+            return;
+        };
+        let empty = op == Op::FillIfEmpty && self.algebra.is_empty(self.documents, &held);
+        let (done, prefer, merge) = match op {
+            Op::FillIfEmpty if empty => (Done::Took, Prefer::Incoming, false),
+            Op::Keep | Op::FillIfEmpty => (Done::Kept, Prefer::Held, false),
+            Op::ReplaceAll => (Done::Replaced, Prefer::Incoming, false),
+            Op::Merge(prefer) => (Done::Merged(prefer), prefer, true),
+        };
+        let mut merger = Merger::new(self.documents, plan, self.algebra, prefer, why, &mut effective.losses);
+        let value = if merge {
+            merger.merge(MergePlan::ROOT, held, incoming)
+        } else {
+            let (winner, loser) =
+                if prefer == Prefer::Held { (held, incoming) } else { (incoming, held) };
+            merger.lose(&loser, &winner, Fate::Shadowed);
+            Some(winner)
+        };
+        effective.value = value;
+        effective.log.push(Verdict { rung, done, reason: why });
+    }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: steps in rank order. Out: interned ladders. Not here: folding them.
+//!
+//! A policy stack is shared by thousands of targets. Equal stacks are one ladder with one id, so each is folded
+//! once, and a target holds four bytes. A ladder is a tree of groups: a rung is a step, or a group that is folded
+//! on its own first (kgateway: policies of a level, levels of a chain, tiers of a path).
+
+use std::hash::{BuildHasher, Hash};
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+use overrule_source::NodeRef;
+use smallvec::SmallVec;
+
+/// Index of a policy in its resolution; policies are numbered by kind, namespace, name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PolicyId(pub u32);
+
+/// Index of an interned step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StepId(pub u32);
+
+/// Index of an interned ladder or group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LadderId(pub u32);
+
+impl LadderId {
+    /// The ladder without rungs: no policy reaches the target.
+    pub const EMPTY: Self = Self(0);
+    /// No ladder at all: the path is only the beginning of others, or no target of the kind.
+    pub const NONE: Self = Self(u32::MAX);
+}
+
+/// One contribution as the fold sees it. It does not name its target: a policy that reaches a thousand routes by
+/// label is one step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Step {
+    /// Whose it is.
+    pub policy: PolicyId,
+    /// Which written entry of the policy (`to[2]` is 2); 0 where a policy has none.
+    pub entry: u32,
+    /// Which block of the policy: `bare`, `defaults`, `overrides`; the family's word.
+    pub block: &'static str,
+    /// Level of the target it was attached to.
+    pub level: u8,
+    /// The contributed value.
+    pub value: NodeRef,
+    /// The family's own: a strategy, a class.
+    pub mode: u16,
+    /// The family's own: a condition, a removal list; 0 for none.
+    pub extra: u32,
+}
+
+/// A rung of a ladder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Rung {
+    /// A single contribution.
+    Step(StepId),
+    /// A group with a result of its own.
+    Group(LadderId),
+}
+
+/// A ladder, or a group on one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Group {
+    /// The family's own: which plan this group follows, which annotation governs it.
+    pub spec: u16,
+    /// Rungs in rank order: the top of the ladder first.
+    pub rungs: SmallVec<[Rung; 4]>,
+}
+
+/// The interner.
+#[derive(Debug, Clone)]
+pub struct Ladders {
+    steps: Vec<Step>,
+    groups: Vec<Group>,
+    step_table: HashTable<u32>,
+    group_table: HashTable<u32>,
+    /// Results of `extend`: (ladder, group) -> ladder, so that a path costs one lookup, not one copy.
+    extended: HashTable<(u32, u32, u32)>,
+    hasher: DefaultHashBuilder,
+}
+
+impl Default for Ladders {
+    fn default() -> Self {
+        let mut ladders = Self {
+            steps: Vec::new(),
+            groups: Vec::new(),
+            step_table: HashTable::new(),
+            group_table: HashTable::new(),
+            extended: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
+        };
+        ladders.group(Group { spec: 0, rungs: SmallVec::new() });
+        ladders
+    }
+}
+
+impl Ladders {
+    /// The id of a step, new or known.
+    pub fn step(&mut self, step: Step) -> StepId {
+        StepId(intern(&mut self.steps, &mut self.step_table, &self.hasher, step))
+    }
+
+    /// The id of a group, new or known.
+    pub fn group(&mut self, group: Group) -> LadderId {
+        LadderId(intern(&mut self.groups, &mut self.group_table, &self.hasher, group))
+    }
+
+    /// The ladder that has the rungs of `top` and then those of `below`, with the spec of `below`.
+    pub fn extend(&mut self, top: LadderId, below: LadderId) -> LadderId {
+        if below == LadderId::EMPTY {
+            return top;
+        }
+        if top == LadderId::EMPTY {
+            return below;
+        }
+        let hash = self.hasher.hash_one((top.0, below.0));
+        if let Some(known) = self.extended.find(hash, |e| (e.0, e.1) == (top.0, below.0)) {
+            return LadderId(known.2);
+        }
+        let mut rungs = self.get(top).rungs.clone();
+        rungs.extend_from_slice(&self.get(below).rungs);
+        let id = self.group(Group { spec: self.get(below).spec, rungs });
+        let hasher = &self.hasher;
+        self.extended.insert_unique(hash, (top.0, below.0, id.0), |e| hasher.hash_one((e.0, e.1)));
+        id
+    }
+
+    /// The ladder of an id.
+    pub fn get(&self, id: LadderId) -> &Group {
+        static NONE: Group = Group { spec: 0, rungs: SmallVec::new_const() };
+        self.groups.get(id.0 as usize).unwrap_or(&NONE)
+    }
+
+    /// The step of an id.
+    pub fn get_step(&self, id: StepId) -> Option<&Step> {
+        self.steps.get(id.0 as usize)
+    }
+
+    /// Every step of a ladder, groups opened, top first.
+    pub fn steps(&self, id: LadderId) -> SmallVec<[StepId; 8]> {
+        let mut found = SmallVec::new();
+        let mut open: SmallVec<[(LadderId, usize); 4]> = SmallVec::new();
+        open.push((id, 0));
+        while let Some((group, next)) = open.pop() {
+            let Some(rung) = self.get(group).rungs.get(next) else { continue };
+            open.push((group, next + 1));
+            match rung {
+                Rung::Step(step) => found.push(*step),
+                Rung::Group(inner) => open.push((*inner, 0)),
+            }
+        }
+        found
+    }
+
+    /// How many groups and ladders are interned, the empty one included.
+    pub fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Whether only the empty ladder is there.
+    pub fn is_empty(&self) -> bool {
+        self.groups.len() <= 1
+    }
+}
+
+fn intern<T: Hash + Eq>(
+    items: &mut Vec<T>,
+    table: &mut HashTable<u32>,
+    hasher: &DefaultHashBuilder,
+    item: T,
+) -> u32 {
+    let hash = hasher.hash_one(&item);
+    if let Some(&known) = table.find(hash, |&i| items.get(i as usize) == Some(&item)) {
+        return known;
+    }
+    let id = u32::try_from(items.len()).unwrap_or(u32::MAX);
+    items.push(item);
+    table.insert_unique(hash, id, |&i| items.get(i as usize).map_or(0, |x| hasher.hash_one(x)));
+    id
+}

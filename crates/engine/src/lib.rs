@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: policies that landed on nodes of a topology, ranked. Out: one effective value per target path, with the
+//! origin of every part of it and the fate of everything that lost. Not here: any vendor, any kind, any file.
+//!
+//! All families are one idea: contributions ranked on a ladder, folded step by step.
+//!
+//! ```text
+//!  Rank      position with named keys; the one comparator says which key decided        rank.rs
+//!  Ladder    ranked steps, in groups; equal ladders are one ladder                      ladder.rs
+//!  Algebra   what a family does with each step: skip, keep, replace, fill, merge        fold.rs
+//!  MergePlan how two values become one, as data per path                                plan.rs, merge.rs
+//!  Traced    the value; every part knows the step that wrote it                         traced.rs
+//!  Effective value, losses and the log of the fold, once per distinct ladder            fold.rs
+//!  Paths     root-to-leaf walks, twelve bytes each                                      paths.rs
+//!  Resolution all of it, immutable; everything that explains only reads it              resolution.rs
+//! ```
+
+mod fold;
+mod ladder;
+mod merge;
+mod outcome;
+mod paths;
+mod plan;
+mod rank;
+mod reason;
+mod resolution;
+mod topology;
+mod traced;
+
+pub use fold::{Action, Algebra, Done, Effective, Fold, Loss, Op, Verdict};
+pub use ladder::{Group, LadderId, Ladders, PolicyId, Rung, Step, StepId};
+pub use merge::{Combine, Merger, Prefer};
+pub use outcome::{Fate, Outcome, Tally};
+pub use paths::{PathId, Paths};
+pub use plan::{ListRule, MergePlan, Nulls, PlanId, Rule};
+pub use rank::{Decision, KeyName, Rank, RankKeys};
+pub use reason::{Reason, ReasonInfo};
+pub use resolution::{Attachment, KindId, KindResult, NewKind, PolicyEntry, Rejection, Resolution, ResolutionBuilder};
+pub use topology::{Level, Node, NodeId, Topology};
+pub use traced::{Key, Leaf, Traced};

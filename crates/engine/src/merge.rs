@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: two traced values and a plan. Out: one traced value; what did not make it is recorded.
+//! Not here: which of the two is preferred, and why (the family's algebra).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use overrule_source::Documents;
+use smallvec::SmallVec;
+
+use crate::traced::push_segment;
+use crate::{Fate, Key, ListRule, Loss, MergePlan, Nulls, PlanId, Reason, Rule, Traced};
+
+/// Whose value stays where both have one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Prefer {
+    /// What is in force already.
+    Held,
+    /// What comes now.
+    Incoming,
+}
+
+/// Combinators a family registers for [`Rule::Combinator`].
+pub trait Combine {
+    /// Combines two values; may call back into the merger for parts of them.
+    fn combine(&self, number: u16, merger: &mut Merger<'_>, held: Traced, incoming: Traced) -> Option<Traced>;
+}
+
+/// Merges along a plan and records losses.
+pub struct Merger<'a> {
+    /// The arena.
+    pub documents: &'a Documents,
+    /// The plan.
+    pub plan: &'a MergePlan,
+    /// The family's combinators.
+    pub combine: &'a dyn Combine,
+    /// Whose value stays.
+    pub prefer: Prefer,
+    /// Why the other side loses.
+    pub reason: Reason,
+    /// Where losses go.
+    pub losses: &'a mut Vec<Loss>,
+    pointer: SmallVec<[Segment; 8]>,
+}
+
+#[derive(Clone)]
+enum Segment {
+    Key(Key),
+    Index(usize),
+}
+
+impl<'a> Merger<'a> {
+    /// A merger at the root of both values.
+    pub fn new(
+        documents: &'a Documents,
+        plan: &'a MergePlan,
+        combine: &'a dyn Combine,
+        prefer: Prefer,
+        reason: Reason,
+        losses: &'a mut Vec<Loss>,
+    ) -> Self {
+        Self { documents, plan, combine, prefer, reason, losses, pointer: SmallVec::new() }
+    }
+
+    /// Merges by the rule at `at`. `None`: the value was deleted.
+    pub fn merge(&mut self, at: PlanId, held: Traced, incoming: Traced) -> Option<Traced> {
+        let (plan, documents) = (self.plan, self.documents);
+        match plan.rule(at) {
+            Rule::Fields { .. } if held.is_map(documents) && incoming.is_map(documents) => {
+                Some(self.fields(at, &held, &incoming))
+            }
+            Rule::List(rule) if held.is_list(documents) && incoming.is_list(documents) => {
+                Some(self.lists(rule, &held, &incoming))
+            }
+            Rule::Combinator(number) => {
+                let combine = self.combine;
+                combine.combine(*number, self, held, incoming)
+            }
+            _ => self.atomic(held, incoming),
+        }
+    }
+
+    /// The preferred value, whole.
+    pub fn atomic(&mut self, held: Traced, incoming: Traced) -> Option<Traced> {
+        let (winner, loser) = match self.prefer {
+            Prefer::Held => (held, incoming),
+            Prefer::Incoming => (incoming, held),
+        };
+        self.lose(&loser, &winner, Fate::Shadowed);
+        self.settle(winner)
+    }
+
+    /// A preferred value with nothing on the other side: nulls have done their work.
+    fn settle(&self, value: Traced) -> Option<Traced> {
+        match self.plan.nulls {
+            Nulls::Keep => Some(value),
+            Nulls::Delete => strip_nulls(self.documents, value),
+        }
+    }
+
+    fn fields(&mut self, at: PlanId, held: &Traced, incoming: &Traced) -> Traced {
+        let held = held.entries(self.documents);
+        let incoming = incoming.entries(self.documents);
+        let index = Index::new(self.documents, &incoming);
+        let mut taken: SmallVec<[bool; 16]> = SmallVec::from_elem(false, incoming.len());
+        let mut merged: Vec<(Key, Traced)> = Vec::with_capacity(held.len() + incoming.len());
+        for (key, value) in held {
+            let other = index.find(self.documents, &incoming, key.text(self.documents));
+            let result = match other.and_then(|i| incoming.get(i).map(|(_, v)| (i, v.clone()))) {
+                Some((i, other)) => {
+                    if let Some(flag) = taken.get_mut(i) {
+                        *flag = true;
+                    }
+                    let member = self.plan.member(at, key.text(self.documents));
+                    self.pointer.push(Segment::Key(key.clone()));
+                    let result = self.merge(member, value, other);
+                    self.pointer.pop();
+                    result
+                }
+                // Alone on its side: a patch's nulls vanish, a target's stay (RFC 7386).
+                None if self.prefer == Prefer::Held => self.settle(value),
+                None => Some(value),
+            };
+            merged.extend(result.map(|value| (key, value)));
+        }
+        for ((key, value), taken) in incoming.into_iter().zip(taken) {
+            if !taken {
+                let result = if self.prefer == Prefer::Incoming { self.settle(value) } else { Some(value) };
+                merged.extend(result.map(|value| (key, value)));
+            }
+        }
+        Traced::Map(merged.into())
+    }
+
+    fn lists(&mut self, rule: &ListRule, held: &Traced, incoming: &Traced) -> Traced {
+        let (held, incoming) = (held.items(self.documents), incoming.items(self.documents));
+        let held_first = match rule {
+            ListRule::Append => true,
+            ListRule::PreferredFirst => self.prefer == Prefer::Held,
+            ListRule::PreferredLast => self.prefer == Prefer::Incoming,
+            ListRule::Keyed { key, element } => return self.keyed(key, *element, held.into_vec(), &incoming),
+        };
+        let (first, second) = if held_first { (held, incoming) } else { (incoming, held) };
+        Traced::List(first.into_iter().chain(second).collect())
+    }
+
+    /// Elements with equal keys become one, at the position of the first; elements without the key stay as they are.
+    fn keyed(&mut self, key: &str, element: PlanId, held: Vec<Traced>, incoming: &[Traced]) -> Traced {
+        let documents = self.documents;
+        let id_of = |item: &Traced| item.get(documents, key).map(|id| fingerprint(documents, &id));
+        let mut merged: Vec<Option<Traced>> = held.into_iter().map(Some).collect();
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        for (i, item) in merged.iter().enumerate() {
+            if let Some(id) = item.as_ref().and_then(id_of) {
+                places.entry(id).or_insert(i);
+            }
+        }
+        for item in incoming {
+            let id = id_of(item);
+            let place = id.as_ref().and_then(|id| places.get(id)).copied();
+            match place.and_then(|i| merged.get_mut(i)).and_then(Option::take) {
+                Some(before) => {
+                    self.pointer.push(Segment::Index(place.unwrap_or(0)));
+                    let result = self.merge(element, before, item.clone());
+                    self.pointer.pop();
+                    if let Some(slot) = place.and_then(|i| merged.get_mut(i)) {
+                        *slot = result;
+                    }
+                }
+                None => {
+                    if let Some(id) = id {
+                        places.insert(id, merged.len());
+                    }
+                    merged.push(Some(item.clone()));
+                }
+            }
+        }
+        Traced::List(merged.into_iter().flatten().collect())
+    }
+
+    /// Records that `lost` is not in force because `winner` is; a value of several steps is lost part by part.
+    pub fn lose(&mut self, lost: &Traced, winner: &Traced, fate: Fate) {
+        let mut base = String::new();
+        for segment in &self.pointer {
+            match segment {
+                Segment::Key(key) => push_segment(&mut base, key.text(self.documents)),
+                Segment::Index(i) => push_segment(&mut base, &i.to_string()),
+            }
+        }
+        let by = winner.steps();
+        let (losses, reason) = (&mut *self.losses, self.reason);
+        lost.parts(self.documents, &mut |below, step, part| {
+            let node = match part {
+                Traced::Whole { node, .. } => Some(*node),
+                _ => None,
+            };
+            let pointer = format!("{base}{below}").into_boxed_str();
+            losses.push(Loss { step, pointer, node, fate, by: by.clone(), reason });
+        });
+    }
+}
+
+/// Finds a key among entries: by scanning few, by a sorted index of many.
+struct Index<'a>(Option<BTreeMap<&'a str, usize>>);
+
+impl<'a> Index<'a> {
+    fn new(documents: &'a Documents, entries: &'a [(Key, Traced)]) -> Self {
+        let many = entries.len() > 12;
+        Self(many.then(|| entries.iter().enumerate().map(|(i, (k, _))| (k.text(documents), i)).collect()))
+    }
+
+    fn find(&self, documents: &Documents, entries: &[(Key, Traced)], key: &str) -> Option<usize> {
+        match &self.0 {
+            Some(index) => index.get(key).copied(),
+            None => entries.iter().position(|(k, _)| k.text(documents) == key),
+        }
+    }
+}
+
+/// Removes null members at any depth. Parts without nulls stay shared.
+fn strip_nulls(documents: &Documents, value: Traced) -> Option<Traced> {
+    if value.is_null(documents) {
+        return None;
+    }
+    if !value.is_map(documents) || !has_nulls(documents, &value) {
+        return Some(value);
+    }
+    let entries = value.entries(documents).into_iter();
+    let kept = entries.filter_map(|(k, v)| strip_nulls(documents, v).map(|v| (k, v)));
+    Some(Traced::Map(kept.collect::<Vec<_>>().into()))
+}
+
+fn has_nulls(documents: &Documents, value: &Traced) -> bool {
+    value.is_null(documents)
+        || value.is_map(documents)
+            && value.entries(documents).iter().any(|(_, v)| has_nulls(documents, v))
+}
+
+/// A text that is equal exactly for equal values; used to compare the keys of keyed lists.
+fn fingerprint(documents: &Documents, value: &Traced) -> String {
+    fn write(documents: &Documents, value: &Traced, out: &mut String) {
+        match value.leaf(documents) {
+            crate::Leaf::Map => {
+                let entries = value.entries(documents);
+                let mut sorted: Vec<_> = entries.iter().map(|(k, v)| (k.text(documents), v)).collect();
+                sorted.sort_by_key(|(k, _)| *k);
+                out.push('{');
+                for (key, value) in sorted {
+                    out.push_str(&format!("{key:?}:"));
+                    write(documents, value, out);
+                }
+                out.push('}');
+            }
+            crate::Leaf::List => {
+                out.push('[');
+                for item in value.items(documents) {
+                    write(documents, &item, out);
+                    out.push(',');
+                }
+                out.push(']');
+            }
+            crate::Leaf::Scalar(view) => {
+                out.push_str(&format!("{:?}{:?};", view.kind(), view.scalar_text().unwrap_or("")));
+            }
+            crate::Leaf::Implied(json) => out.push_str(json),
+        }
+    }
+    let mut out = String::new();
+    write(documents, value, &mut out);
+    out
+}
+
+impl Traced {
+    /// A mapping from entries a family computed.
+    pub fn map(entries: impl IntoIterator<Item = (Key, Self)>) -> Self {
+        Self::Map(entries.into_iter().collect::<Arc<[_]>>())
+    }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: effective values and losses. Out: what became of each step and policy. Not here: why (see the losses).
+
+/// What became of one part of a contribution that is not in force.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Fate {
+    /// Something that outranks it took its place.
+    Shadowed,
+    /// A lower policy removed it.
+    Removed,
+    /// A built-in took its slot.
+    Masked,
+    /// A condition kept it out.
+    Skipped,
+}
+
+/// What became of a policy: at one path, at one target, or altogether.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Outcome {
+    /// All of it is in force.
+    InForce,
+    /// Some of it is in force, or all of it in some places.
+    Partly,
+    /// None of it: something outranks it.
+    Shadowed,
+    /// None of it: a built-in took its slots.
+    Masked,
+    /// None of it: lower policies removed it.
+    Removed,
+    /// None of it: a condition kept it out.
+    Skipped,
+    /// It landed, but no path passes there, or it has nothing to contribute.
+    Inert,
+    /// It did not land at all.
+    Rejected,
+}
+
+impl Outcome {
+    /// The word for people and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::InForce => "in force",
+            Self::Partly => "partly",
+            Self::Shadowed => "shadowed",
+            Self::Masked => "masked",
+            Self::Removed => "removed",
+            Self::Skipped => "skipped",
+            Self::Inert => "inert",
+            Self::Rejected => "rejected",
+        }
+    }
+}
+
+impl From<Fate> for Outcome {
+    fn from(fate: Fate) -> Self {
+        match fate {
+            Fate::Shadowed => Self::Shadowed,
+            Fate::Removed => Self::Removed,
+            Fate::Masked => Self::Masked,
+            Fate::Skipped => Self::Skipped,
+        }
+    }
+}
+
+/// Outcomes counted over paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Paths on which all of it is in force.
+    pub in_force: u64,
+    /// Paths on which some of it is.
+    pub partly: u64,
+    /// Paths on which it lost, by fate: shadowed, removed, masked, skipped.
+    pub lost: [u64; 4],
+    /// Paths it reaches but where it has nothing to contribute.
+    pub inert: u64,
+}
+
+impl Tally {
+    /// Adds an outcome seen on a number of paths.
+    pub fn add(&mut self, outcome: Outcome, paths: u64) {
+        match outcome {
+            Outcome::InForce => self.in_force += paths,
+            Outcome::Partly => self.partly += paths,
+            Outcome::Shadowed => self.lost[0] += paths,
+            Outcome::Removed => self.lost[1] += paths,
+            Outcome::Masked => self.lost[2] += paths,
+            Outcome::Skipped => self.lost[3] += paths,
+            Outcome::Inert | Outcome::Rejected => self.inert += paths,
+        }
+    }
+
+    /// Paths it reaches.
+    pub fn paths(&self) -> u64 {
+        self.in_force + self.partly + self.lost.iter().sum::<u64>() + self.inert
+    }
+
+    /// The outcome over all these paths.
+    pub fn outcome(&self) -> Outcome {
+        let lost: u64 = self.lost.iter().sum();
+        if self.partly > 0 || (self.in_force > 0 && lost > 0) {
+            return Outcome::Partly;
+        }
+        if self.in_force > 0 {
+            return Outcome::InForce;
+        }
+        let fates = [Outcome::Shadowed, Outcome::Removed, Outcome::Masked, Outcome::Skipped];
+        let worst = fates.into_iter().zip(self.lost).find(|(_, n)| *n > 0);
+        worst.map_or(Outcome::Inert, |(fate, _)| fate)
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a family's or a descriptor's rules. Out: how two values become one, as data per path.
+//! Not here: doing it (`merge.rs`).
+
+/// Index of a rule in its plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PlanId(u16);
+
+/// What to do where both sides have a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rule {
+    /// The preferred value, whole.
+    Atomic,
+    /// Mappings are united key by key; each member by its own rule, others by `rest`. Anything else: atomic.
+    Fields {
+        /// Rules of named members.
+        named: Vec<(Box<str>, PlanId)>,
+        /// Rule of all other members.
+        rest: PlanId,
+    },
+    /// Lists are joined.
+    List(ListRule),
+    /// A combinator the family registers under a number.
+    Combinator(u16),
+}
+
+/// How two lists become one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ListRule {
+    /// What is already there, then what comes.
+    Append,
+    /// The preferred side's elements, then the other's.
+    PreferredFirst,
+    /// The other side's elements, then the preferred.
+    PreferredLast,
+    /// Elements with equal keys are merged by a rule, at the position of the first; others are appended.
+    Keyed {
+        /// The member that identifies an element; compared as a whole value.
+        key: Box<str>,
+        /// Rule for two elements of one key.
+        element: PlanId,
+    },
+}
+
+/// What a null of the preferred side does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Nulls {
+    /// It is a value like any other.
+    #[default]
+    Keep,
+    /// It deletes the member (RFC 7386).
+    Delete,
+}
+
+/// Rules by path. Rule 0 applies at the root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MergePlan {
+    rules: Vec<Rule>,
+    /// Meaning of null.
+    pub nulls: Nulls,
+}
+
+impl MergePlan {
+    /// The rule at the root.
+    pub const ROOT: PlanId = PlanId(0);
+
+    /// One value wins whole.
+    pub const ATOMIC: Self = Self { rules: Vec::new(), nulls: Nulls::Keep };
+
+    /// RFC 7386: mappings recurse, everything else is replaced, null deletes.
+    pub fn merge_patch() -> Self {
+        let rest = Self::ROOT;
+        Self { rules: vec![Rule::Fields { named: Vec::new(), rest }], nulls: Nulls::Delete }
+    }
+
+    /// The rule of every path that no other rule names, in plans made by [`MergePlan::with_rules`]: recurse.
+    pub const REST: PlanId = PlanId(1);
+
+    /// Recursing everywhere, with exceptions by path: `a.*.b` gets its own rule.
+    pub fn with_rules<'a>(rules: impl IntoIterator<Item = (Vec<&'a str>, Rule)>, nulls: Nulls) -> Self {
+        let recurse = Rule::Fields { named: Vec::new(), rest: Self::REST };
+        let mut plan = Self { rules: vec![recurse.clone(), recurse], nulls };
+        for (path, rule) in rules {
+            let mut at = Self::ROOT;
+            for segment in path {
+                at = plan.child_for(at, segment);
+            }
+            plan.set(at, rule);
+        }
+        plan
+    }
+
+    /// The rule of an id.
+    pub fn rule(&self, id: PlanId) -> &Rule {
+        self.rules.get(id.0 as usize).unwrap_or(&Rule::Atomic)
+    }
+
+    /// The rule of a member below a rule.
+    pub fn member(&self, id: PlanId, key: &str) -> PlanId {
+        match self.rule(id) {
+            Rule::Fields { named, rest } => {
+                named.iter().find(|(name, _)| &**name == key).map_or(*rest, |(_, id)| *id)
+            }
+            _ => id,
+        }
+    }
+
+    fn set(&mut self, id: PlanId, rule: Rule) {
+        if let Some(slot) = self.rules.get_mut(id.0 as usize) {
+            *slot = rule;
+        }
+    }
+
+    /// The rule object for one more path segment, created if it is still shared with the rest.
+    fn child_for(&mut self, at: PlanId, segment: &str) -> PlanId {
+        let known = match (self.rule(at), segment) {
+            (Rule::Fields { rest, .. }, "*") => *rest,
+            (Rule::Fields { named, .. }, _) => {
+                named.iter().find(|(n, _)| &**n == segment).map_or(Self::REST, |(_, id)| *id)
+            }
+            _ => Self::REST,
+        };
+        if known != Self::REST {
+            return known;
+        }
+        let new = PlanId(u16::try_from(self.rules.len()).unwrap_or(u16::MAX));
+        self.rules.push(Rule::Fields { named: Vec::new(), rest: Self::REST });
+        let Some(slot) = self.rules.get_mut(at.0 as usize) else { return new };
+        if !matches!(slot, Rule::Fields { .. }) {
+            *slot = Rule::Fields { named: Vec::new(), rest: Self::REST };
+        }
+        if let Rule::Fields { named, rest } = slot {
+            if segment == "*" {
+                *rest = new;
+            } else {
+                named.push((segment.into(), new));
+            }
+        }
+        new
+    }
+}

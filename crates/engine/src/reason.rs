@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: nothing. Out: every "because" as a value. Not here: sentences about particular policies (the `view` crate).
+
+/// A reason a family declares once, as data.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub struct ReasonInfo {
+    /// Stable identifier in JSON, kebab-case: `override-outranks`.
+    pub id: &'static str,
+    /// The rule in one sentence, without names and without a full stop.
+    pub sentence: &'static str,
+}
+
+/// A "because".
+pub type Reason = &'static ReasonInfo;
+
+/// The first rung has nothing to compete with.
+pub static FIRST: ReasonInfo = ReasonInfo { id: "first", sentence: "nothing was in force before it" };

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: paths, ladders and attachments from a family. Out: the [`Resolution`], folded once per distinct ladder.
+//! Not here: text of any kind. Everything that explains reads this and recomputes nothing.
+
+use overrule_model::{ObjectId, Sym};
+use overrule_source::{Documents, Span};
+use smallvec::SmallVec;
+
+use crate::fold::Algebra;
+use crate::{
+    Effective, Fold, LadderId, Ladders, NodeId, Outcome, PathId, Paths, PolicyId, Rank, RankKeys, Reason, StepId,
+    Tally,
+};
+
+/// Index of a policy kind in its resolution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KindId(pub u16);
+
+/// A policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PolicyEntry {
+    /// The object.
+    pub object: ObjectId,
+    /// Its kind.
+    pub kind: KindId,
+}
+
+/// A policy landed on a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attachment {
+    /// Which policy.
+    pub policy: PolicyId,
+    /// Which of its references, counted as written.
+    pub reference: u32,
+    /// Where it landed.
+    pub node: NodeId,
+    /// Where the reference is written.
+    pub at: Span,
+}
+
+/// A policy did not land.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rejection {
+    /// Which policy.
+    pub policy: PolicyId,
+    /// Which of its references; the first if the whole policy is refused.
+    pub reference: u32,
+    /// Why.
+    pub reason: Reason,
+    /// Where the reference (or what is wrong) is written.
+    pub at: Span,
+}
+
+/// The results of one policy kind.
+#[derive(Debug, Clone)]
+pub struct KindResult {
+    /// API group.
+    pub group: Sym,
+    /// Kind.
+    pub kind: Sym,
+    /// Family that resolved it.
+    pub family: &'static str,
+    /// Rule set of the family.
+    pub profile: &'static str,
+    /// Names of the keys its ranks compare.
+    pub keys: RankKeys,
+    /// Whether the rules were guessed from the class of the kind.
+    pub assumed: bool,
+    /// Ladder of each path: `EMPTY` where no policy reaches, `NONE` (or past the end) where the path is no target.
+    ladders: Vec<LadderId>,
+}
+
+/// All effective policies and outcomes of one snapshot under one profile.
+#[derive(Debug, Clone, Default)]
+pub struct Resolution {
+    /// All paths.
+    pub paths: Paths,
+    /// All ladders.
+    pub ladders: Ladders,
+    /// Where policies landed, by policy and reference.
+    pub attachments: Vec<Attachment>,
+    /// Where they did not.
+    pub rejections: Vec<Rejection>,
+    kinds: Vec<KindResult>,
+    policies: Vec<PolicyEntry>,
+    ranks: Vec<Rank>,
+    effectives: Vec<Option<Box<Effective>>>,
+    /// Outcome of each policy on each ladder, parallel to `effectives`.
+    outcomes: Vec<SmallVec<[(PolicyId, Outcome); 2]>>,
+    tallies: Vec<Tally>,
+    folds: u64,
+}
+
+impl Resolution {
+    /// Every kind with its results.
+    pub fn kinds(&self) -> impl Iterator<Item = (KindId, &KindResult)> {
+        (0..).map(KindId).zip(&self.kinds)
+    }
+
+    /// One kind.
+    pub fn kind(&self, id: KindId) -> Option<&KindResult> {
+        self.kinds.get(id.0 as usize)
+    }
+
+    /// Every policy.
+    pub fn policies(&self) -> impl Iterator<Item = (PolicyId, &PolicyEntry)> {
+        (0..).map(PolicyId).zip(&self.policies)
+    }
+
+    /// One policy.
+    pub fn policy(&self, id: PolicyId) -> Option<&PolicyEntry> {
+        self.policies.get(id.0 as usize)
+    }
+
+    /// The policy that is this object.
+    pub fn policy_of(&self, object: ObjectId) -> Option<PolicyId> {
+        self.policies().find(|(_, p)| p.object == object).map(|(id, _)| id)
+    }
+
+    /// The ladder of a kind at a path.
+    pub fn ladder(&self, kind: KindId, path: PathId) -> LadderId {
+        let ladders = self.kind(kind).map(|k| &k.ladders);
+        ladders.and_then(|l| l.get(path.0 as usize)).copied().unwrap_or(LadderId::NONE)
+    }
+
+    /// The result of a ladder; none for the empty one.
+    pub fn effective(&self, ladder: LadderId) -> Option<&Effective> {
+        self.effectives.get(ladder.0 as usize)?.as_deref()
+    }
+
+    /// What became of each policy on a ladder.
+    pub fn outcomes(&self, ladder: LadderId) -> &[(PolicyId, Outcome)] {
+        self.outcomes.get(ladder.0 as usize).map_or(&[], |o| o.as_slice())
+    }
+
+    /// Paths at which a kind can have an effective policy, whether one reaches them or not.
+    pub fn contexts(&self, kind: KindId) -> impl Iterator<Item = (PathId, LadderId)> + '_ {
+        let ladders = self.kind(kind).map_or(&[][..], |k| &k.ladders);
+        self.paths.ids().zip(ladders.iter().copied()).filter(|(_, ladder)| *ladder != LadderId::NONE)
+    }
+
+    /// Outcomes of a policy counted over paths.
+    pub fn tally(&self, policy: PolicyId) -> Tally {
+        self.tallies.get(policy.0 as usize).copied().unwrap_or_default()
+    }
+
+    /// What became of a policy altogether.
+    pub fn outcome(&self, policy: PolicyId) -> Outcome {
+        let landed = self.attachments_of(policy).next().is_some();
+        if landed { self.tally(policy).outcome() } else { Outcome::Rejected }
+    }
+
+    /// Where one policy landed.
+    pub fn attachments_of(&self, policy: PolicyId) -> impl Iterator<Item = &Attachment> {
+        let start = self.attachments.partition_point(|a| a.policy < policy);
+        self.attachments.iter().skip(start).take_while(move |a| a.policy == policy)
+    }
+
+    /// Which references of one policy did not land.
+    pub fn rejections_of(&self, policy: PolicyId) -> impl Iterator<Item = &Rejection> {
+        let start = self.rejections.partition_point(|a| a.policy < policy);
+        self.rejections.iter().skip(start).take_while(move |a| a.policy == policy)
+    }
+
+    /// Outcomes of every attachment, counted over the paths through its node. One pass over all paths.
+    pub fn attachment_tallies(&self) -> Vec<Tally> {
+        let mut tallies = vec![Tally::default(); self.attachments.len()];
+        let nodes = self.attachments.iter().map(|a| a.node.0 as usize + 1).max().unwrap_or(0);
+        let mut by_node: Vec<SmallVec<[u32; 1]>> = vec![SmallVec::new(); nodes];
+        for (i, attachment) in (0_u32..).zip(&self.attachments) {
+            if let Some(list) = by_node.get_mut(attachment.node.0 as usize) {
+                list.push(i);
+            }
+        }
+        for (kind, result) in self.kinds() {
+            for (path, ladder) in self.paths.ids().zip(&result.ladders) {
+                if matches!(*ladder, LadderId::EMPTY | LadderId::NONE) {
+                    continue;
+                }
+                let mut next = Some(path);
+                while let Some(at) = next {
+                    let node = self.paths.node(at).map_or(usize::MAX, |n| n.0 as usize);
+                    for i in by_node.get(node).into_iter().flatten() {
+                        self.count(*i, kind, *ladder, &mut tallies);
+                    }
+                    next = self.paths.parent(at);
+                }
+            }
+        }
+        tallies
+    }
+
+    fn count(&self, attachment: u32, kind: KindId, ladder: LadderId, tallies: &mut [Tally]) {
+        let Some(policy) = self.attachments.get(attachment as usize).map(|a| a.policy) else { return };
+        if self.policy(policy).is_none_or(|p| p.kind != kind) {
+            return;
+        }
+        let outcome = self.outcomes(ladder).iter().find(|(p, _)| *p == policy);
+        if let (Some((_, outcome)), Some(tally)) = (outcome, tallies.get_mut(attachment as usize)) {
+            tally.add(*outcome, 1);
+        }
+    }
+
+    /// The rank of a step.
+    pub fn rank(&self, step: StepId) -> Option<&Rank> {
+        self.ranks.get(step.0 as usize)
+    }
+
+    /// How many ladders were folded: once per distinct ladder that some path has.
+    pub fn folds(&self) -> u64 {
+        self.folds
+    }
+
+    /// Bytes held per path and kind, beyond what ladders share.
+    pub fn path_memory(&self) -> usize {
+        let ladders: usize = self.kinds.iter().map(|k| k.ladders.capacity() * size_of::<LadderId>()).sum();
+        self.paths.memory() + ladders
+    }
+}
+
+/// Collects what a family found, then folds.
+#[derive(Debug, Default)]
+pub struct ResolutionBuilder {
+    /// Paths; the family adds them.
+    pub paths: Paths,
+    /// Ladders; the family interns them.
+    pub ladders: Ladders,
+    kinds: Vec<KindResult>,
+    policies: Vec<PolicyEntry>,
+    attachments: Vec<Attachment>,
+    rejections: Vec<Rejection>,
+    ranks: Vec<Rank>,
+}
+
+/// What a family says about a kind.
+#[derive(Debug, Clone, Copy)]
+pub struct NewKind {
+    /// API group.
+    pub group: Sym,
+    /// Kind.
+    pub kind: Sym,
+    /// Family.
+    pub family: &'static str,
+    /// Profile.
+    pub profile: &'static str,
+    /// Key names.
+    pub keys: RankKeys,
+    /// Guessed rules.
+    pub assumed: bool,
+}
+
+impl ResolutionBuilder {
+    /// Adds a kind.
+    pub fn kind(&mut self, new: NewKind) -> KindId {
+        let NewKind { group, kind, family, profile, keys, assumed } = new;
+        let id = KindId(u16::try_from(self.kinds.len()).unwrap_or(u16::MAX));
+        self.kinds.push(KindResult { group, kind, family, profile, keys, assumed, ladders: Vec::new() });
+        id
+    }
+
+    /// Adds a policy. Add them by kind, namespace, name: their order is the order of ids.
+    pub fn policy(&mut self, object: ObjectId, kind: KindId) -> PolicyId {
+        let id = PolicyId(u32::try_from(self.policies.len()).unwrap_or(u32::MAX));
+        self.policies.push(PolicyEntry { object, kind });
+        id
+    }
+
+    /// Records where a policy landed.
+    pub fn attach(&mut self, attachment: Attachment) {
+        self.attachments.push(attachment);
+    }
+
+    /// Records that a policy did not land.
+    pub fn reject(&mut self, rejection: Rejection) {
+        self.rejections.push(rejection);
+    }
+
+    /// Interns a step and its rank.
+    pub fn step(&mut self, step: crate::Step, rank: Rank) -> StepId {
+        let id = self.ladders.step(step);
+        if id.0 as usize == self.ranks.len() {
+            self.ranks.push(rank);
+        }
+        id
+    }
+
+    /// The rank of a step.
+    pub fn rank(&self, step: StepId) -> Option<&Rank> {
+        self.ranks.get(step.0 as usize)
+    }
+
+    /// Says which ladder a kind has at each path, in path order. Shorter lists mean [`LadderId::NONE`] for the rest.
+    pub fn set_ladders(&mut self, kind: KindId, ladders: Vec<LadderId>) {
+        if let Some(result) = self.kinds.get_mut(kind.0 as usize) {
+            result.ladders = ladders;
+        }
+    }
+
+    /// Folds every distinct ladder once and freezes.
+    pub fn finish<A: Algebra>(mut self, documents: &Documents, algebra: &A) -> Resolution {
+        self.attachments.sort_by_key(|a| (a.policy, a.reference, a.node));
+        self.rejections.sort_by_key(|r| (r.policy, r.reference));
+        let mut uses: Vec<u64> = vec![0; self.ladders.len()];
+        for ladder in self.kinds.iter().flat_map(|k| &k.ladders) {
+            if let Some(count) = uses.get_mut(ladder.0 as usize) {
+                *count += 1;
+            }
+        }
+        let mut fold = Fold::new(documents, &self.ladders, algebra);
+        let mut effectives: Vec<Option<Box<Effective>>> = Vec::with_capacity(uses.len());
+        let mut outcomes = Vec::with_capacity(uses.len());
+        let mut tallies = vec![Tally::default(); self.policies.len()];
+        for (ladder, uses) in (0..).map(LadderId).zip(&uses) {
+            if ladder == LadderId::EMPTY || *uses == 0 {
+                effectives.push(None);
+                outcomes.push(SmallVec::new());
+                continue;
+            }
+            let effective = fold.ladder(ladder);
+            let by_policy = policy_outcomes(&self.ladders, ladder, &effective);
+            for (policy, outcome) in &by_policy {
+                if let Some(tally) = tallies.get_mut(policy.0 as usize) {
+                    tally.add(*outcome, *uses);
+                }
+            }
+            effectives.push(Some(Box::new(effective)));
+            outcomes.push(by_policy);
+        }
+        let folds = fold.folds;
+        let Self { paths, ladders, kinds, policies, attachments, rejections, ranks } = self;
+        Resolution { paths, ladders, kinds, policies, attachments, rejections, ranks, effectives, outcomes, tallies, folds }
+    }
+}
+
+/// Outcome of each policy on a ladder; a policy with several steps is judged over all of them.
+fn policy_outcomes(ladders: &Ladders, ladder: LadderId, effective: &Effective) -> SmallVec<[(PolicyId, Outcome); 2]> {
+    let mut by_policy: SmallVec<[(PolicyId, Tally); 2]> = SmallVec::new();
+    for step in ladders.steps(ladder) {
+        let Some(policy) = ladders.get_step(step).map(|s| s.policy) else { continue };
+        let outcome = effective.outcome(step);
+        match by_policy.iter_mut().find(|(p, _)| *p == policy) {
+            Some((_, tally)) => tally.add(outcome, 1),
+            None => {
+                let mut tally = Tally::default();
+                tally.add(outcome, 1);
+                by_policy.push((policy, tally));
+            }
+        }
+    }
+    by_policy.into_iter().map(|(policy, tally)| (policy, tally.outcome())).collect()
+}

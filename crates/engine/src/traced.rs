@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: nodes of the source arena and the steps that contribute them. Out: values whose every part knows its origin.
+//! Not here: rendering, merging.
+//!
+//! A part that one step wrote verbatim is a pointer into its document; nothing is copied. Only what a merge puts
+//! together is new, and only as deep as the merge went.
+
+use std::sync::Arc;
+
+use overrule_source::{Documents, Kind, NodeRef, View};
+use smallvec::SmallVec;
+
+use crate::StepId;
+
+/// A mapping key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Key {
+    /// As written somewhere.
+    Node(NodeRef),
+    /// Made by a family.
+    Text(Arc<str>),
+}
+
+impl Key {
+    /// The text of the key.
+    pub fn text<'a>(&'a self, documents: &'a Documents) -> &'a str {
+        match self {
+            Self::Node(node) => documents.view(*node).key_text(),
+            Self::Text(text) => text,
+        }
+    }
+}
+
+/// A value with origins.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Traced {
+    /// Written by one step, as it stands in its document.
+    Whole {
+        /// Who wrote it.
+        step: StepId,
+        /// Where it stands.
+        node: NodeRef,
+    },
+    /// A mapping put together from several steps.
+    Map(Arc<[(Key, Traced)]>),
+    /// A list put together from several steps.
+    List(Arc<[Traced]>),
+    /// A value nobody wrote: a schema default, a canonical form. The step is the one that implies it.
+    Implied {
+        /// Who implies it.
+        step: StepId,
+        /// The value as JSON text.
+        json: Arc<str>,
+    },
+}
+
+/// What a value is at its top.
+#[derive(Debug, Clone)]
+pub enum Leaf<'a> {
+    /// A mapping; ask for its entries.
+    Map,
+    /// A list; ask for its items.
+    List,
+    /// A scalar as written.
+    Scalar(View<'a>),
+    /// An implied value, as JSON text.
+    Implied(&'a str),
+}
+
+impl Traced {
+    /// What it is.
+    pub fn leaf<'a>(&'a self, documents: &'a Documents) -> Leaf<'a> {
+        match self {
+            Self::Map(_) => Leaf::Map,
+            Self::List(_) => Leaf::List,
+            Self::Implied { json, .. } => Leaf::Implied(json),
+            Self::Whole { node, .. } => {
+                let view = documents.view(*node);
+                match view.kind() {
+                    Kind::Map => Leaf::Map,
+                    Kind::List => Leaf::List,
+                    _ => Leaf::Scalar(view),
+                }
+            }
+        }
+    }
+
+    /// Whether it is a mapping.
+    pub fn is_map(&self, documents: &Documents) -> bool {
+        matches!(self.leaf(documents), Leaf::Map)
+    }
+
+    /// Whether it is a list.
+    pub fn is_list(&self, documents: &Documents) -> bool {
+        matches!(self.leaf(documents), Leaf::List)
+    }
+
+    /// Whether it is a written null.
+    pub fn is_null(&self, documents: &Documents) -> bool {
+        matches!(self.leaf(documents), Leaf::Scalar(view) if view.is_null())
+    }
+
+    /// Members of a mapping, in order; empty for anything else.
+    pub fn entries(&self, documents: &Documents) -> SmallVec<[(Key, Self); 8]> {
+        match self {
+            Self::Map(entries) => entries.iter().cloned().collect(),
+            Self::Whole { step, node } => documents
+                .view(*node)
+                .entries()
+                .map(|(key, value)| {
+                    let at = |view: View<'_>| NodeRef { doc: node.doc, node: view.id() };
+                    (Key::Node(at(key)), Self::Whole { step: *step, node: at(value) })
+                })
+                .collect(),
+            Self::List(_) | Self::Implied { .. } => SmallVec::new(),
+        }
+    }
+
+    /// Elements of a list; empty for anything else.
+    pub fn items(&self, documents: &Documents) -> SmallVec<[Self; 8]> {
+        match self {
+            Self::List(items) => items.iter().cloned().collect(),
+            Self::Whole { step, node } => documents
+                .view(*node)
+                .items()
+                .map(|v| Self::Whole { step: *step, node: NodeRef { doc: node.doc, node: v.id() } })
+                .collect(),
+            Self::Map(_) | Self::Implied { .. } => SmallVec::new(),
+        }
+    }
+
+    /// The member of a mapping.
+    pub fn get(&self, documents: &Documents, key: &str) -> Option<Self> {
+        match self {
+            Self::Whole { step, node } => {
+                let value = documents.view(*node).get(key)?;
+                Some(Self::Whole { step: *step, node: NodeRef { doc: node.doc, node: value.id() } })
+            }
+            Self::Map(entries) => {
+                entries.iter().find(|(k, _)| k.text(documents) == key).map(|(_, v)| v.clone())
+            }
+            Self::List(_) | Self::Implied { .. } => None,
+        }
+    }
+
+    /// The part at a path of keys and indexes.
+    pub fn at<'k>(&self, documents: &Documents, path: impl IntoIterator<Item = &'k str>) -> Option<Self> {
+        let mut value = self.clone();
+        for segment in path {
+            value = if value.is_list(documents) {
+                value.items(documents).get(segment.parse::<usize>().ok()?)?.clone()
+            } else {
+                value.get(documents, segment)?
+            };
+        }
+        Some(value)
+    }
+
+    /// Every step that wrote a part of it, each once, in order of appearance.
+    pub fn steps(&self) -> SmallVec<[StepId; 2]> {
+        let mut found = SmallVec::new();
+        self.collect_steps(&mut found);
+        found
+    }
+
+    fn collect_steps(&self, found: &mut SmallVec<[StepId; 2]>) {
+        match self {
+            Self::Whole { step, .. } | Self::Implied { step, .. } => {
+                if !found.contains(step) {
+                    found.push(*step);
+                }
+            }
+            Self::Map(entries) => entries.iter().for_each(|(_, v)| v.collect_steps(found)),
+            Self::List(items) => items.iter().for_each(|v| v.collect_steps(found)),
+        }
+    }
+
+    /// Visits every maximal part that one step wrote, with the pointer to it.
+    pub fn parts(&self, documents: &Documents, visit: &mut dyn FnMut(&str, StepId, &Self)) {
+        self.parts_at(documents, &mut String::new(), visit);
+    }
+
+    fn parts_at(&self, documents: &Documents, at: &mut String, visit: &mut dyn FnMut(&str, StepId, &Self)) {
+        let length = at.len();
+        match self {
+            Self::Whole { step, .. } | Self::Implied { step, .. } => visit(at, *step, self),
+            Self::Map(entries) => {
+                for (key, value) in entries.iter() {
+                    push_segment(at, key.text(documents));
+                    value.parts_at(documents, at, visit);
+                    at.truncate(length);
+                }
+            }
+            Self::List(items) => {
+                for (i, value) in items.iter().enumerate() {
+                    push_segment(at, &i.to_string());
+                    value.parts_at(documents, at, visit);
+                    at.truncate(length);
+                }
+            }
+        }
+    }
+}
+
+/// Appends one segment to a JSON pointer (RFC 6901).
+pub(crate) fn push_segment(pointer: &mut String, segment: &str) {
+    pointer.push('/');
+    for c in segment.chars() {
+        match c {
+            '~' => pointer.push_str("~0"),
+            '/' => pointer.push_str("~1"),
+            c => pointer.push(c),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: built-in descriptors, the user's descriptors, CustomResourceDefinitions of the input.
+//! Out: the policy kinds of one run, each with its rules as data. Not here: the policies themselves.
+
+mod descriptor;
+mod discover;
+mod foreign;
+mod paths;
+mod read;
+
+use overrule_model::{GroupKind, Names, Snapshot, Sym};
+use overrule_source::{Diagnostic, Documents};
+
+pub use descriptor::{Class, CrossNamespace, Descriptor, Provenance, Strategy, TargetKind};
+pub use paths::FieldPath;
+
+/// Descriptors every copy of Overrule carries, as the documents a user would write.
+pub static BUILT_IN: &[(&str, &str)] = &[
+    ("built-in/backendtlspolicy.yaml", include_str!("../../kinds/backendtlspolicy.yaml")),
+    ("built-in/xbackendtrafficpolicy.yaml", include_str!("../../kinds/xbackendtrafficpolicy.yaml")),
+];
+
+/// All policy kinds of one run.
+#[derive(Debug, Default)]
+pub struct Kinds {
+    descriptors: Vec<Descriptor>,
+}
+
+impl Kinds {
+    /// Every kind, by group and kind.
+    pub fn iter(&self) -> impl Iterator<Item = &Descriptor> {
+        self.descriptors.iter()
+    }
+
+    /// The kind of an object, if it is a policy.
+    pub fn find(&self, names: &Names, kind: GroupKind) -> Option<&Descriptor> {
+        self.descriptors.iter().find(|d| *d.kind == *names.text(kind.kind) && *d.group == *names.text(kind.group))
+    }
+
+    /// Collects the kinds of a run: descriptors in the input first, then the built-in ones, then kinds discovered by
+    /// the label of their CustomResourceDefinition. The first that names a kind holds.
+    pub fn collect(documents: &Documents, snapshot: &Snapshot) -> (Self, Vec<Diagnostic>) {
+        let mut kinds = Self::default();
+        let mut diagnostics = Vec::new();
+        for object in snapshot.of_kind(read::GROUP, read::KIND) {
+            kinds.add(read::descriptor(documents.view(object.root), Provenance::User, &mut diagnostics));
+        }
+        for (name, text) in BUILT_IN {
+            let read = overrule_source::read_one(name, text, &overrule_source::ReadOptions::default());
+            for doc in read.documents.ids() {
+                kinds.add(read::descriptor(read.documents.root(doc), Provenance::BuiltIn, &mut diagnostics));
+            }
+        }
+        discover::from_crds(documents, snapshot, &mut kinds, &mut diagnostics);
+        kinds.descriptors.sort_by(|a, b| (&a.group, &a.kind).cmp(&(&b.group, &b.kind)));
+        foreign::report(documents, snapshot, &kinds, &mut diagnostics);
+        (kinds, diagnostics)
+    }
+
+    fn add(&mut self, descriptor: Option<Descriptor>) {
+        let Some(new) = descriptor else { return };
+        let known = self.descriptors.iter().any(|d| d.kind == new.kind && d.group == new.group);
+        if !known {
+            self.descriptors.push(new);
+        }
+    }
+}
+
+/// Whether an object kind is the descriptor document itself.
+pub fn is_descriptor(names: &Names, group: Sym, kind: Sym) -> bool {
+    names.text(group) == read::GROUP && names.text(kind) == read::KIND
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a snapshot. Out: the Gateway API topology, where policies attach, and the resolution of GEP-713 kinds.
+//! Not here: vendors with rules of their own; they filter the same topology in crates of their own.
+
+pub mod codes;
+pub mod codes_policy;
+pub mod kinds;
+pub mod policy;
+pub mod reasons;
+pub mod resolve;
+pub mod topology;
+
+pub use kinds::Kinds;
+pub use resolve::{Options, Resolved, resolve};

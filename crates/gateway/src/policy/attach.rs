@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: policies and the topology. Out: where each reference lands, or why it does not. Not here: ranks.
+//!
+//! Every (policy, reference) ends in at least one attachment or exactly one rejection.
+
+use hashbrown::HashMap;
+use overrule_engine::{Attachment, NodeId, PolicyId, Reason, Rejection};
+use overrule_model::{GroupKind, Object, ObjectId, ObjectKey, Requirement, Scope, Selector, Snapshot, Sym, nearest};
+use overrule_source::{Diagnostic, Span};
+use smallvec::SmallVec;
+
+use super::{Policy, Reference, Who};
+use crate::codes_policy as codes;
+use crate::kinds::{CrossNamespace, Descriptor, Kinds};
+use crate::reasons;
+use crate::topology::GatewayTopology;
+use crate::topology::grants::{Referent, Referrer};
+
+/// The outcome of attaching.
+#[derive(Debug, Default)]
+pub struct Attached {
+    /// Where policies landed, by policy and reference.
+    pub attachments: Vec<Attachment>,
+    /// Where they did not.
+    pub rejections: Vec<Rejection>,
+    /// What to tell the user.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Attaches every policy. Cost: one lookup per reference by name; selectors go through an index of label pairs.
+pub fn attach(
+    snapshot: &Snapshot,
+    topology: &GatewayTopology,
+    kinds: &Kinds,
+    policies: &[Policy],
+) -> Attached {
+    let mut attacher = Attacher { snapshot, topology, labels: LabelIndex::new(snapshot, policies), out: Attached::default() };
+    let descriptors: Vec<&Descriptor> = kinds.iter().collect();
+    for (id, policy) in (0..).map(PolicyId).zip(policies) {
+        if let Some(descriptor) = descriptors.get(policy.kind) {
+            attacher.policy(id, policy, descriptor);
+        }
+    }
+    attacher.out
+}
+
+struct Attacher<'a> {
+    snapshot: &'a Snapshot,
+    topology: &'a GatewayTopology,
+    labels: LabelIndex,
+    out: Attached,
+}
+
+impl Attacher<'_> {
+    fn policy(&mut self, id: PolicyId, policy: &Policy, descriptor: &Descriptor) {
+        let Some(object) = self.snapshot.get(policy.object) else { return };
+        if policy.references.is_empty() {
+            self.no_target(id, policy, descriptor);
+            return;
+        }
+        let mut seen: SmallVec<[(NodeId, Span); 4]> = SmallVec::new();
+        for (index, reference) in (0_u32..).zip(&policy.references) {
+            if policy.content.is_none() {
+                self.reject(id, index, &reasons::INVALID_POLICY, reference.at);
+                continue;
+            }
+            match self.nodes(object, descriptor, reference) {
+                Ok(nodes) => self.land(id, index, reference, nodes, &mut seen),
+                Err((reason, diagnostic)) => {
+                    self.reject(id, index, reason, reference.at);
+                    self.out.diagnostics.push(*diagnostic);
+                }
+            }
+        }
+    }
+
+    fn reject(&mut self, policy: PolicyId, reference: u32, reason: Reason, at: Span) {
+        self.out.rejections.push(Rejection { policy, reference, reason, at });
+    }
+
+    fn land(&mut self, policy: PolicyId, index: u32, reference: &Reference, nodes: Vec<NodeId>, seen: &mut SmallVec<[(NodeId, Span); 4]>) {
+        let mut landed = false;
+        for node in nodes {
+            if let Some((_, first)) = seen.iter().find(|(n, _)| *n == node) {
+                let d = Diagnostic::new(&codes::DUPLICATE_TARGET, "this policy reaches one target twice; it counts once")
+                    .at_with(reference.at, "again here")
+                    .see(*first, "first here")
+                    .field(&*reference.field)
+                    .help("remove one of the two references");
+                self.out.diagnostics.push(d);
+                continue;
+            }
+            seen.push((node, reference.at));
+            self.out.attachments.push(Attachment { policy, reference: index, node, at: reference.at });
+            landed = true;
+        }
+        if !landed {
+            self.reject(policy, index, &reasons::DUPLICATE_TARGET, reference.at);
+        }
+    }
+
+    fn no_target(&mut self, id: PolicyId, policy: &Policy, descriptor: &Descriptor) {
+        self.reject(id, 0, &reasons::NO_TARGET, policy.at);
+        let d = Diagnostic::new(&codes::NO_TARGET, "this policy targets nothing and has no effect")
+            .at(policy.at)
+            .field(descriptor.target_refs.to_string())
+            .help(format!("say what it targets in `{}`", descriptor.target_refs));
+        self.out.diagnostics.push(d);
+    }
+
+    /// The nodes a reference means.
+    fn nodes(&self, policy: &Object, descriptor: &Descriptor, reference: &Reference) -> Result<Vec<NodeId>, Refusal> {
+        let kind = GroupKind { group: reference.group, kind: reference.kind };
+        self.kind_allowed(descriptor, reference)?;
+        let own = policy.scope.name();
+        let namespace = reference.namespace.map_or(own, |(ns, _)| ns);
+        let scope = match overrule_model::cluster_scoped(self.snapshot.text(kind.group), self.snapshot.text(kind.kind)) {
+            Some(true) => Scope::Cluster,
+            _ => Scope::Namespace(namespace),
+        };
+        let objects: Vec<ObjectId> = match &reference.who {
+            Who::Named(name, at) => {
+                let found = self.snapshot.find(ObjectKey { kind, scope, name: *name });
+                vec![found.ok_or_else(|| self.not_found(policy, reference, *name, *at))?.id]
+            }
+            Who::Labelled(selector) => {
+                let found = self.labels.select(self.snapshot, kind, scope, selector);
+                if found.is_empty() {
+                    return Err(self.selects_nothing(reference));
+                }
+                found
+            }
+        };
+        if scope != Scope::Cluster && namespace != own {
+            self.permitted(policy, descriptor, reference, namespace)?;
+        }
+        objects.into_iter().map(|object| self.node(object, reference)).collect()
+    }
+
+    fn node(&self, object: ObjectId, reference: &Reference) -> Result<NodeId, Refusal> {
+        match reference.section {
+            None => self.topology.object_node(object).ok_or_else(|| self.outside(reference)),
+            Some((section, at)) => {
+                let found = self.topology.section_node(object, section);
+                found.ok_or_else(|| self.no_section(object, reference, section, at))
+            }
+        }
+    }
+
+    fn kind_allowed(&self, descriptor: &Descriptor, reference: &Reference) -> Result<(), Refusal> {
+        let (group, kind) = (self.snapshot.text(reference.group), self.snapshot.text(reference.kind));
+        if descriptor.targets.is_empty() {
+            return Ok(());
+        }
+        match descriptor.targets.iter().find(|t| *t.group == *group && *t.kind == *kind) {
+            Some(target) if target.sections || reference.section.is_none() => Ok(()),
+            Some(_) => {
+                let message = format!("`{}` cannot target a section of a `{kind}`", descriptor.kind);
+                let at = reference.section.map_or(reference.at, |(_, at)| at);
+                let d = Diagnostic::new(&codes::TARGET_KIND_NOT_ALLOWED, message).at(at);
+                Err((&reasons::KIND_NOT_ALLOWED, Box::new(d.field(format!("{}.sectionName", reference.field)).help("remove `sectionName`"))))
+            }
+            None => {
+                let allowed: Vec<String> = descriptor.targets.iter().map(|t| t.kind.to_string()).collect();
+                let message = format!("`{}` cannot target a `{kind}`", descriptor.kind);
+                let d = Diagnostic::new(&codes::TARGET_KIND_NOT_ALLOWED, message)
+                    .at(reference.at)
+                    .field(format!("{}.kind", reference.field))
+                    .help(format!("target one of: {}", allowed.join(", ")));
+                Err((&reasons::KIND_NOT_ALLOWED, Box::new(d)))
+            }
+        }
+    }
+
+    fn permitted(&self, policy: &Object, descriptor: &Descriptor, reference: &Reference, namespace: Sym) -> Result<(), Refusal> {
+        let text = |sym| self.snapshot.text(sym);
+        let name_sym = match &reference.who {
+            Who::Named(name, _) => *name,
+            Who::Labelled(_) => Sym::EMPTY,
+        };
+        let GroupKind { group, kind } = policy.kind;
+        let from = Referrer { group, kind, namespace: policy.scope.name() };
+        let to = Referent { group: reference.group, kind: reference.kind, namespace, name: name_sym };
+        let granted = descriptor.cross_namespace == CrossNamespace::ReferenceGrant && self.topology.grants.allows(from, to);
+        if granted {
+            return Ok(());
+        }
+        let own = text(policy.scope.name());
+        let message = format!(
+            "`{}` in namespace `{own}` may not target {} `{}` in namespace `{}`",
+            descriptor.kind, text(reference.kind), text(name_sym), text(namespace)
+        );
+        let help = match descriptor.cross_namespace {
+            CrossNamespace::Forbidden => "move the policy into the target's namespace".to_owned(),
+            CrossNamespace::ReferenceGrant => format!(
+                "add a ReferenceGrant in namespace `{}` from {}/{} in `{own}`, or move the policy there",
+                text(namespace), descriptor.group, descriptor.kind
+            ),
+        };
+        let at = reference.namespace.map_or(reference.at, |(_, at)| at);
+        let d = Diagnostic::new(&codes::CROSS_NAMESPACE, message).at(at).field(format!("{}.namespace", reference.field)).help(help);
+        Err((&reasons::NOT_PERMITTED, Box::new(d)))
+    }
+
+    fn not_found(&self, policy: &Object, reference: &Reference, name: Sym, at: Span) -> Refusal {
+        let text = |sym| self.snapshot.text(sym);
+        let (kind, wanted) = (text(reference.kind), text(name));
+        let namespace = reference.namespace.map_or(policy.scope.name(), |(ns, _)| ns);
+        let all = self.snapshot.of_kind(text(reference.group), kind);
+        let here = all.iter().filter(|o| o.scope.name() == namespace);
+        let elsewhere = all.iter().find(|o| o.name == name);
+        let near = nearest(wanted, here.map(|o| text(o.name)), 3);
+        let help = match (near.as_slice(), elsewhere) {
+            ([], Some(other)) => format!("there is one in namespace `{}`; a target must be in the policy's namespace unless a ReferenceGrant permits it", text(other.scope.name())),
+            ([], None) if all.is_empty() => format!("no `{kind}` was read at all; add its manifests with -f, and check group and kind"),
+            ([], None) => "check the name; `overrule get` lists what was read".to_owned(),
+            (near, _) => format!("did you mean {}?", near.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" or ")),
+        };
+        let place = if namespace.is_empty() { String::new() } else { format!(" in namespace `{}`", text(namespace)) };
+        let d = Diagnostic::new(&codes::TARGET_NOT_FOUND, format!("target {kind} `{wanted}` does not exist{place}"))
+            .at(at)
+            .field(format!("{}.name", reference.field))
+            .help(help);
+        (&reasons::TARGET_NOT_FOUND, Box::new(d))
+    }
+
+    fn no_section(&self, object: ObjectId, reference: &Reference, section: Sym, at: Span) -> Refusal {
+        let text = |sym| self.snapshot.text(sym);
+        let known: Vec<&str> = self.topology.sections_of(object).map(|(name, _)| text(name)).collect();
+        let help = match nearest(text(section), known.iter().copied(), 1).first() {
+            Some(near) => format!("did you mean `{near}`? it has: {}", known.join(", ")),
+            None if known.is_empty() => "the target has no sections; remove `sectionName`".to_owned(),
+            None => format!("it has: {}", known.join(", ")),
+        };
+        let message = format!("{} has no section `{}`", self.snapshot.display(object), text(section));
+        let mut d = Diagnostic::new(&codes::SECTION_NOT_FOUND, message).at(at).field(format!("{}.sectionName", reference.field)).help(help);
+        if let Some(target) = self.snapshot.get(object) {
+            d = d.see(target.at, "the target");
+        }
+        (&reasons::SECTION_NOT_FOUND, Box::new(d))
+    }
+
+    fn outside(&self, reference: &Reference) -> Refusal {
+        let kind = self.snapshot.text(reference.kind);
+        let message = format!("a `{kind}` is no part of the Gateway API hierarchy, so no path passes through it");
+        let d = Diagnostic::new(&codes::TARGET_KIND_NOT_ALLOWED, message)
+            .at(reference.at)
+            .field(format!("{}.kind", reference.field))
+            .help("target a GatewayClass, Gateway, ListenerSet, route or backend");
+        (&reasons::KIND_NOT_ALLOWED, Box::new(d))
+    }
+
+    fn selects_nothing(&self, reference: &Reference) -> Refusal {
+        let kind = self.snapshot.text(reference.kind);
+        let d = Diagnostic::new(&codes::SELECTOR_MATCHES_NOTHING, format!("no `{kind}` of the policy's namespace has these labels"))
+            .at(reference.at)
+            .field(&*reference.field)
+            .help("check the labels of the targets; selectors reach the policy's own namespace only");
+        (&reasons::SELECTOR_MATCHES_NOTHING, Box::new(d))
+    }
+}
+
+type Refusal = (Reason, Box<Diagnostic>);
+
+/// Objects by label pair, for the kinds that selectors ask about. Looked up, never iterated.
+#[derive(Debug, Default)]
+struct LabelIndex(HashMap<(GroupKind, Sym, Sym), Vec<ObjectId>>);
+
+impl LabelIndex {
+    fn new(snapshot: &Snapshot, policies: &[Policy]) -> Self {
+        let mut kinds: Vec<GroupKind> = Vec::new();
+        for reference in policies.iter().flat_map(|p| &p.references) {
+            let kind = GroupKind { group: reference.group, kind: reference.kind };
+            if matches!(reference.who, Who::Labelled(_)) && !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        let mut index: HashMap<_, Vec<ObjectId>> = HashMap::new();
+        for (kind, objects) in snapshot.kinds().filter(|(k, _)| kinds.contains(k)) {
+            for object in objects {
+                for (key, value) in object.labels.iter() {
+                    index.entry((kind, key, value)).or_default().push(object.id);
+                }
+            }
+        }
+        Self(index)
+    }
+
+    /// Objects of a kind and scope that a selector selects, by name.
+    fn select(&self, snapshot: &Snapshot, kind: GroupKind, scope: Scope, selector: &Selector) -> Vec<ObjectId> {
+        let fits = |o: &&Object| o.scope == scope && selector.matches(&o.labels);
+        let pairs = selector.requirements.iter().filter_map(|r| match r {
+            Requirement::Equals(key, value) => Some(self.0.get(&(kind, *key, *value)).map_or(&[][..], Vec::as_slice)),
+            _ => None,
+        });
+        match pairs.min_by_key(|list| list.len()) {
+            Some(list) => list.iter().filter_map(|id| snapshot.get(*id)).filter(fits).map(|o| o.id).collect(),
+            None => {
+                let all = snapshot.of_kind(snapshot.text(kind.group), snapshot.text(kind.kind));
+                all.iter().filter(fits).map(|o| o.id).collect()
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: policy objects and their kinds. Out: policies as the resolution needs them. Not here: merging.
+
+mod attach;
+mod parse;
+
+use overrule_model::{ObjectId, Selector, Sym};
+use overrule_source::{NodeRef, Span};
+
+pub use attach::{Attached, attach};
+pub use parse::parse;
+
+use crate::kinds::Strategy;
+
+/// A policy as written, read by its descriptor.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    /// The object.
+    pub object: ObjectId,
+    /// Index of its kind among the kinds of the run.
+    pub kind: usize,
+    /// Its target references, in order.
+    pub references: Vec<Reference>,
+    /// What it contributes; absent if the policy is refused as a whole.
+    pub content: Option<Content>,
+    /// Where to point when the policy as a whole is meant.
+    pub at: Span,
+}
+
+/// What a policy contributes.
+#[derive(Debug, Clone, Copy)]
+pub struct Content {
+    /// `bare`, `defaults` or `overrides`.
+    pub block: &'static str,
+    /// The mapping that holds it.
+    pub value: NodeRef,
+    /// Its strategy.
+    pub strategy: Strategy,
+}
+
+/// A target reference as written.
+#[derive(Debug, Clone)]
+pub struct Reference {
+    /// Group of the target.
+    pub group: Sym,
+    /// Kind of the target.
+    pub kind: Sym,
+    /// Namespace, if written.
+    pub namespace: Option<(Sym, Span)>,
+    /// Which objects.
+    pub who: Who,
+    /// A section of them.
+    pub section: Option<(Sym, Span)>,
+    /// Where it is written.
+    pub at: Span,
+    /// Field path of it: `spec.targetRefs[0]`.
+    pub field: Box<str>,
+}
+
+/// Which objects of a kind a reference means.
+#[derive(Debug, Clone)]
+pub enum Who {
+    /// The one of this name.
+    Named(Sym, Span),
+    /// All with these labels.
+    Labelled(Selector),
+}

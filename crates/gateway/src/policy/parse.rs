@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: an object and the descriptor of its kind. Out: a [`Policy`]. Not here: whether its targets exist.
+
+use overrule_model::{At, Fields, Object, Requirement, Selector, Snapshot, Sym};
+use overrule_source::{Diagnostic, Documents, Kind, NodeRef, View};
+use smallvec::SmallVec;
+
+use super::{Content, Policy, Reference, Who};
+use crate::codes_policy as codes;
+use crate::kinds::{Descriptor, FieldPath, Kinds, Strategy};
+
+/// Reads every policy of every kind, by kind, namespace, name.
+pub fn parse(documents: &Documents, snapshot: &mut Snapshot, kinds: &Kinds) -> (Vec<Policy>, Vec<Diagnostic>) {
+    let mut found: Vec<(usize, Object)> = Vec::new();
+    for (kind, descriptor) in kinds.iter().enumerate() {
+        // A described kind nobody uses yet still has a name in answers.
+        snapshot.names_mut().intern(&descriptor.group);
+        snapshot.names_mut().intern(&descriptor.kind);
+        let objects = snapshot.of_kind(&descriptor.group, &descriptor.kind);
+        found.extend(objects.iter().map(|o| (kind, o.clone())));
+    }
+    let mut parser = Parser { fields: Fields::default(), snapshot };
+    let descriptors: Vec<&Descriptor> = kinds.iter().collect();
+    let mut policies = Vec::with_capacity(found.len());
+    for (kind, object) in found {
+        if let Some(descriptor) = descriptors.get(kind) {
+            let root = documents.view(object.root);
+            policies.push(parser.policy(kind, descriptor, &object, root));
+        }
+    }
+    (policies, parser.fields.diagnostics)
+}
+
+struct Parser<'s> {
+    fields: Fields,
+    snapshot: &'s mut Snapshot,
+}
+
+impl Parser<'_> {
+    fn policy(&mut self, kind: usize, descriptor: &Descriptor, object: &Object, root: View<'_>) -> Policy {
+        let references = self.references(descriptor, root);
+        let content = self.content(descriptor, object, root);
+        Policy { object: object.id, kind, references, content, at: object.at }
+    }
+
+    fn references(&mut self, descriptor: &Descriptor, root: View<'_>) -> Vec<Reference> {
+        let mut found = Vec::new();
+        if let Some(one) = descriptor.target_ref.find(root) {
+            let (path, at) = (&descriptor.target_ref, one);
+            found.extend(with_path(path, |p| self.reference(at, p, false)));
+        }
+        for (path, labelled) in [(&descriptor.target_refs, false), (&descriptor.target_selectors, true)] {
+            let Some(list) = path.find(root) else { continue };
+            if list.kind() != Kind::List {
+                with_path(path, |p| self.fields.wrong_type(p, list, "a list"));
+                continue;
+            }
+            for (i, item) in list.items().enumerate() {
+                found.extend(with_path(path, |p| self.reference(item, &p.index(i), labelled)));
+            }
+        }
+        found
+    }
+
+    fn reference(&mut self, item: View<'_>, at: &At<'_>, labelled: bool) -> Option<Reference> {
+        if item.kind() != Kind::Map {
+            self.fields.wrong_type(at, item, "a mapping");
+            return None;
+        }
+        let (kind, _) = self.fields.required(item, at, "kind")?;
+        // GEP-713 wants the group written; where it is not, the Gateway API's own kinds are meant.
+        let group = match self.fields.string(item, at, "group") {
+            Some((group, _)) => group,
+            None if matches!(kind, "Service" | "Namespace" | "Secret" | "ConfigMap") => "",
+            None => "gateway.networking.k8s.io",
+        };
+        let section = self.fields.string(item, at, "sectionName");
+        let namespace = self.fields.string(item, at, "namespace");
+        let who = if labelled {
+            Who::Labelled(self.selector(item, at))
+        } else {
+            let (name, view) = self.fields.required(item, at, "name")?;
+            Who::Named(self.intern(name), view.span())
+        };
+        Some(Reference {
+            group: self.intern(group),
+            kind: self.intern(kind),
+            namespace: namespace.map(|(text, view)| (self.intern(text), view.span())),
+            who,
+            section: section.filter(|(text, _)| !text.is_empty()).map(|(text, view)| (self.intern(text), view.span())),
+            at: item.span(),
+            field: at.to_string().into(),
+        })
+    }
+
+    fn intern(&mut self, text: &str) -> Sym {
+        self.snapshot.names_mut().intern(text)
+    }
+
+    /// `matchLabels` and `matchExpressions`. A clause that cannot be read makes the selector match nothing.
+    fn selector(&mut self, item: View<'_>, at: &At<'_>) -> Selector {
+        let mut requirements = Vec::new();
+        if let Some(map) = self.fields.map(item, at, "matchLabels") {
+            let at = at.key("matchLabels");
+            for (key, value) in map.entries() {
+                match value.as_str() {
+                    Some(text) => requirements.push(Requirement::Equals(self.intern(key.key_text()), self.intern(text))),
+                    None => {
+                        self.fields.wrong_type(&at.key(key.key_text()), value, "a string");
+                        requirements.push(never());
+                    }
+                }
+            }
+        }
+        if let Some(list) = self.fields.list(item, at, "matchExpressions") {
+            let at = at.key("matchExpressions");
+            for (i, clause) in list.items().enumerate() {
+                let clause = self.clause(clause, &at.index(i));
+                requirements.push(clause.unwrap_or_else(never));
+            }
+        }
+        Selector { requirements }
+    }
+
+    fn clause(&mut self, item: View<'_>, at: &At<'_>) -> Option<Requirement> {
+        const OPERATORS: [&str; 4] = ["In", "NotIn", "Exists", "DoesNotExist"];
+        let (key, _) = self.fields.required(item, at, "key")?;
+        let (operator, view) = self.fields.required(item, at, "operator")?;
+        let key = self.intern(key);
+        let values: SmallVec<[Sym; 2]> = item
+            .get("values")
+            .into_iter()
+            .flat_map(View::items)
+            .filter_map(View::as_str)
+            .map(|text| self.snapshot.names_mut().intern(text))
+            .collect();
+        match operator {
+            "In" => Some(Requirement::In(key, values)),
+            "NotIn" => Some(Requirement::NotIn(key, values)),
+            "Exists" => Some(Requirement::Exists(key)),
+            "DoesNotExist" => Some(Requirement::Absent(key)),
+            other => {
+                self.fields.bad_value(&at.key("operator"), view, other, &OPERATORS);
+                None
+            }
+        }
+    }
+
+    /// Which block holds the policy, and by which strategy. GEP-713: a policy names at most one.
+    fn content(&mut self, descriptor: &Descriptor, object: &Object, root: View<'_>) -> Option<Content> {
+        let Some(body) = descriptor.body.find(root) else {
+            with_path(&descriptor.body, |at| self.fields.missing(at, root));
+            return None;
+        };
+        if body.kind() != Kind::Map {
+            with_path(&descriptor.body, |at| self.fields.wrong_type(at, body, "a mapping"));
+            return None;
+        }
+        let named = descriptor.strategy_field.find(root);
+        let named_strategy = match named {
+            Some(view) => Some(self.named_strategy(descriptor, view)?),
+            None => None,
+        };
+        let defaults = descriptor.defaults.find(root).map(|v| ("defaults", v));
+        let overrides = descriptor.overrides.find(root).map(|v| ("overrides", v));
+        let bare = bare_content(descriptor, body);
+        let blocks: SmallVec<[(&'static str, View<'_>); 3]> =
+            defaults.into_iter().chain(overrides).chain(bare.map(|v| ("bare", v))).collect();
+        if let [first, second, ..] = blocks.as_slice() {
+            let message = format!("this policy has both `{}` and `{}`, so it names more than one strategy and is refused", first.0, second.0);
+            let d = Diagnostic::new(&codes::TWO_STRATEGIES, message)
+                .at_with(second.1.span(), "a second strategy")
+                .see(first.1.span(), "the first one")
+                .field(descriptor.body.to_string())
+                .help("keep one of them; put the other into a policy of its own");
+            self.fields.diagnostics.push(d);
+            return None;
+        }
+        let (block, view) = match blocks.first() {
+            Some((block, view)) if *block != "bare" => (*block, *view),
+            Some(_) => ("bare", body),
+            None => {
+                let d = Diagnostic::new(&codes::EMPTY_POLICY, "this policy sets nothing");
+                self.fields.diagnostics.push(d.at(object.at).field(descriptor.body.to_string()).help("add what it should set, or remove it"));
+                ("bare", body)
+            }
+        };
+        let strategy = match (block, named_strategy) {
+            (_, Some(strategy)) => strategy,
+            ("bare", None) => descriptor.strategy,
+            (block, None) => self.block_strategy(descriptor, block, view)?,
+        };
+        let value = NodeRef { doc: object.root.doc, node: view.id() };
+        Some(Content { block, value, strategy })
+    }
+
+    fn named_strategy(&mut self, descriptor: &Descriptor, view: View<'_>) -> Option<Strategy> {
+        let text = view.as_str().unwrap_or_default();
+        let own = descriptor.strategy_words.iter().find(|(word, _)| **word == *text).map(|(_, s)| *s);
+        if let Some(strategy) = own.or_else(|| Strategy::parse(text)) {
+            return Some(strategy);
+        }
+        self.unknown_strategy(descriptor, &descriptor.strategy_field.to_string(), view);
+        None
+    }
+
+    /// `defaults` alone are Atomic defaults, `overrides` alone Atomic overrides; a member may say `merge`.
+    fn block_strategy(&mut self, descriptor: &Descriptor, block: &str, view: View<'_>) -> Option<Strategy> {
+        let word = view.get(&descriptor.block_strategy).filter(|v| !v.is_null());
+        let text = word.map_or("atomic", |v| v.as_str().unwrap_or(""));
+        match (block, text.to_ascii_lowercase().as_str()) {
+            ("defaults", "atomic") => Some(Strategy::AtomicDefaults),
+            ("defaults", "merge" | "patch") => Some(Strategy::PatchDefaults),
+            ("overrides", "atomic") => Some(Strategy::AtomicOverrides),
+            ("overrides", "merge" | "patch") => Some(Strategy::PatchOverrides),
+            _ => {
+                let field = format!("{}.{block}.{}", descriptor.body, descriptor.block_strategy);
+                self.unknown_strategy(descriptor, &field, word.unwrap_or(view));
+                None
+            }
+        }
+    }
+
+    fn unknown_strategy(&mut self, descriptor: &Descriptor, field: &str, view: View<'_>) {
+        let text = view.scalar_text().unwrap_or("?");
+        let mut known: Vec<&str> = descriptor.strategy_words.iter().map(|(w, _)| &**w).collect();
+        known.extend(Strategy::ALL.map(Strategy::id));
+        let d = Diagnostic::new(&codes::UNKNOWN_STRATEGY, format!("`{text}` is no merge strategy; the policy is refused"));
+        self.fields.diagnostics.push(d.at(view.span()).field(field).help(format!("use one of: {}", known.join(", "))));
+    }
+}
+
+/// The body, if it holds anything besides references, blocks and the strategy.
+fn bare_content<'a>(descriptor: &Descriptor, body: View<'a>) -> Option<View<'a>> {
+    body.entries().find(|(key, _)| !descriptor.is_plumbing(key.key_text())).map(|(_, value)| value)
+}
+
+impl Descriptor {
+    /// Whether a member of the body is not policy but plumbing: references, blocks, the strategy.
+    pub fn is_plumbing(&self, member: &str) -> bool {
+        let plumbing = [
+            &self.target_ref,
+            &self.target_refs,
+            &self.target_selectors,
+            &self.defaults,
+            &self.overrides,
+            &self.strategy_field,
+        ];
+        plumbing.iter().any(|path| path.member_of(&self.body) == Some(member))
+    }
+}
+
+/// A clause that no labels meet: a selector with an unreadable clause must not widen.
+fn never() -> Requirement {
+    Requirement::In(Sym::EMPTY, SmallVec::new())
+}
+
+/// Builds the stack of path frames for a descriptor's path and calls with it.
+fn with_path<R>(path: &FieldPath, call: impl FnOnce(&At<'_>) -> R) -> R {
+    let segments: SmallVec<[&str; 4]> = path.segments().collect();
+    nest(&At::ROOT, &segments, call)
+}
+
+fn nest<R>(at: &At<'_>, segments: &[&str], call: impl FnOnce(&At<'_>) -> R) -> R {
+    match segments.split_first() {
+        None => call(at),
+        Some((first, rest)) => nest(&at.key(first), rest, call),
+    }
+}

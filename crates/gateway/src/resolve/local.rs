@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: attachments. Out: for each kind and node, its own policies as a ladder in rank order. Not here: paths.
+
+use overrule_engine::{Attachment, Group, LadderId, NodeId, Rank, ResolutionBuilder, Rung, Step, StepId};
+use overrule_model::Snapshot;
+
+use super::Active;
+use crate::policy::Policy;
+use crate::topology::GatewayTopology;
+
+/// Ladders of the policies attached to each node itself.
+pub(crate) struct Locals {
+    /// By kind, then node. Kinds are as active; nodes past the end have none.
+    ladders: Vec<Vec<LadderId>>,
+}
+
+impl Locals {
+    /// The ladder of a kind at a node.
+    pub(crate) fn at(&self, kind: usize, node: NodeId) -> LadderId {
+        let ladders = self.ladders.get(kind);
+        ladders.and_then(|l| l.get(node.0 as usize)).copied().unwrap_or(LadderId::EMPTY)
+    }
+
+    /// Whether no policy of a kind is attached anywhere.
+    pub(crate) fn is_empty(&self, kind: usize) -> bool {
+        self.ladders.get(kind).is_none_or(Vec::is_empty)
+    }
+}
+
+/// Ranks and groups.
+pub(crate) fn build(
+    snapshot: &Snapshot,
+    topology: &GatewayTopology,
+    builder: &mut ResolutionBuilder,
+    kinds: &[Option<Active<'_>>],
+    policies: &[Policy],
+    attachments: &[Attachment],
+) -> Locals {
+    let ordinals = ordinals(snapshot, policies);
+    let active = kinds.iter().flatten().count();
+    let mut by_place: Vec<(u16, NodeId, StepId)> = Vec::with_capacity(attachments.len());
+    for attachment in attachments {
+        let Some(policy) = policies.get(attachment.policy.0 as usize) else { continue };
+        let Some(Some(kind)) = kinds.get(policy.kind) else { continue };
+        let (Some(content), Some(node)) = (policy.content, topology.nodes.get(attachment.node)) else { continue };
+        let created = snapshot.get(policy.object).map_or(i64::MAX, |o| o.created.key());
+        let name = ordinals.get(attachment.policy.0 as usize).copied().unwrap_or(0);
+        let level = i64::from(node.level.0);
+        let rank = match (kind.is_direct(), kind.is_none()) {
+            // The section stands above the object it is part of.
+            (true, _) => Rank::new([-level, created, name]),
+            (false, true) => Rank::new([created, name]),
+            (false, false) => Rank::new([level, created, name]),
+        };
+        let step = Step {
+            policy: attachment.policy,
+            entry: 0,
+            block: content.block,
+            level: node.level.0,
+            value: content.value,
+            mode: content.strategy.code(),
+            extra: 0,
+        };
+        by_place.push((kind.id.0, attachment.node, builder.step(step, rank)));
+    }
+    by_place.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| builder.rank(a.2).cmp(&builder.rank(b.2))));
+    let mut locals = Locals { ladders: vec![Vec::new(); active] };
+    for place in by_place.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        let Some(&(kind, node, _)) = place.first() else { continue };
+        let rungs = place.iter().map(|(_, _, step)| Rung::Step(*step)).collect();
+        let ladder = builder.ladders.group(Group { spec: kind, rungs });
+        if let Some(list) = locals.ladders.get_mut(kind as usize) {
+            if list.is_empty() {
+                list.resize(topology.nodes.len(), LadderId::EMPTY);
+            }
+            if let Some(slot) = list.get_mut(node.0 as usize) {
+                *slot = ladder;
+            }
+        }
+    }
+    locals
+}
+
+/// Position of each policy in the order of `namespace/name` as one text, which is what GEP-713 compares.
+fn ordinals(snapshot: &Snapshot, policies: &[Policy]) -> Vec<i64> {
+    let full_name = |i: &u32| {
+        let object = policies.get(*i as usize).and_then(|p| snapshot.get(p.object));
+        let (namespace, name) = object.map_or(("", ""), |o| (snapshot.text(o.scope.name()), snapshot.text(o.name)));
+        (namespace.bytes().chain(*b"/").chain(name.bytes()), *i)
+    };
+    let mut order: Vec<u32> = (0..u32::try_from(policies.len()).unwrap_or(u32::MAX)).collect();
+    order.sort_by(|a, b| {
+        let ((a_name, a), (b_name, b)) = (full_name(a), full_name(b));
+        a_name.cmp(b_name).then(a.cmp(&b))
+    });
+    let mut ordinals = vec![0; policies.len()];
+    for (position, index) in (0_i64..).zip(order) {
+        if let Some(slot) = ordinals.get_mut(index as usize) {
+            *slot = position;
+        }
+    }
+    ordinals
+}

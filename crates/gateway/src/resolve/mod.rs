@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: snapshot, topology, kinds. Out: the [`Resolution`] of every GEP-713 kind, and what to tell the user.
+//! Not here: text for people, other families.
+//!
+//! ```text
+//! policies ── attach ──► (policy, node) ── order ──► local ladder per (kind, node)
+//!                                                        │  paths, top-down, once
+//!                                                        ▼
+//!                                     ladder per (kind, path) ── fold once per distinct ladder ──► Resolution
+//! ```
+
+mod algebra;
+mod findings;
+mod local;
+mod walk;
+
+use overrule_engine::{KindId, NewKind, Resolution, ResolutionBuilder};
+use overrule_model::Snapshot;
+use overrule_source::{Diagnostic, Documents};
+
+use crate::kinds::{Class, Descriptor, Kinds, Provenance, Strategy};
+use crate::policy::{self, Policy};
+use crate::topology::GatewayTopology;
+
+/// The family's name.
+pub const FAMILY: &str = "gateway";
+/// Its one profile.
+pub const PROFILE: &str = "gep713";
+
+/// Keys of an inherited kind, most important first.
+pub static INHERITED_KEYS: &[&str] = &["level", "created", "name"];
+/// Keys of a direct kind.
+pub static DIRECT_KEYS: &[&str] = &["section", "created", "name"];
+/// Keys of an inherited kind that does not merge: GEP-713 leaves the level out.
+pub static NONE_KEYS: &[&str] = &["created", "name"];
+
+/// What a run wants beyond its input.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Kinds to resolve although no policy of them exists (to list what they do not cover), lower case.
+    pub include: Vec<String>,
+}
+
+/// The resolution and every finding about policies.
+#[derive(Debug, Default)]
+pub struct Resolved {
+    /// The answer.
+    pub resolution: Resolution,
+    /// What to tell the user.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A kind that takes part, with what the stages need of it.
+pub(crate) struct Active<'k> {
+    pub(crate) id: KindId,
+    pub(crate) descriptor: &'k Descriptor,
+}
+
+impl Active<'_> {
+    /// Whether the kind is resolved per target, without inheritance.
+    pub(crate) fn is_direct(&self) -> bool {
+        self.descriptor.class == Class::Direct
+    }
+
+    /// Whether only the oldest policy of a target counts.
+    pub(crate) fn is_none(&self) -> bool {
+        self.descriptor.strategy == Strategy::None
+    }
+}
+
+/// Resolves every kind. The policies must come from [`policy::parse`] with the same kinds.
+pub fn resolve(
+    documents: &Documents,
+    snapshot: &Snapshot,
+    topology: &GatewayTopology,
+    kinds: &Kinds,
+    policies: &[Policy],
+    options: &Options,
+) -> Resolved {
+    let attached = policy::attach(snapshot, topology, kinds, policies);
+    let mut diagnostics = attached.diagnostics;
+    let mut builder = ResolutionBuilder::default();
+    let mut active: Vec<Option<Active<'_>>> = Vec::new();
+    for (index, descriptor) in kinds.iter().enumerate() {
+        active.push(activate(&mut builder, snapshot, descriptor, index, policies, options));
+    }
+    for policy in policies {
+        if let Some(Some(kind)) = active.get(policy.kind) {
+            builder.policy(policy.object, kind.id);
+        }
+    }
+    for attachment in &attached.attachments {
+        builder.attach(*attachment);
+    }
+    for rejection in attached.rejections {
+        builder.reject(rejection);
+    }
+    let locals = local::build(snapshot, topology, &mut builder, &active, policies, &attached.attachments);
+    let kinds: Vec<Active<'_>> = active.into_iter().flatten().collect();
+    walk::paths(snapshot, topology, &mut builder, &kinds, &locals);
+    let algebra = algebra::Gep713::new(documents, &kinds);
+    let resolution = builder.finish(documents, &algebra);
+    findings::report(snapshot, topology, policies, &resolution, &kinds, &mut diagnostics);
+    Resolved { resolution, diagnostics }
+}
+
+/// Kinds without policies take part only if somebody described or asked for them.
+fn activate<'k>(
+    builder: &mut ResolutionBuilder,
+    snapshot: &Snapshot,
+    descriptor: &'k Descriptor,
+    index: usize,
+    policies: &[Policy],
+    options: &Options,
+) -> Option<Active<'k>> {
+    let asked = options.include.iter().any(|k| k.eq_ignore_ascii_case(&descriptor.kind));
+    let used = policies.binary_search_by_key(&index, |p| p.kind).is_ok();
+    if !used && !asked && descriptor.provenance != Provenance::User {
+        return None;
+    }
+    // A kind nobody uses has no symbols of its own; the lookup then gives the empty ones.
+    let sym = |text| snapshot.names().lookup(text).unwrap_or_default();
+    let keys = match (descriptor.class, descriptor.strategy) {
+        (Class::Direct, _) => DIRECT_KEYS,
+        (Class::Inherited, Strategy::None) => NONE_KEYS,
+        (Class::Inherited, _) => INHERITED_KEYS,
+    };
+    let id = builder.kind(NewKind {
+        group: sym(&descriptor.group),
+        kind: sym(&descriptor.kind),
+        family: FAMILY,
+        profile: PROFILE,
+        keys,
+        assumed: descriptor.provenance == Provenance::Assumed,
+    });
+    Some(Active { id, descriptor })
+}

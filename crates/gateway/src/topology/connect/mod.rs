@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: typed specs. Out: nodes, links with their facts, and a finding for every link that is wrong.
+//! Not here: trees; everything a finding needs was kept by `parse`.
+
+mod attach;
+mod backends;
+mod conflicts;
+mod listeners;
+mod namespaces;
+mod report;
+
+use overrule_engine::{Level, Node, NodeId, Topology};
+use overrule_model::{ObjectId, Snapshot, Sym};
+use overrule_source::{Diagnostic, Span};
+
+use super::graph::GatewayTopology;
+use super::lookup::{CROWD, NOWHERE};
+use super::resources::Resources;
+use super::{Built, LEVELS};
+use namespaces::Namespaces;
+use report::Suggestions;
+
+impl Resources {
+    /// Connects the specs to a graph. Reads no tree.
+    pub fn connect(&self, snapshot: &Snapshot) -> Built {
+        let mut connector = Connector {
+            specs: self,
+            snapshot,
+            out: GatewayTopology {
+                nodes: Topology::new(LEVELS),
+                grants: self.grants.clone(),
+                ..GatewayTopology::default()
+            },
+            diagnostics: Vec::new(),
+            namespaces: Namespaces::new(self),
+            suggestions: Suggestions::default(),
+        };
+        connector.out.index.object_nodes = vec![NOWHERE; snapshot.len()];
+        connector.listeners();
+        connector.conflicts();
+        connector.certificates();
+        connector.routes();
+        connector.backends();
+        connector.index_sections();
+        Built { topology: connector.out, diagnostics: connector.diagnostics }
+    }
+}
+
+struct Connector<'a> {
+    specs: &'a Resources,
+    snapshot: &'a Snapshot,
+    out: GatewayTopology,
+    diagnostics: Vec<Diagnostic>,
+    namespaces: Namespaces<'a>,
+    suggestions: Suggestions,
+}
+
+impl Connector<'_> {
+    /// Adds a node that stands at `place` in the vector of its level.
+    fn node(&mut self, node: Node, place: usize) -> NodeId {
+        self.out.index.places.push(u32::try_from(place).unwrap_or(u32::MAX));
+        self.out.nodes.add(node)
+    }
+
+    /// Adds the node of an object.
+    fn object_node(&mut self, id: ObjectId, level: Level, place: usize) -> NodeId {
+        let object = self.snapshot.get(id);
+        let node = self.node(
+            Node {
+                kind: object.map_or(Sym::EMPTY, |o| o.kind.kind),
+                namespace: object.map_or(Sym::EMPTY, |o| o.scope.name()),
+                name: object.map_or(Sym::EMPTY, |o| o.name),
+                section: Sym::EMPTY,
+                object: Some(id),
+                level,
+                at: object.map(|o| o.at),
+            },
+            place,
+        );
+        if let Some(slot) = self.out.index.object_nodes.get_mut(id.0 as usize) {
+            *slot = node.0;
+        }
+        node
+    }
+
+    /// Adds the node of a section of the object whose node is `of`.
+    fn section_node(
+        &mut self,
+        of: NodeId,
+        (kind, section): (Sym, Sym),
+        (level, place): (Level, usize),
+        at: Span,
+    ) -> NodeId {
+        let Some(object) = self.out.nodes.get(of).copied() else { return of };
+        self.node(Node { kind, section, level, at: Some(at), ..object }, place)
+    }
+
+    /// Puts the sections of objects that have many into a table.
+    fn index_sections(&mut self) {
+        let mut run = 0;
+        let mut last = None;
+        let mut crowded = Vec::new();
+        for (_, node) in self.out.nodes.iter() {
+            run = if node.object == last && !node.section.is_empty() { run + 1 } else { 0 };
+            last = node.object;
+            if run == CROWD + 1 {
+                crowded.extend(node.object);
+            }
+        }
+        for object in crowded {
+            let sections: Vec<(Sym, NodeId)> = self.out.sections_of(object).collect();
+            for (section, node) in sections {
+                self.out.index.crowded.entry((object, section)).or_insert(node);
+            }
+        }
+    }
+}

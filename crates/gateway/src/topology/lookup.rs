@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: ids of objects, sections and nodes. Out: the places in the graph they stand for, in O(1).
+//! Not here: searching by text.
+
+use hashbrown::HashMap;
+use overrule_engine::{Level, NodeId};
+use overrule_model::{ObjectId, Snapshot, Sym};
+use smallvec::SmallVec;
+
+use super::graph::{
+    Backend, BackendIx, BackendUse, Class, ClassIx, Delegation, Gateway, GatewayIx, Link, LinkIx,
+    Listener, ListenerIx, ListenerSet, Port, PortIx, Route, RouteIx, Rule, RuleIx, SetIx,
+};
+use super::hostname;
+use super::resources::part;
+use super::status::Parent;
+use super::{GatewayTopology, level};
+
+/// Objects with more sections than this have them in a table.
+pub(crate) const CROWD: usize = 16;
+/// No node.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
+/// Private indexes of the topology.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Index {
+    /// Links of each route, as indexes into the links; ranges in the routes.
+    pub(crate) by_route: Vec<u32>,
+    /// Node of each object of the snapshot, or [`NOWHERE`].
+    pub(crate) object_nodes: Vec<u32>,
+    /// Place of each node in the vector of its level.
+    pub(crate) places: Vec<u32>,
+    /// Sections of objects that have many; the sections of an object follow it in the nodes.
+    pub(crate) crowded: HashMap<(ObjectId, Sym), NodeId>,
+    /// The listener in force for each hostname of a port of a Gateway.
+    pub(crate) owners: HashMap<(GatewayIx, u16, Sym), ListenerIx>,
+}
+
+macro_rules! accessors {
+    ($($(#[$doc:meta])* $one:ident($ix:ident) -> $type:ident in $list:ident;)*) => {$(
+        $(#[$doc])*
+        pub fn $one(&self, ix: $ix) -> Option<&$type> {
+            self.$list.get(ix.at())
+        }
+    )*};
+}
+
+macro_rules! places {
+    ($($(#[$doc:meta])* $name:ident -> $ix:ident at $level:ident;)*) => {$(
+        $(#[$doc])*
+        pub fn $name(&self, node: NodeId) -> Option<$ix> {
+            self.place(node, level::$level).map($ix)
+        }
+    )*};
+}
+
+impl GatewayTopology {
+    accessors! {
+        /// A class.
+        class(ClassIx) -> Class in classes;
+        /// A Gateway.
+        gateway(GatewayIx) -> Gateway in gateways;
+        /// A ListenerSet.
+        set(SetIx) -> ListenerSet in sets;
+        /// A listener.
+        listener(ListenerIx) -> Listener in listeners;
+        /// A route.
+        route(RouteIx) -> Route in routes;
+        /// A rule.
+        rule(RuleIx) -> Rule in rules;
+        /// A backend.
+        backend(BackendIx) -> Backend in backends;
+        /// A port.
+        port(PortIx) -> Port in ports;
+        /// A link.
+        link(LinkIx) -> Link in links;
+    }
+
+    places! {
+        /// The class a node is.
+        class_of -> ClassIx at CLASS;
+        /// The Gateway a node is.
+        gateway_of -> GatewayIx at GATEWAY;
+        /// The ListenerSet a node is.
+        set_of -> SetIx at LISTENER_SET;
+        /// The listener a node is.
+        listener_of -> ListenerIx at LISTENER;
+        /// The route a node is.
+        route_of -> RouteIx at ROUTE;
+        /// The rule a node is.
+        rule_of -> RuleIx at RULE;
+        /// The backend a node is.
+        backend_of -> BackendIx at BACKEND;
+        /// The port a node is.
+        port_of -> PortIx at PORT;
+    }
+
+    fn place(&self, node: NodeId, level: Level) -> Option<u32> {
+        self.nodes.get(node).filter(|n| n.level == level)?;
+        self.index.places.get(node.0 as usize).copied()
+    }
+
+    /// The links of a listener, by route.
+    pub fn links_of_listener(&self, ix: ListenerIx) -> &[Link] {
+        self.listener(ix).map_or(&[], |l| part(&self.links, &l.links))
+    }
+
+    /// The links of a route, by listener.
+    pub fn links_of_route(&self, ix: RouteIx) -> impl Iterator<Item = (LinkIx, &Link)> {
+        let found = self.route(ix).map_or(&[][..], |r| part(&self.index.by_route, &r.links));
+        found.iter().filter_map(|i| Some((LinkIx(*i), self.links.get(*i as usize)?)))
+    }
+
+    /// The rules of a route, as written.
+    pub fn rules_of(&self, ix: RouteIx) -> impl Iterator<Item = (RuleIx, &Rule)> {
+        let range = self.route(ix).map_or(0..0, |r| r.rules.clone());
+        range.clone().map(RuleIx).zip(part(&self.rules, &range))
+    }
+
+    /// The parentRefs of a route, as written.
+    pub fn parents_of(&self, ix: RouteIx) -> &[Parent] {
+        self.route(ix).map_or(&[], |r| part(&self.parents, &r.parents))
+    }
+
+    /// What a rule sends to, as written.
+    pub fn uses_of(&self, ix: RuleIx) -> &[BackendUse] {
+        self.rule(ix).map_or(&[], |r| part(&self.uses, &r.backends))
+    }
+
+    /// What a rule delegates to, as written.
+    pub fn delegations_of(&self, ix: RuleIx) -> &[Delegation] {
+        self.rule(ix).map_or(&[], |r| part(&self.delegations, &r.delegations))
+    }
+
+    /// Every listener a Gateway serves: its own, then those of its ListenerSets in their order.
+    pub fn listeners_of(&self, ix: GatewayIx) -> impl Iterator<Item = (ListenerIx, &Listener)> {
+        let gateway = self.gateway(ix);
+        let own = gateway.map_or(0..0, |g| g.listeners.clone());
+        let sets = gateway.map_or(&[][..], |g| &g.sets);
+        let of_sets = sets.iter().filter_map(|s| self.set(*s)).flat_map(|s| s.listeners.clone());
+        own.chain(of_sets).filter_map(|i| Some((ListenerIx(i), self.listeners.get(i as usize)?)))
+    }
+
+    /// The node of an object.
+    pub fn object_node(&self, object: ObjectId) -> Option<NodeId> {
+        let node = self.index.object_nodes.get(object.0 as usize).copied()?;
+        (node != NOWHERE).then_some(NodeId(node))
+    }
+
+    /// The node of a section: a listener by name, a rule by name or `rule-N`, a Service port by name (or by number
+    /// where it has none).
+    pub fn section_node(&self, object: ObjectId, section: Sym) -> Option<NodeId> {
+        if let Some(found) = self.index.crowded.get(&(object, section)) {
+            return Some(*found);
+        }
+        let mut sections = self.sections_of(object).take(CROWD + 1);
+        sections.find(|(name, _)| *name == section).map(|(_, node)| node)
+    }
+
+    /// Every section of an object that has a name of its own, in the order written.
+    pub fn sections_of(&self, object: ObjectId) -> impl Iterator<Item = (Sym, NodeId)> {
+        let first = self.object_node(object).map_or(NOWHERE, |n| n.0.saturating_add(1));
+        (first..NOWHERE)
+            .map(|i| (NodeId(i), self.nodes.get(NodeId(i))))
+            .map_while(move |(id, node)| {
+                let node = node.filter(|n| n.object == Some(object) && !n.section.is_empty())?;
+                Some((node.section, id))
+            })
+            .filter(|(_, id)| {
+                !self.rule_of(*id).and_then(|r| self.rule(r)).is_some_and(|r| r.hidden)
+            })
+    }
+
+    /// With listener isolation, the listener of a port that owns a host, exact or wildcard: the one with the most
+    /// specific hostname around it. Conflicted listeners own nothing.
+    pub fn owner_listener(
+        &self,
+        snapshot: &Snapshot,
+        gateway: GatewayIx,
+        port: u16,
+        host: &str,
+    ) -> Option<ListenerIx> {
+        let names = snapshot.names();
+        let find = |text: &str| {
+            let name = names.lookup(text)?;
+            self.index.owners.get(&(gateway, port, name)).copied()
+        };
+        if let Some(found) = find(host) {
+            return Some(found);
+        }
+        let mut wildcard = String::with_capacity(host.len() + 2);
+        let mut rest = host.strip_prefix("*.").unwrap_or(host);
+        while let Some((_, tail)) = rest.split_once('.') {
+            wildcard.clear();
+            wildcard.push_str("*.");
+            wildcard.push_str(tail);
+            if let Some(found) = find(&wildcard) {
+                return Some(found);
+            }
+            rest = tail;
+        }
+        find("")
+    }
+
+    /// The hostnames of a link: what route and listener have in common; empty symbol = all hosts. With `isolation`,
+    /// without those a more specific listener of the port owns.
+    pub fn hostnames_at(
+        &self,
+        snapshot: &Snapshot,
+        link: LinkIx,
+        isolation: bool,
+    ) -> SmallVec<[Sym; 2]> {
+        let mut found = SmallVec::new();
+        let Some(link) = self.link(link) else { return found };
+        let (Some(listener), Some(route)) = (self.listener(link.listener), self.route(link.route))
+        else {
+            return found;
+        };
+        let all = [Sym::EMPTY];
+        let hostnames = if route.hostnames.is_empty() { &all[..] } else { &route.hostnames };
+        for hostname in hostnames {
+            let (ours, theirs) = (snapshot.text(*hostname), snapshot.text(listener.hostname));
+            let common = match hostname::intersect(ours, theirs) {
+                Some(common) if common == ours => *hostname,
+                Some(_) => listener.hostname,
+                None => continue,
+            };
+            let owned = isolation
+                && listener.gateway.is_some_and(|gateway| {
+                    let host = snapshot.text(common);
+                    let owner = self.owner_listener(snapshot, gateway, listener.port, host);
+                    owner.is_some_and(|owner| owner != link.listener)
+                });
+            if !owned && !found.contains(&common) {
+                found.push(common);
+            }
+        }
+        found
+    }
+}

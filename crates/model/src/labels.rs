@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: label maps and selectors. Out: whether they fit. Not here: indexes over many objects.
+
+use smallvec::SmallVec;
+
+use crate::{Names, Sym};
+
+/// Labels of one object, sorted by symbol for lookup.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Labels(Box<[(Sym, Sym)]>);
+
+impl Labels {
+    /// From pairs in any order; a repeated key keeps its last value.
+    pub fn new(pairs: impl IntoIterator<Item = (Sym, Sym)>) -> Self {
+        let mut list: Vec<(Sym, Sym)> = Vec::new();
+        for (key, value) in pairs {
+            match list.iter_mut().find(|(k, _)| *k == key) {
+                Some(entry) => entry.1 = value,
+                None => list.push((key, value)),
+            }
+        }
+        Self(list.into_boxed_slice())
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: Sym) -> Option<Sym> {
+        self.0.iter().find(|(k, _)| *k == key).map(|(_, v)| *v)
+    }
+
+    /// Every pair, in the order written.
+    pub fn iter(&self) -> impl Iterator<Item = (Sym, Sym)> {
+        self.0.iter().copied()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// One clause of a label selector.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Requirement {
+    /// The label has this value.
+    Equals(Sym, Sym),
+    /// The label is absent or has another value.
+    NotEquals(Sym, Sym),
+    /// The label has one of these values.
+    In(Sym, SmallVec<[Sym; 2]>),
+    /// The label is absent or has none of these values.
+    NotIn(Sym, SmallVec<[Sym; 2]>),
+    /// The label is there.
+    Exists(Sym),
+    /// The label is not there.
+    Absent(Sym),
+}
+
+impl Requirement {
+    /// Whether the labels meet this clause.
+    pub fn matches(&self, labels: &Labels) -> bool {
+        match self {
+            Self::Equals(k, v) => labels.get(*k) == Some(*v),
+            Self::NotEquals(k, v) => labels.get(*k) != Some(*v),
+            Self::In(k, values) => labels.get(*k).is_some_and(|v| values.contains(&v)),
+            Self::NotIn(k, values) => labels.get(*k).is_none_or(|v| !values.contains(&v)),
+            Self::Exists(k) => labels.get(*k).is_some(),
+            Self::Absent(k) => labels.get(*k).is_none(),
+        }
+    }
+}
+
+/// A label selector: all clauses must hold; without clauses it selects everything.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selector {
+    /// The clauses.
+    pub requirements: Vec<Requirement>,
+}
+
+/// Why a selector text cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SelectorError(pub String);
+
+impl std::fmt::Display for SelectorError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SelectorError {}
+
+impl Selector {
+    /// Whether the labels meet every clause.
+    pub fn matches(&self, labels: &Labels) -> bool {
+        self.requirements.iter().all(|r| r.matches(labels))
+    }
+
+    /// Reads the text form of the command line: `a=b,c!=d,e in (f,g),h notin (i),j,!k`.
+    pub fn parse(text: &str, names: &mut Names) -> Result<Self, SelectorError> {
+        let mut requirements = Vec::new();
+        for clause in split_clauses(text)? {
+            requirements.push(clause_of(clause.trim(), names)?);
+        }
+        Ok(Self { requirements })
+    }
+}
+
+/// Splits at commas that are not inside parentheses.
+fn split_clauses(text: &str) -> Result<Vec<&str>, SelectorError> {
+    let mut clauses = Vec::new();
+    let (mut depth, mut start) = (0_i32, 0);
+    for (i, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            ',' if depth == 0 => {
+                clauses.push(text.get(start..i).unwrap_or(""));
+                start = i + 1;
+            }
+            _ => {}
+        }
+        if depth < 0 || depth > 1 {
+            return Err(SelectorError(format!("unbalanced parentheses in selector `{text}`")));
+        }
+    }
+    if depth != 0 {
+        return Err(SelectorError(format!("unbalanced parentheses in selector `{text}`")));
+    }
+    clauses.push(text.get(start..).unwrap_or(""));
+    Ok(clauses)
+}
+
+fn clause_of(clause: &str, names: &mut Names) -> Result<Requirement, SelectorError> {
+    let bad = || SelectorError(format!("cannot read `{clause}` in a label selector; write `key=value`, `key!=value`, `key in (a,b)`, `key` or `!key`"));
+    let key_of = |k: &str, names: &mut Names| {
+        let k = k.trim();
+        let ok = !k.is_empty() && k.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
+        if ok { Ok(names.intern(k)) } else { Err(bad()) }
+    };
+    if let Some((key, value)) = clause.split_once("!=") {
+        return Ok(Requirement::NotEquals(key_of(key, names)?, names.intern(value.trim())));
+    }
+    if let Some((key, value)) = clause.split_once("==").or_else(|| clause.split_once('=')) {
+        return Ok(Requirement::Equals(key_of(key, names)?, names.intern(value.trim())));
+    }
+    if let Some(rest) = clause.strip_suffix(')') {
+        let (head, values) = rest.split_once('(').ok_or_else(bad)?;
+        let values = values.split(',').map(|v| names.intern(v.trim())).collect();
+        let mut words = head.split_whitespace();
+        let (key, word) = (words.next().ok_or_else(bad)?, words.next().ok_or_else(bad)?);
+        let key = key_of(key, names)?;
+        return match (word, words.next()) {
+            ("in", None) => Ok(Requirement::In(key, values)),
+            ("notin", None) => Ok(Requirement::NotIn(key, values)),
+            _ => Err(bad()),
+        };
+    }
+    match clause.strip_prefix('!') {
+        Some(key) => Ok(Requirement::Absent(key_of(key, names)?)),
+        None => Ok(Requirement::Exists(key_of(clause, names)?)),
+    }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: documents with spans. Out: a [`Snapshot`], the frozen and sorted set of resources one answer is computed from.
+//! Not here: what a Gateway or a policy means; families read the specs they know.
+//!
+//! ```
+//! use overrule_source::{read_one, ReadOptions};
+//! let read = read_one("a.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n", &ReadOptions::default());
+//! let parsed = overrule_model::parse(&read.documents);
+//! let service = parsed.snapshot.objects().next().unwrap();
+//! assert_eq!(parsed.snapshot.display(service.id).to_string(), "service/default/web");
+//! ```
+
+pub mod codes;
+mod created;
+mod field;
+mod labels;
+mod names;
+mod object;
+mod parse;
+mod scope;
+mod snapshot;
+mod suggest;
+mod target;
+
+pub use created::Created;
+pub use field::{At, Fields, Seg};
+pub use labels::{Labels, Requirement, Selector, SelectorError};
+pub use names::{Names, Sym};
+pub use object::{GroupKind, Object, ObjectId, Scope};
+pub use parse::{Parsed, parse};
+pub use scope::{cluster_scoped, short_names};
+pub use snapshot::{Display, ObjectKey, Snapshot};
+pub use suggest::nearest;
+pub use target::{TargetName, TargetNameError};

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: documents. Out: the [`Snapshot`] and what was wrong with the rest.
+//! Not here: specs. Everything here is `apiVersion`, `kind` and `metadata` (or Kuma's `type`, `mesh`, `name`).
+
+use overrule_source::{Diagnostic, Documents, Kind, NodeRef, View};
+
+use crate::scope::cluster_scoped;
+use crate::{At, Created, Fields, GroupKind, Labels, Names, Object, ObjectId, Scope, Snapshot, Sym, codes};
+
+/// The snapshot and every finding of this stage.
+#[derive(Debug, Default)]
+pub struct Parsed {
+    /// The resources.
+    pub snapshot: Snapshot,
+    /// What was wrong.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Turns documents into resources. Order of files and documents does not matter; where two documents define one
+/// resource, the first by source name and position stays.
+pub fn parse(documents: &Documents) -> Parsed {
+    let mut parser = Parser { documents, ..Parser::default_for(documents) };
+    for doc in documents.ids() {
+        let root = documents.root(doc);
+        parser.document(root, NodeRef { doc, node: root.id() });
+    }
+    parser.finish()
+}
+
+struct Parser<'a> {
+    documents: &'a Documents,
+    names: Names,
+    fields: Fields,
+    objects: Vec<Object>,
+    /// Kinds that a CustomResourceDefinition of the input declares cluster-scoped.
+    cluster_scoped: Vec<GroupKind>,
+    /// Sources whose non-resource documents were reported already.
+    reported: Vec<u32>,
+}
+
+impl<'a> Parser<'a> {
+    fn default_for(documents: &'a Documents) -> Self {
+        Self {
+            documents,
+            names: Names::default(),
+            fields: Fields::default(),
+            objects: Vec::with_capacity(documents.len()),
+            cluster_scoped: Vec::new(),
+            reported: Vec::new(),
+        }
+    }
+
+    /// One document: a resource, a List of them, a bare list of them, or something else.
+    fn document(&mut self, root: View<'a>, place: NodeRef) {
+        match root.kind() {
+            Kind::Null => {}
+            Kind::List => {
+                for item in root.items() {
+                    self.document(item, NodeRef { node: item.id(), ..place });
+                }
+            }
+            Kind::Map if is_list(root) => {
+                for item in root.get("items").into_iter().flat_map(View::items) {
+                    self.document(item, NodeRef { node: item.id(), ..place });
+                }
+            }
+            Kind::Map if is_kustomization(root) => self.kustomization(root),
+            Kind::Map if root.get("kind").is_some() && root.get("apiVersion").is_some() => {
+                self.kubernetes(root, place);
+            }
+            Kind::Map if root.get("type").is_some() && root.get("name").is_some() => {
+                self.universal(root, place);
+            }
+            _ => self.not_a_resource(root),
+        }
+    }
+
+    fn not_a_resource(&mut self, root: View<'a>) {
+        let source = root.span().source.0;
+        if self.reported.contains(&source) {
+            return;
+        }
+        self.reported.push(source);
+        let missing = match (root.get("kind").is_some(), root.get("apiVersion").is_some()) {
+            (true, false) => "it has `kind` but no `apiVersion`",
+            (false, true) => "it has `apiVersion` but no `kind`",
+            _ => "it has neither `apiVersion` and `kind` nor `type` and `name`",
+        };
+        let message = format!("this document is no resource and is skipped: {missing}");
+        self.fields.report(&codes::NOT_A_RESOURCE, &At::ROOT, root, message, "if it should be one, add the missing fields; further such documents of this file are not reported");
+    }
+
+    fn kustomization(&mut self, root: View<'a>) {
+        self.fields.report(
+            &codes::KUSTOMIZATION,
+            &At::ROOT,
+            root,
+            "this is a kustomization, not a resource; what it would change is not applied here".to_owned(),
+            "build it first: kustomize build DIR | overrule check -f -",
+        );
+    }
+
+    fn kubernetes(&mut self, root: View<'a>, place: NodeRef) {
+        let Some((api_version, _)) = self.fields.required(root, &At::ROOT, "apiVersion") else { return };
+        let Some((kind, _)) = self.fields.required(root, &At::ROOT, "kind") else { return };
+        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+        let at = At::ROOT.key("metadata");
+        let Some(metadata) = self.fields.map(root, &At::ROOT, "metadata") else {
+            if self.fields.member(root, "metadata").is_none() {
+                self.fields.missing(&at, root);
+            }
+            return;
+        };
+        let Some((name, name_view)) = self.fields.required(metadata, &at, "name") else { return };
+        if !self.check_name(name, name_view, &at.key("name")) {
+            return;
+        }
+        let kind = GroupKind { group: self.names.intern(group), kind: self.names.intern(kind) };
+        let namespace = self.fields.string(metadata, &at, "namespace");
+        if let Some((text, view)) = namespace
+            && !self.check_name(text, view, &at.key("namespace"))
+        {
+            return;
+        }
+        self.note_scope(root, group, kind);
+        let labels = self.labels(metadata, &at);
+        let created = self.created(metadata, &at);
+        let namespace_sym = self.names.intern(namespace.map_or("default", |(text, _)| text));
+        self.objects.push(Object {
+            id: ObjectId(0),
+            kind,
+            version: self.names.intern(version),
+            // Corrected in `finish`, when every CustomResourceDefinition is known.
+            scope: Scope::Namespace(namespace_sym),
+            name: self.names.intern(name),
+            labels,
+            created,
+            root: place,
+            at: name_view.span(),
+        });
+    }
+
+    /// Kuma's universal form: `type`, `mesh`, `name`, `labels`.
+    fn universal(&mut self, root: View<'a>, place: NodeRef) {
+        let Some((kind, _)) = self.fields.required(root, &At::ROOT, "type") else { return };
+        let Some((name, name_view)) = self.fields.required(root, &At::ROOT, "name") else { return };
+        let mesh = self.fields.string(root, &At::ROOT, "mesh").map_or("default", |(text, _)| text);
+        let cluster = cluster_scoped("kuma.io", kind) == Some(true);
+        let labels = self.labels(root, &At::ROOT);
+        let created = self.created(root, &At::ROOT);
+        let mesh = self.names.intern(mesh);
+        self.objects.push(Object {
+            id: ObjectId(0),
+            kind: GroupKind { group: self.names.intern("kuma.io"), kind: self.names.intern(kind) },
+            version: Sym::EMPTY,
+            scope: if cluster { Scope::Cluster } else { Scope::Mesh(mesh) },
+            name: self.names.intern(name),
+            labels,
+            created,
+            root: place,
+            at: name_view.span(),
+        });
+    }
+
+    /// A DNS subdomain, as the API server demands of almost every name. Kuma's own names are checked by its family.
+    fn check_name(&mut self, name: &str, view: View<'a>, at: &At<'_>) -> bool {
+        let ok = name.len() <= 253
+            && !name.is_empty()
+            && name.split('.').all(|part| {
+                !part.is_empty()
+                    && !part.starts_with('-')
+                    && !part.ends_with('-')
+                    && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+            });
+        // RBAC objects and some others allow more; only what could be mistaken for a path is refused outright.
+        let tolerable = !name.is_empty() && !name.contains(['/', '#', '%']) && name != "." && name != "..";
+        if !ok {
+            let message = format!("`{at}` is `{name}`, which is no valid Kubernetes name");
+            self.fields.report(&codes::INVALID_NAME, at, view, message, "use lower-case letters, digits, `-` and `.`, at most 253 characters, starting and ending with a letter or digit");
+        }
+        ok || tolerable
+    }
+
+    fn labels(&mut self, of: View<'a>, at: &At<'_>) -> Labels {
+        let Some(map) = self.fields.map(of, at, "labels") else { return Labels::default() };
+        let at = at.key("labels");
+        let mut pairs = Vec::with_capacity(map.len());
+        for (key, value) in map.entries() {
+            match value.as_str() {
+                Some(text) => pairs.push((self.names.intern(key.key_text()), self.names.intern(text))),
+                None => self.fields.wrong_type(&at.key(key.key_text()), value, "a string"),
+            }
+        }
+        Labels::new(pairs)
+    }
+
+    fn created(&mut self, of: View<'a>, at: &At<'_>) -> Created {
+        let key = if of.get("creationTime").is_some() { "creationTime" } else { "creationTimestamp" };
+        let Some((text, view)) = self.fields.string(of, at, key) else { return Created::Absent };
+        Created::parse(text).unwrap_or_else(|| {
+            let at = at.key(key);
+            let message = format!("`{at}` is `{text}`, which is no RFC 3339 time");
+            self.fields.report(&codes::BAD_CREATION_TIME, &at, view, message, "write it like 2026-01-31T09:00:00Z, or remove it: an unknown creation time counts as newest");
+            Created::Absent
+        })
+    }
+
+    fn note_scope(&mut self, root: View<'a>, group: &str, kind: GroupKind) {
+        if group == "apiextensions.k8s.io" && self.names.text(kind.kind) == "CustomResourceDefinition" {
+            let spec = root.get("spec");
+            let text = |view: Option<View<'a>>, key| view.and_then(|v| v.get(key)).and_then(View::as_str);
+            let names = spec.and_then(|s| s.get("names"));
+            if let (Some(group), Some(kind), Some("Cluster")) =
+                (text(spec, "group"), text(names, "kind"), text(spec, "scope"))
+            {
+                let kind = GroupKind { group: self.names.intern(group), kind: self.names.intern(kind) };
+                self.cluster_scoped.push(kind);
+            }
+        }
+    }
+
+    /// Settles scopes, sorts, drops duplicates, freezes.
+    fn finish(mut self) -> Parsed {
+        let default = self.names.intern("default");
+        for object in &mut self.objects {
+            let Scope::Namespace(namespace) = object.scope else { continue };
+            let known = cluster_scoped(self.names.text(object.kind.group), self.names.text(object.kind.kind));
+            if known.unwrap_or_else(|| self.cluster_scoped.contains(&object.kind)) {
+                if namespace != default {
+                    let kind = self.names.text(object.kind.kind);
+                    let d = Diagnostic::new(
+                        &codes::NAMESPACE_ON_CLUSTER_SCOPED,
+                        format!("`{kind}` is cluster-scoped; its namespace is ignored"),
+                    );
+                    self.fields.diagnostics.push(d.at(object.at).field("metadata.namespace").help("remove `metadata.namespace`"));
+                }
+                object.scope = Scope::Cluster;
+            }
+        }
+        let (names, sources) = (&self.names, &self.documents.sources);
+        let scope_rank = |s: Scope| matches!(s, Scope::Mesh(_));
+        self.objects.sort_by(|a, b| {
+            let text = |sym| names.text(sym);
+            text(a.kind.group)
+                .cmp(text(b.kind.group))
+                .then_with(|| text(a.kind.kind).cmp(text(b.kind.kind)))
+                .then_with(|| text(a.scope.name()).cmp(text(b.scope.name())))
+                .then_with(|| text(a.name).cmp(text(b.name)))
+                .then_with(|| scope_rank(a.scope).cmp(&scope_rank(b.scope)))
+                .then_with(|| source_name(sources, a).cmp(source_name(sources, b)))
+                .then_with(|| a.at.cmp(&b.at))
+        });
+        let mut kept: Vec<Object> = Vec::with_capacity(self.objects.len());
+        for mut object in self.objects {
+            match kept.last() {
+                Some(first) if first.kind == object.kind && first.scope == object.scope && first.name == object.name => {
+                    let message = format!(
+                        "{} `{}` is defined twice; the first one by file and line is used",
+                        names.text(object.kind.kind),
+                        names.text(object.name)
+                    );
+                    let d = Diagnostic::new(&codes::DUPLICATE_RESOURCE, message)
+                        .at_with(object.at, "this one is ignored")
+                        .see(first.at, "this one is used")
+                        .field("metadata.name")
+                        .help("remove one of the two, or give it another name or namespace");
+                    self.fields.diagnostics.push(d);
+                }
+                _ => {
+                    object.id = ObjectId(u32::try_from(kept.len()).unwrap_or(u32::MAX));
+                    kept.push(object);
+                }
+            }
+        }
+        Parsed { snapshot: Snapshot::freeze(self.names, kept), diagnostics: self.fields.diagnostics }
+    }
+}
+
+fn source_name<'s>(sources: &'s overrule_source::SourceMap, object: &Object) -> &'s str {
+    sources.get(object.at.source).map_or("", |s| s.name())
+}
+
+/// `kind: List`, `kind: HTTPRouteList`, and kumactl's `{items: [...], total: n}`.
+fn is_list(root: View<'_>) -> bool {
+    let Some(items) = root.get("items") else { return false };
+    let kind = root.get("kind").and_then(View::as_str);
+    items.kind() == Kind::List && (kind.is_none_or(|k| k.ends_with("List")) || root.get("metadata").is_none())
+}
+
+fn is_kustomization(root: View<'_>) -> bool {
+    let api = root.get("apiVersion").and_then(View::as_str).unwrap_or("");
+    let kind = root.get("kind").and_then(View::as_str).unwrap_or("");
+    api.starts_with("kustomize.config.k8s.io/")
+        || (root.get("kind").is_none()
+            && ["resources", "patches", "bases", "patchesStrategicMerge"].iter().any(|k| root.get(k).is_some_and(|v| v.kind() == Kind::List)))
+        || matches!(kind, "Kustomization" | "Component") && api.contains("kustomize")
+}

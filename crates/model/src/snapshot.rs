@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: parsed objects. Out: the frozen, sorted set everything below reads, with lookup by identity.
+//! Not here: reading documents (`parse.rs`).
+
+use std::fmt;
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+use overrule_source::SourceMap;
+
+use crate::scope::short_names;
+use crate::{Created, GroupKind, Names, Object, ObjectId, Scope, Sym, TargetName};
+
+/// What makes a resource the same resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ObjectKey {
+    /// Group and kind.
+    pub kind: GroupKind,
+    /// Namespace, mesh or cluster.
+    pub scope: Scope,
+    /// Name.
+    pub name: Sym,
+}
+
+/// The frozen set of resources one answer is computed from.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshot {
+    names: Names,
+    objects: Vec<Object>,
+    by_key: HashTable<ObjectId>,
+    hasher: DefaultHashBuilder,
+    /// Ranges of `objects` that share group and kind, in order.
+    kinds: Vec<(GroupKind, u32, u32)>,
+}
+
+impl Snapshot {
+    /// Freezes objects that have been sorted and freed of duplicates by `parse`.
+    pub(crate) fn freeze(names: Names, objects: Vec<Object>) -> Self {
+        let hasher = DefaultHashBuilder::default();
+        let mut by_key = HashTable::with_capacity(objects.len());
+        let mut kinds: Vec<(GroupKind, u32, u32)> = Vec::new();
+        for object in &objects {
+            let hash = hasher.hash_one(key_of(object));
+            by_key.insert_unique(hash, object.id, |id| {
+                objects.get(id.0 as usize).map_or(0, |o| hasher.hash_one(key_of(o)))
+            });
+            match kinds.last_mut() {
+                Some((kind, _, end)) if *kind == object.kind => *end = object.id.0 + 1,
+                _ => kinds.push((object.kind, object.id.0, object.id.0 + 1)),
+            }
+        }
+        Self { names, objects, by_key, hasher, kinds }
+    }
+
+    /// Gives every object without a creation time the same one.
+    pub fn assume_created_at(&mut self, time: Created) {
+        for object in self.objects.iter_mut().filter(|o| o.created == Created::Absent) {
+            object.created = time;
+        }
+    }
+
+    /// Gives objects without a creation time one by file name and position: what is written first is oldest.
+    pub fn assume_file_order(&mut self, sources: &SourceMap) {
+        let mut order: Vec<usize> = (0..self.objects.len()).collect();
+        let place = |o: &Object| (sources.get(o.at.source).map_or("", |s| s.name()), o.at.start);
+        order.sort_by_key(|i| self.objects.get(*i).map(place));
+        for (n, index) in (0..).zip(order) {
+            if let Some(object) = self.objects.get_mut(index).filter(|o| o.created == Created::Absent) {
+                object.created = Created::Assumed(n);
+            }
+        }
+    }
+
+    /// The interner of all names.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// The interner, for families that parse specs against this snapshot.
+    pub fn names_mut(&mut self) -> &mut Names {
+        &mut self.names
+    }
+
+    /// The text of a symbol.
+    pub fn text(&self, sym: Sym) -> &str {
+        self.names.text(sym)
+    }
+
+    /// Every object, by group, kind, namespace, name.
+    pub fn objects(&self) -> impl ExactSizeIterator<Item = &Object> {
+        self.objects.iter()
+    }
+
+    /// How many objects there are.
+    pub fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty()
+    }
+
+    /// The object of an id of this snapshot.
+    pub fn get(&self, id: ObjectId) -> Option<&Object> {
+        self.objects.get(id.0 as usize)
+    }
+
+    /// Every kind there is, with its objects.
+    pub fn kinds(&self) -> impl Iterator<Item = (GroupKind, &[Object])> {
+        self.kinds.iter().map(|(kind, start, end)| {
+            (*kind, self.objects.get(*start as usize..*end as usize).unwrap_or(&[]))
+        })
+    }
+
+    /// The objects of one kind, by namespace and name.
+    pub fn of_kind(&self, group: &str, kind: &str) -> &[Object] {
+        let found = self.kinds().find(|(k, _)| {
+            self.text(k.kind) == kind && self.text(k.group) == group
+        });
+        found.map_or(&[], |(_, objects)| objects)
+    }
+
+    /// The object with this identity.
+    pub fn find(&self, key: ObjectKey) -> Option<&Object> {
+        let hash = self.hasher.hash_one(key);
+        let id = self.by_key.find(hash, |id| self.get(*id).is_some_and(|o| key_of(o) == key))?;
+        self.get(*id)
+    }
+
+    /// Every kind whose name, plural or short name is `word` (any case); the group, if given, must fit too.
+    pub fn kinds_called(&self, word: &str, group: Option<&str>) -> Vec<GroupKind> {
+        let word = word.to_lowercase();
+        self.kinds()
+            .map(|(kind, _)| kind)
+            .filter(|k| is_called(self.text(k.kind), &word))
+            .filter(|k| group.is_none_or(|g| self.text(k.group) == g))
+            .collect()
+    }
+
+    /// The objects a target name can mean: none, one, or several where a kind is ambiguous.
+    pub fn resolve(&self, target: &TargetName) -> Vec<&Object> {
+        let mut found = Vec::new();
+        for kind in self.kinds_called(&target.kind, target.group.as_deref()) {
+            let Some(name) = self.names.lookup(&target.name) else { continue };
+            let scopes = match &target.namespace {
+                None => vec![Scope::Cluster],
+                Some(ns) => match self.names.lookup(ns) {
+                    Some(ns) => vec![Scope::Namespace(ns), Scope::Mesh(ns)],
+                    None => Vec::new(),
+                },
+            };
+            let keys = scopes.into_iter().map(|scope| ObjectKey { kind, scope, name });
+            found.extend(keys.filter_map(|key| self.find(key)));
+        }
+        found
+    }
+
+    /// `kind/namespace/name` (or `kind.group/...` where two kinds share a name), escaped by nobody yet.
+    pub fn display(&self, id: ObjectId) -> Display<'_> {
+        Display { snapshot: self, id }
+    }
+
+    /// Whether two groups of this snapshot have a kind of this name.
+    pub fn is_ambiguous(&self, kind: GroupKind) -> bool {
+        let name = self.text(kind.kind);
+        self.kinds().any(|(k, _)| k != kind && self.text(k.kind).eq_ignore_ascii_case(name))
+    }
+}
+
+/// Whether `word` (lower case) is a name of the kind: itself, its plural, or a short name.
+fn is_called(kind: &str, word: &str) -> bool {
+    let lower = kind.to_lowercase();
+    lower == word
+        || plural(&lower) == word
+        || short_names(kind).contains(&word)
+}
+
+fn plural(lower: &str) -> String {
+    match lower.strip_suffix('y') {
+        Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
+        _ if lower.ends_with(['s', 'x']) => format!("{lower}es"),
+        _ => format!("{lower}s"),
+    }
+}
+
+fn key_of(object: &Object) -> ObjectKey {
+    ObjectKey { kind: object.kind, scope: object.scope, name: object.name }
+}
+
+/// Prints the canonical name of an object.
+#[derive(Debug, Clone, Copy)]
+pub struct Display<'a> {
+    snapshot: &'a Snapshot,
+    id: ObjectId,
+}
+
+impl fmt::Display for Display<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(object) = self.snapshot.get(self.id) else { return f.write_str("<unknown>") };
+        let text = |sym| self.snapshot.text(sym);
+        write!(f, "{}", text(object.kind.kind).to_lowercase())?;
+        if self.snapshot.is_ambiguous(object.kind) && !object.kind.group.is_empty() {
+            write!(f, ".{}", text(object.kind.group))?;
+        }
+        if object.scope != Scope::Cluster {
+            write!(f, "/{}", text(object.scope.name()))?;
+        }
+        write!(f, "/{}", text(object.name))
+    }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a word and the words there are. Out: the nearest ones, for "did you mean".
+//! Not here: what the words stand for.
+
+/// The at most `most` nearest candidates, nearest first, ties in text order. Far-off words are not offered.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
+    let lower = word.to_lowercase();
+    let mut scored: Vec<(usize, &str)> = candidates
+        .into_iter()
+        .filter_map(|c| {
+            let distance = distance(&lower, &c.to_lowercase());
+            let length = lower.chars().count().max(c.chars().count());
+            // A third of the letters may differ; beyond that a suggestion is noise.
+            (distance * 3 <= length.max(3)).then_some((distance, c))
+        })
+        .collect();
+    scored.sort_unstable();
+    scored.dedup();
+    scored.into_iter().take(most).map(|(_, c)| c).collect()
+}
+
+/// Edit distance in which swapping two neighbours counts as one. Long words are cut: this serves people.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(128).collect(), b.chars().take(128).collect());
+    let mut before: Vec<usize> = Vec::new();
+    let mut previous: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.iter().enumerate() {
+        let mut row = Vec::with_capacity(b.len() + 1);
+        row.push(i + 1);
+        for (j, cb) in b.iter().enumerate() {
+            let at = |v: &[usize], k: usize| v.get(k).copied().unwrap_or(usize::MAX / 2);
+            let mut best = (at(&previous, j) + usize::from(ca != cb))
+                .min(at(&previous, j + 1) + 1)
+                .min(at(&row, j) + 1);
+            let swapped = i > 0 && j > 0 && a.get(i - 1) == Some(cb) && b.get(j - 1) == Some(ca);
+            if swapped {
+                best = best.min(at(&before, j - 1) + 1);
+            }
+            row.push(best);
+        }
+        before = std::mem::replace(&mut previous, row);
+    }
+    previous.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn offers_the_nearest_and_nothing_far() {
+        let words = ["cart", "card", "checkout", "basket"];
+        assert_eq!(nearest("crat", words, 2), ["cart"]);
+        assert_eq!(nearest("checkuot", words, 2), ["checkout"]);
+        assert!(nearest("zzz", words, 3).is_empty());
+    }
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: generated fleets. Out: a table of times and ratios, and whether the bars hold. Not here: memory (`memory.rs`).
+//!
+//! `cargo bench -p overrule` runs all of it, `-- --quick` a twentieth, to see that it runs. The yardstick is serde_json
+//! parsing the same resources into `Value` in the same process: it moves with the machine, so ratios can be compared.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a bench measures time, prints, and stops at the first surprise"
+)]
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use overrule::engine::LadderId;
+use overrule::gateway::kinds::Kinds;
+use overrule::gateway::{Resolved, policy, topology};
+use overrule::model::{Parsed, Snapshot};
+use overrule::source::{Documents, Input, ReadOptions, read};
+use overrule_testkit::fleet::{FleetSpec, Format, manifests};
+
+fn main() -> ExitCode {
+    let quick = std::env::args().any(|a| a == "--quick");
+    let runs = if quick { 2 } else { 5 };
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool of one");
+    let mut bars = Bars::default();
+    let whole = if quick { FleetSpec::bar1().divided_by(20) } else { FleetSpec::bar1() };
+    whole_fleet(&whole, runs, &one, &mut bars);
+    let (small, big) = if quick { (10, 100) } else { (100, 1_000) };
+    big_gateway(small, big, runs, &one, &mut bars);
+    bars.print();
+    if bars.hold() || quick { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Claims with what was measured; printed last, with a mark.
+#[derive(Default)]
+struct Bars(Vec<(String, f64, f64)>);
+
+impl Bars {
+    fn at_most(&mut self, what: impl Into<String>, found: f64, bar: f64) {
+        self.0.push((what.into(), found, bar));
+    }
+
+    fn hold(&self) -> bool {
+        self.0.iter().all(|(_, found, bar)| found <= bar)
+    }
+
+    fn print(&self) {
+        println!("\nbars");
+        for (what, found, bar) in &self.0 {
+            let mark = if found <= bar { "ok  " } else { "MISS" };
+            println!("  {mark} {found:>8.2}  at most {bar:>5.1}  {what}");
+        }
+    }
+}
+
+/// The best of several runs. The result of the last run is returned; dropping the others is not counted.
+fn best<T>(runs: usize, mut work: impl FnMut() -> T) -> (Duration, T) {
+    let mut best: Option<(Duration, T)> = None;
+    for _ in 0..runs {
+        let before = best.take().map(|(time, _)| time);
+        let start = Instant::now();
+        let result = work();
+        let time = start.elapsed();
+        best = Some((before.map_or(time, |b| b.min(time)), result));
+    }
+    best.expect("at least one run")
+}
+
+fn row(what: &str, time: Duration, bytes: Option<usize>) {
+    let speed = bytes.map_or(String::new(), |b| format!("{:>9.0} MB/s", b as f64 / time.as_secs_f64() / 1e6));
+    println!("  {what:<44}{:>10.1} ms{speed}", time.as_secs_f64() * 1e3);
+}
+
+fn inputs(spec: &FleetSpec, format: Format) -> Vec<Input> {
+    manifests(spec, format).map(|(name, text)| Input::new(name, text)).collect()
+}
+
+fn size(inputs: &[Input]) -> usize {
+    inputs.iter().map(|i| i.bytes.len()).sum()
+}
+
+/// Everything the resolve step needs.
+struct Ready {
+    documents: Documents,
+    snapshot: Snapshot,
+    resources: topology::Resources,
+    kinds: Kinds,
+    policies: Vec<policy::Policy>,
+}
+
+impl Ready {
+    fn new(inputs: Vec<Input>) -> Self {
+        let documents = read(inputs, &ReadOptions::default()).documents;
+        let Parsed { mut snapshot, .. } = overrule::model::parse(&documents);
+        let (resources, _) = topology::parse(&documents, &mut snapshot);
+        let (kinds, _) = Kinds::collect(&documents, &snapshot);
+        let (policies, _) = policy::parse(&documents, &mut snapshot, &kinds);
+        Self { documents, snapshot, resources, kinds, policies }
+    }
+
+    /// Connect, attach, order, merge, findings.
+    fn resolve(&self) -> (topology::Built, Resolved) {
+        let built = self.resources.connect(&self.snapshot);
+        let options = overrule::gateway::Options::default();
+        let resolved = overrule::gateway::resolve(
+            &self.documents,
+            &self.snapshot,
+            &built.topology,
+            &self.kinds,
+            &self.policies,
+            &options,
+        );
+        (built, resolved)
+    }
+}
+
+fn whole_fleet(spec: &FleetSpec, runs: usize, one: &rayon::ThreadPool, bars: &mut Bars) {
+    let json = inputs(spec, Format::Json);
+    let yaml = inputs(spec, Format::Yaml);
+    let (json_size, yaml_size) = (size(&json), size(&yaml));
+    println!(
+        "whole fleet: {} routes, {} policies, {} gateways; {:.0} MB YAML, {:.0} MB JSON",
+        spec.routes,
+        spec.policies.sum(),
+        spec.gateways,
+        yaml_size as f64 / 1e6,
+        json_size as f64 / 1e6
+    );
+    let parse = |input: &Input| serde_json::from_slice::<serde_json::Value>(&input.bytes).expect("JSON");
+    let (serde, values) = best(runs, || json.iter().map(parse).collect::<Vec<_>>());
+    drop(values);
+    row("serde_json to Value", serde, Some(json_size));
+    // Reading takes its input; copies are made outside the clock.
+    let read_time = |inputs: &[Input], pool: Option<&rayon::ThreadPool>| {
+        let mut least = Duration::MAX;
+        for _ in 0..runs {
+            let copy = inputs.to_vec();
+            let start = Instant::now();
+            let read = match pool {
+                Some(pool) => pool.install(|| read(copy, &ReadOptions::default())),
+                None => read(copy, &ReadOptions::default()),
+            };
+            least = least.min(start.elapsed());
+            assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics.first());
+        }
+        least
+    };
+    let yaml_one = read_time(&yaml, Some(one));
+    row("read YAML, one thread", yaml_one, Some(yaml_size));
+    row("read YAML, all threads", read_time(&yaml, None), Some(yaml_size));
+    let json_one = read_time(&json, Some(one));
+    row("read JSON, one thread", json_one, Some(json_size));
+    drop(json);
+    let documents = read(yaml.clone(), &ReadOptions::default()).documents;
+    let (model, parsed) = best(runs, || overrule::model::parse(&documents));
+    row("model::parse", model, None);
+    let mut snapshot = parsed.snapshot;
+    let (specs, _) = best(runs, || topology::parse(&documents, &mut snapshot));
+    row("topology::parse", specs, None);
+    let (kinds, _) = best(runs, || {
+        let (kinds, _) = Kinds::collect(&documents, &snapshot);
+        policy::parse(&documents, &mut snapshot, &kinds)
+    });
+    row("kinds and policy::parse", kinds, None);
+    drop((documents, snapshot));
+    let ready = Ready::new(yaml);
+    let (connect, _) = best(runs, || ready.resources.connect(&ready.snapshot));
+    let (resolve, (_, resolved)) = best(runs, || one.install(|| ready.resolve()));
+    row("resolve: connect, attach, order, merge, findings", resolve, None);
+    row("  of which connect", connect, None);
+    let paths = resolved.resolution.paths.len();
+    println!("  {} paths, {} ladders folded, {} findings", paths, resolved.resolution.folds(), resolved.diagnostics.len());
+    let ratio = |time: Duration| time.as_secs_f64() / serde.as_secs_f64();
+    bars.at_most("resolve / serde_json", ratio(resolve), 0.5);
+    println!(
+        "  ratios to serde_json: read YAML {:.2}, read JSON {:.2}, model {:.2}, topology::parse {:.2}, policies {:.2}, resolve {:.2}",
+        ratio(yaml_one), ratio(json_one), ratio(model), ratio(specs), ratio(kinds), ratio(resolve)
+    );
+}
+
+fn big_gateway(small: u32, big: u32, runs: usize, one: &rayon::ThreadPool, bars: &mut Bars) {
+    println!("\none gateway, 64 listeners, every route on all of them, 16 rules each");
+    let mut times = Vec::new();
+    for routes in [small, big] {
+        let ready = Ready::new(inputs(&FleetSpec::bar2(routes), Format::Yaml));
+        let (time, (_, resolved)) = best(runs, || one.install(|| ready.resolve()));
+        row(&format!("resolve, {routes} routes"), time, None);
+        let resolution = &resolved.resolution;
+        let mut ladders = Vec::new();
+        let mut contexts = 0;
+        for (kind, _) in resolution.kinds() {
+            ladders.extend(resolution.contexts(kind).map(|(_, ladder)| ladder).filter(|l| *l != LadderId::EMPTY));
+            contexts += resolution.contexts(kind).count();
+        }
+        ladders.sort_unstable();
+        ladders.dedup();
+        assert_eq!(resolution.folds(), ladders.len() as u64, "each distinct ladder is folded once");
+        let bytes = resolution.path_memory() as f64 / contexts as f64;
+        println!(
+            "  {} paths, {contexts} (path, kind), {} folds, {bytes:.1} bytes each, {:.1} ns each",
+            resolution.paths.len(),
+            resolution.folds(),
+            time.as_nanos() as f64 / contexts as f64
+        );
+        bars.at_most(format!("bytes per (path, kind), {routes} routes"), bytes, 16.0);
+        times.push(time.as_secs_f64());
+    }
+    if let [small, big] = times.as_slice() {
+        bars.at_most("ten times the routes: time", big / small, 11.0);
+    }
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: bytes. Out: everything that can be said about them. Not here: files, printing.
+
+use std::collections::BTreeSet;
+
+use overrule_engine::Resolution;
+use overrule_gateway::kinds::{Kinds, Strategy};
+use overrule_gateway::policy::{self, Policy};
+use overrule_gateway::topology::{self, GatewayTopology};
+use overrule_model::{Created, Snapshot};
+use overrule_source::{Diagnostic, Documents, DuplicateKeys, Input, ReadOptions, Redaction};
+use overrule_view::{Findings, Part, Scene};
+
+/// What to assume about objects that carry no creation time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Assume {
+    /// They are newest; among themselves names decide.
+    #[default]
+    Newest,
+    /// The order of files and lines.
+    FileOrder,
+    /// All were created at one time.
+    Time(Created),
+}
+
+/// How to analyse.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Duplicate keys: an error, or the last one wins.
+    pub duplicate_keys: DuplicateKeys,
+    /// Creation times.
+    pub assume_created: Assume,
+    /// Kinds to resolve although no policy of them is there.
+    pub include_kinds: Vec<String>,
+    /// Names of sources that must hold nothing but descriptors of policy kinds.
+    pub kind_sources: Vec<String>,
+}
+
+/// What an analysis tells about its progress.
+pub trait Stages: Sync {
+    /// So many bytes more have been read.
+    fn read(&self, _bytes: usize) {}
+}
+
+impl Stages for () {}
+
+/// The results of all stages. Immutable; views borrow it.
+#[derive(Debug, Default)]
+pub struct Analysis {
+    /// Texts and trees.
+    pub documents: Documents,
+    /// Resources.
+    pub snapshot: Snapshot,
+    /// Gateway API topology.
+    pub topology: GatewayTopology,
+    /// Policy kinds.
+    pub kinds: Kinds,
+    /// Policies as written.
+    pub policies: Vec<Policy>,
+    /// The answer.
+    pub resolution: Resolution,
+    /// Every finding of every stage, by place, none twice.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Payloads nothing may show or store. `last-applied-configuration` repeats them, hence the annotations.
+static SECRETS: &[Redaction] = &[Redaction {
+    kind: "Secret",
+    fields: &[&["data"], &["stringData"], &["metadata", "annotations"]],
+}];
+
+impl Analysis {
+    /// Runs the pipeline.
+    pub fn new(inputs: Vec<Input>, options: &Options) -> Self {
+        Self::with_progress(inputs, options, &())
+    }
+
+    /// Runs the pipeline and reports progress.
+    pub fn with_progress(mut inputs: Vec<Input>, options: &Options, stages: &dyn Stages) -> Self {
+        // Names, not the order of arguments, decide everything that depends on order.
+        inputs.sort_by(|a, b| a.name.cmp(&b.name));
+        let read_options = ReadOptions {
+            duplicate_keys: options.duplicate_keys,
+            redactions: SECRETS.to_vec(),
+            ..ReadOptions::default()
+        };
+        let read = overrule_source::read_with(inputs, &read_options, &|bytes| stages.read(bytes));
+        let documents = read.documents;
+        let mut diagnostics = read.diagnostics;
+        let parsed = overrule_model::parse(&documents);
+        diagnostics.extend(parsed.diagnostics);
+        let mut snapshot = parsed.snapshot;
+        match options.assume_created {
+            Assume::Newest => {}
+            Assume::FileOrder => snapshot.assume_file_order(&documents.sources),
+            Assume::Time(time) => snapshot.assume_created_at(time),
+        }
+        diagnostics.extend(misplaced(&documents, &snapshot, &options.kind_sources));
+        let (resources, found) = topology::parse(&documents, &mut snapshot);
+        diagnostics.extend(found);
+        let (kinds, found) = Kinds::collect(&documents, &snapshot);
+        diagnostics.extend(found);
+        let (policies, found) = policy::parse(&documents, &mut snapshot, &kinds);
+        diagnostics.extend(found);
+        let built = resources.connect(&snapshot);
+        diagnostics.extend(built.diagnostics);
+        let resolve_options = overrule_gateway::Options { include: options.include_kinds.clone() };
+        let resolved = overrule_gateway::resolve(
+            &documents,
+            &snapshot,
+            &built.topology,
+            &kinds,
+            &policies,
+            &resolve_options,
+        );
+        diagnostics.extend(resolved.diagnostics);
+        let diagnostics = settle(diagnostics, &documents);
+        Self { documents, snapshot, topology: built.topology, kinds, policies, resolution: resolved.resolution, diagnostics }
+    }
+
+    /// What views read, with the storage it borrows from.
+    pub fn stage(&self) -> Stage<'_> {
+        Stage {
+            parts: [Part {
+                topology: &self.topology.nodes,
+                resolution: &self.resolution,
+                strategy_name: |code| Strategy::from_code(code).name(),
+            }],
+            findings: Findings::new(&self.diagnostics),
+            analysis: self,
+        }
+    }
+}
+
+/// Holds the parts of a scene; keep it while you read the scene.
+pub struct Stage<'a> {
+    parts: [Part<'a>; 1],
+    findings: Findings<'a>,
+    analysis: &'a Analysis,
+}
+
+impl<'a> Stage<'a> {
+    /// What views read.
+    pub fn scene(&'a self) -> Scene<'a> {
+        let scene = Scene::new(&self.analysis.documents, &self.analysis.snapshot, &self.parts);
+        Scene { findings: Some(&self.findings), ..scene }
+    }
+}
+
+/// Sorts by place and drops repetitions.
+fn settle(diagnostics: Vec<Diagnostic>, documents: &Documents) -> Vec<Diagnostic> {
+    let place = |d: &Diagnostic| {
+        d.primary.as_ref().map(|l| {
+            let name = documents.sources.get(l.span.source).map_or("", |s| s.name());
+            (name.to_owned(), l.span.start)
+        })
+    };
+    let mut seen = BTreeSet::new();
+    let mut kept: Vec<_> = diagnostics.into_iter().filter(|d| seen.insert(d.clone())).map(|d| (place(&d), d)).collect();
+    kept.sort();
+    kept.into_iter().map(|(_, d)| d).collect()
+}
+
+/// Files given as policy kinds that hold something else.
+fn misplaced(documents: &Documents, snapshot: &Snapshot, sources: &[String]) -> Vec<Diagnostic> {
+    let is_kind_source = |o: &&overrule_model::Object| {
+        let name = documents.sources.get(o.at.source).map_or("", |s| s.name());
+        sources.iter().any(|s| s == name)
+    };
+    let other = snapshot.objects().filter(is_kind_source).filter(|o| {
+        !overrule_gateway::kinds::is_descriptor(snapshot.names(), o.kind.group, o.kind.kind)
+    });
+    other
+        .map(|o| {
+            let message = format!("`{}` is no policy kind; --kinds takes documents with `kind: PolicyKind`", snapshot.text(o.kind.kind));
+            Diagnostic::new(&overrule_gateway::codes_policy::BAD_DESCRIPTOR, message)
+                .at(o.at)
+                .field("kind")
+                .help("pass manifests with -f; docs/kinds.md describes policy kinds")
+        })
+        .collect()
+}

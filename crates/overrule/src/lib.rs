@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which policy is in force here, why, and what happens if I change it?
+//!
+//! This crate is the library face of Overrule: it reads files and runs the pipeline. Everything below it is pure.
+//!
+//! Resolve a folder in ten lines:
+//!
+//! ```
+//! use overrule::{Analysis, Options, files};
+//!
+//! # let dir = tempfile::tempdir().unwrap();
+//! # std::fs::write(dir.path().join("a.yaml"), overrule::doc_example()).unwrap();
+//! # let folder = dir.path().to_path_buf();
+//! let found = files::find(&[folder]);
+//! let analysis = Analysis::new(files::read(found.files).0, &Options::default());
+//! let stage = analysis.stage();
+//! let scene = stage.scene();
+//! for part in scene.parts {
+//!     for (kind, _) in part.resolution.kinds() {
+//!         for (path, _) in part.resolution.contexts(kind) {
+//!             let effective = overrule_view::effective(&scene, part, kind, path);
+//!             assert_eq!(effective.spec["timeouts"]["request"], "5s");
+//!             assert_eq!(effective.origins["/timeouts/request"][0].policy, "infra/gw-timeouts");
+//!         }
+//!     }
+//! }
+//! ```
+
+mod analysis;
+pub mod files;
+
+pub use analysis::{Analysis, Assume, Options, Stage, Stages};
+pub use overrule_engine as engine;
+pub use overrule_gateway as gateway;
+pub use overrule_model as model;
+pub use overrule_source as source;
+pub use overrule_view as view;
+
+/// A small set of manifests for documentation examples: one gateway, one route, one policy.
+#[doc(hidden)]
+pub fn doc_example() -> &'static str {
+    include_str!("doc_example.yaml")
+}
+
+/// Every code this version can report, by number.
+pub fn codes() -> Vec<source::Code> {
+    let all = [source::codes::ALL, model::codes::ALL, gateway::codes::ALL, gateway::codes_policy::ALL];
+    let mut codes: Vec<source::Code> = all.into_iter().flatten().copied().collect();
+    codes.sort_by_key(|c| c.id);
+    codes
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: what a stage found. Out: a problem in the user's input, with a stable code and a remedy.
+//! Not here: rendering (the `view` crate), errors of the world (a file that cannot be opened).
+
+use crate::source_map::Span;
+
+/// How bad a finding is. Only errors change the exit code unless asked otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Worth knowing; nothing to mend.
+    Note,
+    /// Probably not what was meant.
+    Warning,
+    /// Wrong: something does not take effect, or the input cannot be read.
+    Error,
+}
+
+impl Severity {
+    /// The lower-case word for people and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// A stable identifier of one kind of finding, `OV1234`, with its documentation page `docs/rules/OV1234.md`.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CodeInfo {
+    /// `OV` and four digits; never reused.
+    pub id: &'static str,
+    /// What it says in a few words; the title of its page.
+    pub title: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+}
+
+/// A reference to one declared [`CodeInfo`].
+pub type Code = &'static CodeInfo;
+
+/// A place with an optional remark.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Label {
+    /// The place.
+    pub span: Span,
+    /// What is to be seen there; empty for a bare pointer.
+    pub text: String,
+}
+
+/// One finding about the user's input.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Diagnostic {
+    /// Where it is; absent only for findings about no single place.
+    pub primary: Option<Label>,
+    /// Which kind of finding.
+    pub code: Code,
+    /// One sentence, lower case, no full stop; names from the input in backticks.
+    pub message: String,
+    /// The field it is about, as a dotted path from the document root (`spec.rules[0].name`); empty if none.
+    pub field: String,
+    /// Other places that matter (the first of two duplicates, the other end of a link).
+    pub related: Vec<Label>,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// A finding without a place; add one with [`Diagnostic::at`].
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            primary: None,
+            code,
+            message: message.into(),
+            field: String::new(),
+            related: Vec::new(),
+            help: None,
+        }
+    }
+
+    /// Sets the place.
+    #[must_use]
+    pub fn at(self, span: Span) -> Self {
+        self.at_with(span, "")
+    }
+
+    /// Sets the place and a remark shown under it.
+    #[must_use]
+    pub fn at_with(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.primary = Some(Label { span, text: text.into() });
+        self
+    }
+
+    /// Sets the field path.
+    #[must_use]
+    pub fn field(mut self, field: impl Into<String>) -> Self {
+        self.field = field.into();
+        self
+    }
+
+    /// Adds another place.
+    #[must_use]
+    pub fn see(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.related.push(Label { span, text: text.into() });
+        self
+    }
+
+    /// Sets the remedy.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// How bad it is (a property of the code).
+    pub fn severity(&self) -> Severity {
+        self.code.severity
+    }
+}

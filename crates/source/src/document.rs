@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: trees and the sources they came from. Out: small ids that name any node of any document, and views of them.
+//! Not here: reading (`reader`), what a document means (the `model` crate).
+
+use crate::source_map::{SourceId, SourceMap};
+use crate::tree::{NodeId, Tree, View};
+
+/// Index of a [`Document`] in its [`Documents`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DocId(pub u32);
+
+/// One node of one document: what provenance is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeRef {
+    /// The document.
+    pub doc: DocId,
+    /// The node in it.
+    pub node: NodeId,
+}
+
+/// One document of a source.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Document {
+    /// The source it was read from.
+    pub source: SourceId,
+    /// Which document of its source it is, from 0, counting those that could not be read but no empty ones.
+    pub index: u32,
+    /// Its content.
+    pub tree: Tree,
+}
+
+/// Every document of one reading, in the order of the inputs, with the texts they point into.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Documents {
+    /// The texts, redacted ranges blanked.
+    pub sources: SourceMap,
+    documents: Vec<Document>,
+}
+
+/// What an id of another reading shows: nothing. A wrong id is a bug of the caller, not a reason to abort a run.
+static NOTHING: Tree = Tree::empty();
+
+impl Documents {
+    /// The ids of all documents, in order.
+    pub fn ids(&self) -> impl Iterator<Item = DocId> + use<> {
+        (0..u32::try_from(self.documents.len()).unwrap_or(u32::MAX)).map(DocId)
+    }
+
+    /// How many documents there are.
+    pub fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.documents.is_empty()
+    }
+
+    /// One document.
+    pub fn get(&self, doc: DocId) -> Option<&Document> {
+        self.documents.get(doc.0 as usize)
+    }
+
+    /// The root node of a document.
+    pub fn root(&self, doc: DocId) -> View<'_> {
+        self.view(NodeRef { doc, node: NodeId(0) })
+    }
+
+    /// The node an id names. An id this value did not hand out shows as null.
+    pub fn view(&self, at: NodeRef) -> View<'_> {
+        match self.get(at.doc) {
+            Some(document) => {
+                let text = self.sources.get(document.source).map_or("", |source| source.text());
+                View::new(text, &document.tree, document.source, at.node)
+            }
+            None => View::new("", &NOTHING, SourceId(0), NodeId(0)),
+        }
+    }
+
+    /// The id of a node seen through a view of that document.
+    pub fn node_ref(view: View<'_>, doc: DocId) -> NodeRef {
+        NodeRef { doc, node: view.id() }
+    }
+
+    /// Bytes held by the trees (the texts not counted).
+    pub fn memory(&self) -> usize {
+        self.documents.iter().map(|d| size_of::<Document>() + d.tree.memory()).sum()
+    }
+
+    pub(crate) fn push(&mut self, document: Document) {
+        self.documents.push(document);
+    }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: bytes with a name. Out: documents whose every node knows its line and column, and diagnostics.
+//! Not here: Kubernetes, policies, files (the caller brings bytes; see the `overrule` crate for folders).
+//!
+//! Reading never fails: what cannot be read becomes a [`Diagnostic`], and everything else is kept.
+//!
+//! ```
+//! use overrule_source::{read, Input, ReadOptions};
+//! let read = read(vec![Input::new("a.yaml", "kind: Gateway\nport: 80\n")], &ReadOptions::default());
+//! let root = read.documents.root(read.documents.ids().next().unwrap());
+//! let port = root.get("port").unwrap();
+//! assert_eq!(port.as_i64(), Some(80));
+//! assert_eq!(read.documents.sources.position(port.span()).to_string(), "a.yaml:2:7");
+//! ```
+
+mod builder;
+mod chunk;
+pub mod codes;
+mod diagnostic;
+mod document;
+mod explain;
+mod findings;
+mod json;
+mod limits;
+mod quick;
+mod reader;
+mod redact;
+mod scalar;
+mod shape;
+mod source_map;
+mod split;
+mod tree;
+mod yaml;
+
+pub use diagnostic::{Code, CodeInfo, Diagnostic, Label, Severity};
+pub use document::{DocId, Document, Documents, NodeRef};
+pub use limits::Limits;
+pub use reader::{
+    DuplicateKeys, Input, Read, ReadOptions, SingleLetters, read, read_one, read_with,
+};
+pub use redact::Redaction;
+pub use source_map::{Position, Source, SourceId, SourceMap, Span};
+pub use tree::{Kind, NodeId, Tree, View};

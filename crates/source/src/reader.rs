@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: named bytes. Out: documents and diagnostics, in the order of the inputs whatever the number of threads.
+//! Not here: files and folders (the caller brings bytes), the syntax (`yaml`, `json`), the meaning of documents.
+
+use rayon::prelude::*;
+use std::ops::Range;
+
+use crate::chunk::{Outcome, read_chunks};
+use crate::codes;
+use crate::diagnostic::Diagnostic;
+use crate::document::{Document, Documents};
+use crate::findings::Findings;
+use crate::limits::Limits;
+use crate::redact::{Ranges, Redaction, blank, concerns};
+use crate::source_map::{Source, SourceId, Span, to_u32};
+use crate::split::split;
+
+/// One text to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Input {
+    /// What people call it: a path, `-`, a URL.
+    pub name: Box<str>,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+impl Input {
+    /// An input from its name and content.
+    pub fn new(name: impl Into<Box<str>>, bytes: impl Into<Vec<u8>>) -> Self {
+        Self { name: name.into(), bytes: bytes.into() }
+    }
+}
+
+/// What a mapping with the same key twice means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DuplicateKeys {
+    /// It is an error and the document is dropped, as Kubernetes does in strict mode.
+    #[default]
+    Error,
+    /// It is a warning and the last value counts.
+    LastWins,
+}
+
+/// What the plain scalars `y`, `Y`, `n` and `N` are. YAML 1.1 and Kubernetes say booleans; many programs that write
+/// YAML (PyYAML is one) leave them unquoted and mean text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SingleLetters {
+    /// Booleans, as Kubernetes reads them.
+    #[default]
+    Booleans,
+    /// Text, for files that no Kubernetes will read, such as policy tests.
+    Text,
+}
+
+/// How to read.
+#[derive(Debug, Clone, Default)]
+pub struct ReadOptions {
+    /// Bounds on size and depth.
+    pub limits: Limits,
+    /// What duplicate keys mean.
+    pub duplicate_keys: DuplicateKeys,
+    /// What `y` and `n` are.
+    pub single_letters: SingleLetters,
+    /// What must not be kept.
+    pub redactions: Vec<Redaction>,
+}
+
+/// What reading yields.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Read {
+    /// Everything that could be read.
+    pub documents: Documents,
+    /// Everything that could not, and what is doubtful, by input and place.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads all inputs, in parallel. It never fails: what cannot be read becomes a diagnostic.
+pub fn read(inputs: Vec<Input>, options: &ReadOptions) -> Read {
+    read_with(inputs, options, &|_| ())
+}
+
+/// [`read`], telling `progress` how many bytes were just finished; called from several threads.
+pub fn read_with(
+    inputs: Vec<Input>,
+    options: &ReadOptions,
+    progress: &(dyn Fn(usize) + Sync),
+) -> Read {
+    let options = &ReadOptions { limits: options.limits.clamped(), ..options.clone() };
+    let texts: Vec<Text> = inputs.into_par_iter().map(|input| decode(input, options)).collect();
+    let batches: Vec<Batch> = (0u32..)
+        .zip(&texts)
+        .collect::<Vec<_>>()
+        .into_par_iter()
+        .flat_map_iter(|(source, text)| batches(SourceId(source), text))
+        .collect();
+    let outcomes: Vec<(SourceId, Outcome)> = batches
+        .into_par_iter()
+        .map(|batch| {
+            let outcome = read_chunks(batch.text, batch.source, &batch.chunks, options);
+            progress(batch.bytes);
+            (batch.source, outcome)
+        })
+        .collect();
+    assemble(texts, outcomes)
+}
+
+/// Reads one text.
+pub fn read_one(name: &str, text: &str, options: &ReadOptions) -> Read {
+    read(vec![Input::new(name, text)], options)
+}
+
+/// An input that is text, or the reason why it is not.
+struct Text {
+    name: Box<str>,
+    text: String,
+    problem: Option<Problem>,
+}
+
+/// Why nothing of an input is read: a finding whose place is still an offset.
+struct Problem {
+    at: usize,
+    diagnostic: Diagnostic,
+}
+
+/// Documents that one thread reads in one go.
+struct Batch<'t> {
+    source: SourceId,
+    text: &'t str,
+    chunks: Vec<Range<usize>>,
+    bytes: usize,
+}
+
+/// Bytes of a batch: large enough to make the work of handing it out small, small enough to share a file out.
+const BATCH: usize = 256 << 10;
+
+fn batches(source: SourceId, text: &Text) -> Vec<Batch<'_>> {
+    if text.problem.is_some() {
+        return Vec::new();
+    }
+    let text = text.text.as_str();
+    let mut batches: Vec<Batch<'_>> = Vec::new();
+    for chunk in split(text) {
+        match batches.last_mut() {
+            Some(batch) if batch.bytes + chunk.len() <= BATCH => {
+                batch.bytes += chunk.len();
+                batch.chunks.push(chunk);
+            }
+            _ => batches.push(Batch { source, text, bytes: chunk.len(), chunks: vec![chunk] }),
+        }
+    }
+    batches
+}
+
+fn decode(input: Input, options: &ReadOptions) -> Text {
+    let Input { name, mut bytes } = input;
+    let limit = options.limits.source_bytes;
+    if bytes.len() > limit {
+        let message = format!("the text has {} bytes, more than the limit of {limit}", bytes.len());
+        let diagnostic =
+            Diagnostic::new(&codes::LIMIT, message).help("split the file; nothing of it was read");
+        return Text { name, text: String::new(), problem: Some(Problem { at: 0, diagnostic }) };
+    }
+    if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
+        let diagnostic = Diagnostic::new(&codes::NOT_UTF8, "the text is UTF-16, not UTF-8")
+            .help("convert to UTF-8, for example with `iconv -f UTF-16 -t UTF-8`");
+        return Text { name, text: String::new(), problem: Some(Problem { at: 0, diagnostic }) };
+    }
+    if bytes.starts_with(&[0xEF, 0xBB, 0xBF]) {
+        bytes.drain(..3);
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Text { name, text, problem: None },
+        Err(error) => {
+            let at = error.utf8_error().valid_up_to();
+            let mut bytes = error.into_bytes();
+            let byte = bytes.get(at).copied().unwrap_or(0);
+            bytes.truncate(at);
+            // What is before the bad byte is kept to show the place; it is valid, so that nothing is replaced.
+            let mut text = String::from_utf8(bytes).unwrap_or_default();
+            if concerns(&text, &options.redactions) {
+                let all = [(0, to_u32(text.len()))];
+                text = blank(text, &all);
+            }
+            text.push(char::REPLACEMENT_CHARACTER);
+            let message = format!("the byte 0x{byte:02X} is not UTF-8");
+            let diagnostic = Diagnostic::new(&codes::NOT_UTF8, message)
+                .help("convert to UTF-8; nothing of this file was read");
+            Text { name, text, problem: Some(Problem { at, diagnostic }) }
+        }
+    }
+}
+
+/// Everything about one source, before it gets its final form.
+#[derive(Default)]
+struct Gathered {
+    findings: Findings,
+    errors: Vec<Diagnostic>,
+    template: Option<u32>,
+    blanks: Ranges,
+}
+
+fn assemble(texts: Vec<Text>, outcomes: Vec<(SourceId, Outcome)>) -> Read {
+    let mut read = Read::default();
+    let mut gathered: Vec<Gathered> = texts.iter().map(|_| Gathered::default()).collect();
+    let mut index = 0;
+    let mut last = None;
+    for (source, outcome) in outcomes {
+        if last != Some(source) {
+            (index, last) = (0, Some(source));
+        }
+        let Some(about) = gathered.get_mut(source.0 as usize) else { continue };
+        for tree in outcome.documents {
+            if let Some(tree) = tree {
+                read.documents.push(Document { source, index, tree });
+            }
+            index += 1;
+        }
+        about.findings.append(outcome.findings);
+        about.errors.extend(outcome.errors);
+        about.blanks.extend(outcome.blanks);
+        about.template = about.template.or(outcome.template);
+    }
+    // Texts are blanked and their lines counted in parallel: for large files that is real work.
+    let sources: Vec<(Source, Vec<Diagnostic>)> = texts
+        .into_par_iter()
+        .zip(gathered)
+        .enumerate()
+        .map(|(i, (text, about))| finish(SourceId(to_u32(i)), text, about))
+        .collect();
+    for (source, diagnostics) in sources {
+        read.documents.sources.add(source);
+        read.diagnostics.extend(diagnostics);
+    }
+    read
+}
+
+fn finish(source: SourceId, text: Text, about: Gathered) -> (Source, Vec<Diagnostic>) {
+    let mut diagnostics = about.findings.finish();
+    diagnostics.extend(about.errors);
+    if let Some(problem) = text.problem {
+        let at = to_u32(problem.at);
+        let end = at.max(to_u32(text.text.len()));
+        diagnostics.push(problem.diagnostic.at(Span { source, start: at, end }));
+    }
+    if let Some(at) = about.template {
+        let message = "this looks like a Helm template, which is no manifest yet";
+        let help = "render it first: `helm template ... | overrule check -f -`";
+        let span = Span { source, start: at, end: at + 2 };
+        diagnostics.push(Diagnostic::new(&codes::HELM_TEMPLATE, message).at(span).help(help));
+    }
+    // By place; those at one place stay in the order they were found.
+    diagnostics.sort_by_key(|diagnostic| diagnostic.primary.as_ref().map(|at| at.span.start));
+    (Source::new(text.name, blank(text.text, &about.blanks)), diagnostics)
+}

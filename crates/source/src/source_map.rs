@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: names and texts. Out: ids, spans, and the line and column a person looks for.
+//! Not here: parsing. This is the only place that knows how a source is called.
+
+use std::fmt;
+
+/// One text that was read: a file, standard input, a request body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    name: Box<str>,
+    text: Box<str>,
+    /// Byte offset at which each line starts; the first is 0.
+    lines: Box<[u32]>,
+    /// How many bytes before each multiple of [`STRIDE`] do not begin a character; empty if the text is ASCII.
+    /// It makes columns cheap also in a line of many megabytes.
+    inner: Box<[u32]>,
+}
+
+/// Distance of the entries of [`Source::inner`].
+const STRIDE: usize = 1024;
+
+/// Index of a [`Source`] in its [`SourceMap`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SourceId(pub u32);
+
+/// A byte range of one source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    /// The text the range is in.
+    pub source: SourceId,
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+/// Where a span starts, as editors count: line and column from 1, columns in characters.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    /// Name of the source as it was given.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+impl Source {
+    /// A source from its name and text. Texts are under 4 GiB: the reader refuses larger ones.
+    pub fn new(name: impl Into<Box<str>>, text: impl Into<Box<str>>) -> Self {
+        let text = text.into();
+        let lines = line_starts(&text);
+        let inner = inner_bytes(&text);
+        Self { name: name.into(), text, lines, inner }
+    }
+
+    /// The name it was given, for people.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The text as it was read (redacted ranges blanked).
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Line (from 1) and column in characters (from 1) of a byte offset.
+    pub fn line_column(&self, offset: u32) -> (u32, u32) {
+        let line = self.lines.partition_point(|&start| start <= offset).max(1);
+        let start = self.lines.get(line - 1).copied().unwrap_or(0);
+        let offset = offset.min(to_u32(self.text.len())).max(start);
+        let inner = self.inner_before(offset).saturating_sub(self.inner_before(start));
+        (to_u32(line), (offset - start).saturating_sub(inner) + 1)
+    }
+
+    fn inner_before(&self, offset: u32) -> u32 {
+        let offset = offset as usize;
+        let Some(known) = self.inner.get(offset / STRIDE) else { return 0 };
+        let near = self.text.as_bytes().get(offset / STRIDE * STRIDE..offset).unwrap_or_default();
+        known + to_u32(near.iter().filter(|b| is_inner(**b)).count())
+    }
+
+    /// The text of one line (from 1), without its line end.
+    pub fn line(&self, line: u32) -> &str {
+        let at = |i: u32| self.lines.get(i as usize).map(|&o| o as usize);
+        let start = at(line.saturating_sub(1)).unwrap_or(self.text.len());
+        let end = at(line).unwrap_or(self.text.len());
+        self.text.get(start..end).unwrap_or("").trim_end_matches(['\n', '\r'])
+    }
+}
+
+/// Lines end with `\n`, `\r\n` or a lone `\r`, as YAML has it.
+fn line_starts(text: &str) -> Box<[u32]> {
+    let bytes = text.as_bytes();
+    // Searching for one byte is several times faster than looking for two, and almost no text has the other.
+    let ends_line = |i: usize| bytes.get(i) == Some(&b'\n') || bytes.get(i + 1) != Some(&b'\n');
+    let starts = std::iter::once(0);
+    match text.contains('\r') {
+        false => starts.chain(text.match_indices('\n').map(|(i, _)| to_u32(i + 1))).collect(),
+        true => {
+            let breaks = text.match_indices(['\n', '\r']).filter(|(i, _)| ends_line(*i));
+            starts.chain(breaks.map(|(i, _)| to_u32(i + 1))).collect()
+        }
+    }
+}
+
+fn is_inner(byte: u8) -> bool {
+    byte & 0b1100_0000 == 0b1000_0000
+}
+
+fn inner_bytes(text: &str) -> Box<[u32]> {
+    if text.is_ascii() {
+        return Box::default();
+    }
+    let mut sum = 0;
+    let blocks = text.as_bytes().chunks(STRIDE).map(|block| {
+        let before = sum;
+        sum += to_u32(block.iter().filter(|b| is_inner(**b)).count());
+        before
+    });
+    // One more, for the offset at the very end.
+    let mut all: Vec<u32> = blocks.collect();
+    all.push(sum);
+    all.into()
+}
+
+pub(crate) fn to_u32(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// All texts of one reading, in the order they were given.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SourceMap {
+    sources: Vec<Source>,
+}
+
+impl SourceMap {
+    /// Adds a source and returns its id.
+    pub fn add(&mut self, source: Source) -> SourceId {
+        let id = SourceId(to_u32(self.sources.len()));
+        self.sources.push(source);
+        id
+    }
+
+    /// The source of an id this map handed out.
+    pub fn get(&self, id: SourceId) -> Option<&Source> {
+        self.sources.get(id.0 as usize)
+    }
+
+    /// Every source with its id.
+    pub fn iter(&self) -> impl Iterator<Item = (SourceId, &Source)> {
+        self.sources.iter().enumerate().map(|(i, s)| (SourceId(to_u32(i)), s))
+    }
+
+    /// How many sources there are.
+    pub fn len(&self) -> usize {
+        self.sources.len()
+    }
+
+    /// Whether nothing was read.
+    pub fn is_empty(&self) -> bool {
+        self.sources.is_empty()
+    }
+
+    /// File, line and column at which a span starts.
+    pub fn position(&self, span: Span) -> Position {
+        match self.get(span.source) {
+            Some(source) => {
+                let (line, column) = source.line_column(span.start);
+                Position { file: source.name().to_owned(), line, column }
+            }
+            None => Position { file: "<unknown>".to_owned(), line: 1, column: 1 },
+        }
+    }
+}

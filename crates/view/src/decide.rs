@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: two neighbours on a ladder. Out: the key that puts one below the other, and a sentence with the values compared.
+//! Not here: comparing. `Rank::against` is the only comparator.
+
+use overrule_engine::{KindResult, Level, Step, StepId};
+use overrule_model::Created;
+
+use crate::{Part, Scene};
+
+/// Why a step stands below its neighbour.
+pub(crate) struct Decided {
+    /// Name of the deciding key; absent if all keys are equal.
+    pub(crate) key: Option<&'static str>,
+    /// The sentence.
+    pub(crate) because: String,
+}
+
+/// A step with its position on the ladder.
+pub(crate) type Placed = (usize, StepId);
+
+/// Why `below` stands below `above`.
+pub(crate) fn decided(
+    scene: &Scene<'_>,
+    part: &Part<'_>,
+    kind: Option<&KindResult>,
+    above: Placed,
+    below: Placed,
+) -> Option<Decided> {
+    let resolution = part.resolution;
+    let ranks = (resolution.rank(above.1)?, resolution.rank(below.1)?);
+    let steps = (resolution.ladders.get_step(above.1)?, resolution.ladders.get_step(below.1)?);
+    let index = ranks.0.against(ranks.1).key;
+    let key = index.and_then(|i| kind?.keys.get(i).copied());
+    let n = above.0;
+    let level = |step: &Step| part.topology.level_name(Level(step.level));
+    let because = match key {
+        Some("level") => {
+            format!("stands below {n} by level: {} is above {}", level(steps.0), level(steps.1))
+        }
+        Some("section") => format!(
+            "stands below {n} by section: a policy on a {} goes before one on the whole {}",
+            level(steps.0),
+            level(steps.1)
+        ),
+        Some("created") => {
+            let (a, b) = (created(scene, part, steps.0), created(scene, part, steps.1));
+            format!("stands below {n} by creation time: {n} {}, this one {}", age(a), age(b))
+        }
+        Some("name") => {
+            let names = (part.step_name(scene, above.1), part.step_name(scene, below.1));
+            let same = same_age(created(scene, part, steps.0));
+            format!("stands below {n} by name: {} comes before {}{same}", names.0, names.1)
+        }
+        Some(key) => format!("stands below {n} by {key}"),
+        None => format!("stands below {n}: their ranks are equal, so they keep the order written"),
+    };
+    Some(Decided { key, because })
+}
+
+fn created(scene: &Scene<'_>, part: &Part<'_>, step: &Step) -> Created {
+    let policy = part.resolution.policy(step.policy);
+    policy.and_then(|p| scene.snapshot.get(p.object)).map_or(Created::Absent, |o| o.created)
+}
+
+fn age(created: Created) -> String {
+    match created {
+        Created::At(_) => format!("was created {created}"),
+        Created::Absent => "has no creation time and counts as newest".to_owned(),
+        Created::Assumed(n) => format!("is object {} in file order, as assumed", n + 1),
+    }
+}
+
+/// What made the name decide.
+fn same_age(created: Created) -> String {
+    match created {
+        Created::At(_) => format!("; both were created {created}"),
+        Created::Absent => "; both have no creation time".to_owned(),
+        Created::Assumed(_) => String::new(),
+    }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a path. Out: why its effective policies are what they are, as data: ladder, log of the fold, result.
+//! Not here: prose (`explain_text.rs`), deciding anything again.
+
+use overrule_engine::{Done, Effective, KindId, LadderId, PathId, Prefer, StepId, Verdict};
+
+use crate::decide::decided;
+use crate::focus::focus;
+use crate::losses::Losses;
+use crate::{Part, Scene, effective, v1};
+
+/// Explains one kind at a path, or every kind that can have an effective policy there. `field` (a dotted path or a
+/// JSON pointer) adds everything about one field.
+pub fn explain(
+    scene: &Scene<'_>,
+    part: &Part<'_>,
+    path: PathId,
+    kind: Option<KindId>,
+    field: Option<&str>,
+) -> v1::Explanation {
+    let all = part.resolution.kinds().map(|(id, _)| id);
+    let asked = all.filter(|id| kind.map_or_else(|| has_ladder(part, *id, path), |k| k == *id));
+    v1::Explanation {
+        api_version: v1::API_VERSION,
+        kind: "Explanation",
+        target: part.path_target(scene, path),
+        path: part.path_elements(scene, path),
+        kinds: asked.map(|id| explain_kind(scene, part, path, id, field)).collect(),
+    }
+}
+
+fn has_ladder(part: &Part<'_>, kind: KindId, path: PathId) -> bool {
+    part.resolution.ladder(kind, path) != LadderId::NONE
+}
+
+fn explain_kind(
+    scene: &Scene<'_>,
+    part: &Part<'_>,
+    path: PathId,
+    kind: KindId,
+    field: Option<&str>,
+) -> v1::ExplainedKind {
+    let ladder = part.resolution.ladder(kind, path);
+    let steps = part.resolution.ladders.steps(ladder);
+    let found = part.resolution.effective(ladder);
+    let at = Explained { scene, part, path, kind, steps: &steps };
+    v1::ExplainedKind {
+        ladder: at.ladder(found),
+        steps: found.map(|e| e.log.iter().map(|v| at.step(v)).collect()).unwrap_or_default(),
+        field: field.map(|f| match found {
+            Some(effective) => focus(Losses { scene, part, effective }, &steps, f),
+            None => v1::FieldFocus {
+                asked: f.to_owned(),
+                pointer: crate::field::pointer(
+                    crate::field::segments(f).iter().map(String::as_str),
+                ),
+                value: None,
+                candidates: Vec::new(),
+                suggestions: Vec::new(),
+            },
+        }),
+        effective: effective(scene, part, kind, path),
+    }
+}
+
+struct Explained<'a> {
+    scene: &'a Scene<'a>,
+    part: &'a Part<'a>,
+    path: PathId,
+    kind: KindId,
+    steps: &'a [StepId],
+}
+
+impl Explained<'_> {
+    fn ladder(&self, found: Option<&Effective>) -> Vec<v1::Rung> {
+        let nodes = self.part.resolution.paths.nodes(self.path);
+        let mut above = None;
+        let mut rungs = Vec::with_capacity(self.steps.len());
+        for (position, id) in (1..).zip(self.steps) {
+            let Some(step) = self.part.resolution.ladders.get_step(*id) else { continue };
+            let kind = self.part.resolution.kind(self.kind);
+            let decision = above
+                .and_then(|above| decided(self.scene, self.part, kind, above, (position, *id)));
+            above = Some((position, *id));
+            let object = self.part.resolution.policy(step.policy).map(|p| p.object);
+            let object = object.and_then(|o| self.scene.snapshot.get(o));
+            let attached = self.part.resolution.attachments_of(step.policy);
+            let level = |n| self.part.topology.get(n).map(|n| n.level.0);
+            let attached = attached
+                .filter(|a| nodes.contains(&a.node) && level(a.node) == Some(step.level))
+                .map(|a| self.part.target_name(self.scene, a.node));
+            rungs.push(v1::Rung {
+                position,
+                policy: self.part.policy_name(self.scene, step.policy),
+                attached_to: attached.collect(),
+                block: step.block,
+                strategy: (self.part.strategy_name)(step.mode),
+                outcome: found.map_or("inert", |e| e.outcome(*id).word()),
+                at: object.map(|o| self.scene.place(o.at)),
+                created: object.map_or_else(String::new, |o| o.created.to_string()),
+                decided_by: decision.as_ref().and_then(|d| d.key),
+                because: decision.map(|d| d.because),
+            });
+        }
+        rungs
+    }
+
+    fn step(&self, verdict: &Verdict) -> v1::Step {
+        let steps = match verdict.rung {
+            overrule_engine::Rung::Step(step) => smallvec::smallvec![step],
+            overrule_engine::Rung::Group(group) => self.part.resolution.ladders.steps(group),
+        };
+        let position = |id: &StepId| self.steps.iter().position(|s| s == id).map_or(0, |i| i + 1);
+        let (done, preferred) = match verdict.done {
+            Done::Took => ("took", None),
+            Done::Replaced => ("replaced", None),
+            Done::Merged(Prefer::Held) => ("merged", Some("held")),
+            Done::Merged(Prefer::Incoming) => ("merged", Some("incoming")),
+            Done::Kept => ("kept", None),
+            Done::Skipped => ("skipped", None),
+            Done::Poisoned => ("poisoned", None),
+        };
+        v1::Step {
+            rungs: steps.iter().map(position).collect(),
+            policies: steps.iter().map(|s| self.part.step_name(self.scene, *s)).collect(),
+            done,
+            preferred,
+            reason: verdict.reason.id,
+            because: verdict.reason.sentence,
+        }
+    }
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: an explanation. Out: the same as a colleague would say it. Not here: finding anything out.
+
+use std::fmt;
+
+use overrule_engine::{KindId, PathId};
+
+use crate::effective_text::{rules, value};
+use crate::field::name;
+use crate::style::Painted;
+use crate::table::{Cell, Table};
+use crate::{Part, Scene, Styles, escape, explain, v1, words, yaml};
+
+/// Explains in words; see [`explain`] for what is asked.
+pub fn explain_text(
+    scene: &Scene<'_>,
+    part: &Part<'_>,
+    path: PathId,
+    kind: Option<KindId>,
+    field: Option<&str>,
+    styles: &Styles,
+    out: &mut dyn fmt::Write,
+) -> fmt::Result {
+    explanation_text(&explain(scene, part, path, kind, field), styles, out)
+}
+
+/// An explanation in words.
+pub fn explanation_text(
+    explanation: &v1::Explanation,
+    styles: &Styles,
+    out: &mut dyn fmt::Write,
+) -> fmt::Result {
+    if explanation.kinds.is_empty() {
+        let target = escape::terminal(&explanation.target);
+        return writeln!(out, "no policy kind has its effective policies at {target}");
+    }
+    for (i, kind) in explanation.kinds.iter().enumerate() {
+        if i > 0 {
+            out.write_char('\n')?;
+        }
+        let text = Text { kind, styles };
+        text.header(out)?;
+        if kind.ladder.is_empty() {
+            let name = escape::terminal(&kind.effective.policy_kind);
+            writeln!(out, "\nNo {name} reaches this target.")?;
+            continue;
+        }
+        text.ladder(out)?;
+        match &kind.field {
+            Some(field) => text.field(field, out)?,
+            None => {
+                text.steps(out)?;
+                text.in_force(out)?;
+                text.lost(out)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+struct Text<'a> {
+    kind: &'a v1::ExplainedKind,
+    styles: &'a Styles,
+}
+
+type Out<'o> = &'o mut dyn fmt::Write;
+
+impl Text<'_> {
+    fn header(&self, out: Out<'_>) -> fmt::Result {
+        let effective = &self.kind.effective;
+        let kind = escape::terminal(&effective.policy_kind);
+        let title = format!("{kind} at {}", escape::terminal(&effective.target));
+        writeln!(out, "{}", Painted(self.styles.bold, &title))?;
+        if effective.path.len() > 1 {
+            writeln!(out, "  via {}", words::path(&effective.path))?;
+        }
+        writeln!(out, "  {}", Painted(self.styles.dim, &format!("rules: {}", rules(effective))))
+    }
+
+    fn heading(&self, text: &str, out: Out<'_>) -> fmt::Result {
+        writeln!(out, "\n{}", Painted(self.styles.heading, text))
+    }
+
+    fn policy(&self, name: &str) -> String {
+        let style = self.styles.policy(self.kind.effective.color(name));
+        Painted(style, &escape::terminal(name)).to_string()
+    }
+
+    fn policies(&self, names: &[String]) -> String {
+        let painted: Vec<String> = names.iter().map(|n| self.policy(n)).collect();
+        match painted.split_last() {
+            None => String::new(),
+            Some((only, [])) => only.clone(),
+            Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        }
+    }
+
+    fn ladder(&self, out: Out<'_>) -> fmt::Result {
+        self.heading("Ladder (top first; the one above is established)", out)?;
+        let mut table = Table::new(["", "", "", ""]);
+        for rung in &self.kind.ladder {
+            let style = self.styles.policy(self.kind.effective.color(&rung.policy));
+            let name = format!("{}. {}", rung.position, escape::terminal(&rung.policy));
+            let targets: Vec<String> = rung.attached_to.iter().map(|t| words::target(t)).collect();
+            let on = if targets.is_empty() {
+                String::new()
+            } else {
+                format!("on {}", targets.join(", "))
+            };
+            let how = format!("{}, {}", rung.block, rung.strategy);
+            let at = Cell::styled(words::place_or_nothing(rung.at.as_ref()), self.styles.dim);
+            table.push([Cell::styled(name, style), on.into(), how.into(), at]);
+        }
+        let mut rows = String::new();
+        table.write("  ", None, self.styles, &mut rows)?;
+        for (row, rung) in rows.lines().zip(&self.kind.ladder) {
+            writeln!(out, "{row}")?;
+            if let Some(because) = &rung.because {
+                let text = escape::terminal(because);
+                writeln!(out, "     {}", Painted(self.styles.dim, &text))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn steps(&self, out: Out<'_>) -> fmt::Result {
+        self.heading("How it was put together", out)?;
+        for step in &self.kind.steps {
+            let positions: Vec<String> = step.rungs.iter().map(usize::to_string).collect();
+            let what = match (step.done, step.preferred) {
+                ("took", _) => String::new(),
+                ("replaced", _) => "replaced what was held: ".to_owned(),
+                ("merged", Some("held")) => "merged; what was held is preferred: ".to_owned(),
+                ("merged", _) => "merged; what came is preferred: ".to_owned(),
+                ("kept", _) => "not taken, what was held stays: ".to_owned(),
+                ("poisoned", _) => "broken, so the target fails closed: ".to_owned(),
+                (done, _) => format!("{done}: "),
+            };
+            let (positions, names) = (positions.join("+"), self.policies(&step.policies));
+            writeln!(out, "  {positions}. {names}: {what}{}", step.because)?;
+        }
+        Ok(())
+    }
+
+    fn in_force(&self, out: Out<'_>) -> fmt::Result {
+        self.heading("In force", out)?;
+        let effective = &self.kind.effective;
+        let Some(spec) = &effective.spec else { return writeln!(out, "  nothing") };
+        let mut text = String::new();
+        value(effective, spec, "┃ ", self.styles, &mut text)?;
+        for line in text.lines() {
+            writeln!(out, "  {line}")?;
+        }
+        for failure in &effective.error {
+            let name = self.policy(&failure.policy);
+            writeln!(out, "  {name} is broken, so the target fails closed: {}", failure.because)?;
+        }
+        Ok(())
+    }
+
+    fn lost(&self, out: Out<'_>) -> fmt::Result {
+        let lost = self.kind.effective.lost();
+        if lost.iter().all(|(_, list)| list.is_empty()) {
+            return Ok(());
+        }
+        self.heading("Lost", out)?;
+        for (word, list) in lost {
+            for lost in list {
+                self.loser(word, lost, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn loser(&self, word: &str, lost: &v1::Lost, out: Out<'_>) -> fmt::Result {
+        let what = match (lost.pointer.as_str(), &lost.value) {
+            ("", _) => "all of it".to_owned(),
+            (pointer, Some(value)) => {
+                let value = crate::table::cut(&yaml::flow(value), 80);
+                format!("{}: {value}", escape::terminal(&name(pointer)))
+            }
+            (pointer, None) => escape::terminal(&name(pointer)).into_owned(),
+        };
+        write!(out, "  {}  {what}", self.policy(&lost.policy))?;
+        if let Some(at) = &lost.at {
+            write!(out, "  {}", Painted(self.styles.dim, &format!("({})", words::place(at))))?;
+        }
+        let by = match lost.by.is_empty() {
+            true => String::new(),
+            false => format!(" by {}", self.policies(&lost.by)),
+        };
+        writeln!(out, "\n     {word}{by}: {}", lost.because)
+    }
+
+    fn field(&self, field: &v1::FieldFocus, out: Out<'_>) -> fmt::Result {
+        let shown = match field.pointer.as_str() {
+            "" => "the whole policy".to_owned(),
+            pointer => escape::terminal(&name(pointer)).into_owned(),
+        };
+        if field.value.is_none() && field.candidates.is_empty() {
+            return self.no_field(&shown, field, out);
+        }
+        self.heading(&format!("Field {shown}"), out)?;
+        match &field.value {
+            Some(value) => {
+                for line in yaml::document(value).lines() {
+                    writeln!(out, "  {}", Painted(self.styles.bold, line))?;
+                }
+            }
+            None => writeln!(out, "  nothing is in force there")?,
+        }
+        self.heading("Who had a value there", out)?;
+        for had in &field.candidates {
+            let value = crate::table::cut(&yaml::flow(&had.value), 80);
+            let at = format!("({})", words::place_or_nothing(had.at.as_ref()));
+            let (n, name) = (had.position, self.policy(&had.policy));
+            writeln!(out, "  {n}. {name}  {value}  {}", Painted(self.styles.dim, &at))?;
+            let what = match had.outcome {
+                "partly" => "partly in force, the rest shadowed",
+                outcome => outcome,
+            };
+            write!(out, "     {what}")?;
+            if !had.by.is_empty() {
+                write!(out, " by {}", self.policies(&had.by))?;
+            }
+            match had.because {
+                Some(because) => writeln!(out, ": {because}")?,
+                None => out.write_char('\n')?,
+            }
+        }
+        Ok(())
+    }
+
+    fn no_field(&self, shown: &str, field: &v1::FieldFocus, out: Out<'_>) -> fmt::Result {
+        let kind = escape::terminal(&self.kind.effective.policy_kind);
+        writeln!(out, "\nNo {kind} on this ladder has a field {shown}.")?;
+        if !field.suggestions.is_empty() {
+            writeln!(out, "Nearest fields: {}", words::shown_and(&field.suggestions))?;
+        }
+        Ok(())
+    }
+}

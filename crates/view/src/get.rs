@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a snapshot and a resolution. Out: lists of what is there and what became of it, as data.
+//! Not here: tables (`get_text.rs`), which objects are asked for (the caller says by `keep`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use overrule_engine::{Fate, KindId, LadderId, Outcome, PolicyId, StepId};
+use overrule_model::{Created, Object};
+
+use crate::losses::Losses;
+use crate::{Part, Scene, v1};
+
+/// The policies of a part whose object is kept, with what became of them.
+pub fn policies(
+    scene: &Scene<'_>,
+    part: &Part<'_>,
+    keep: &dyn Fn(&Object) -> bool,
+) -> v1::PolicyList {
+    let lister = Lister { scene, part, strategies: strategies(part), losers: losers(scene, part) };
+    let kept = part.resolution.policies().filter_map(|(id, entry)| {
+        let object = scene.snapshot.get(entry.object)?;
+        keep(object).then(|| lister.policy(id, entry.kind, object))
+    });
+    v1::PolicyList { api_version: v1::API_VERSION, kind: "PolicyList", items: kept.collect() }
+}
+
+/// The resources that are kept.
+pub fn resources(scene: &Scene<'_>, keep: &dyn Fn(&Object) -> bool) -> v1::ResourceList {
+    let text = |sym| scene.snapshot.text(sym).to_owned();
+    let kept = scene.snapshot.objects().filter(|o| keep(o)).map(|object| v1::Resource {
+        group: text(object.kind.group),
+        version: text(object.version),
+        kind: text(object.kind.kind),
+        namespace: namespace(scene, object),
+        name: text(object.name),
+        created: known(object.created).map(|_| object.created.to_string()),
+        at: scene.place(object.at),
+    });
+    v1::ResourceList { api_version: v1::API_VERSION, kind: "ResourceList", items: kept.collect() }
+}
+
+/// The paths at which a kind could have an effective policy and no policy reaches.
+pub fn without(scene: &Scene<'_>, part: &Part<'_>, kind: KindId) -> v1::UncoveredList {
+    let text = |sym| scene.snapshot.text(sym).to_owned();
+    let result = part.resolution.kind(kind);
+    let mut paths = 0;
+    let mut items = Vec::new();
+    for (path, ladder) in part.resolution.contexts(kind) {
+        paths += 1;
+        if ladder == LadderId::EMPTY {
+            items.push(v1::Uncovered {
+                target: part.path_target(scene, path),
+                path: part.path_elements(scene, path),
+            });
+        }
+    }
+    v1::UncoveredList {
+        api_version: v1::API_VERSION,
+        kind: "UncoveredList",
+        policy_kind: result.map(|k| text(k.kind)).unwrap_or_default(),
+        policy_group: result.map(|k| text(k.group)).unwrap_or_default(),
+        paths,
+        items,
+    }
+}
+
+fn namespace(scene: &Scene<'_>, object: &Object) -> Option<String> {
+    let scope = object.scope.name();
+    (!scope.is_empty()).then(|| scene.snapshot.text(scope).to_owned())
+}
+
+fn known(created: Created) -> Option<i64> {
+    match created {
+        Created::At(seconds) => Some(seconds),
+        Created::Absent | Created::Assumed(_) => None,
+    }
+}
+
+struct Lister<'a> {
+    scene: &'a Scene<'a>,
+    part: &'a Part<'a>,
+    strategies: BTreeMap<PolicyId, &'static str>,
+    losers: BTreeMap<PolicyId, BTreeSet<String>>,
+}
+
+impl Lister<'_> {
+    fn policy(&self, id: PolicyId, kind: KindId, object: &Object) -> v1::PolicySummary {
+        let resolution = self.part.resolution;
+        let text = |sym| self.scene.snapshot.text(sym).to_owned();
+        let result = resolution.kind(kind);
+        let outcome = resolution.outcome(id);
+        let attached = resolution.attachments_of(id);
+        let targets: BTreeSet<_> = attached.map(|a| a.node).collect();
+        v1::PolicySummary {
+            policy_kind: text(object.kind.kind),
+            policy_group: text(object.kind.group),
+            family: result.map_or("", |k| k.family),
+            profile: result.map_or("", |k| k.profile),
+            namespace: namespace(self.scene, object),
+            name: text(object.name),
+            targets: targets.into_iter().map(|n| self.part.target_name(self.scene, n)).collect(),
+            outcome: outcome.word(),
+            counts: resolution.tally(id).into(),
+            created: known(object.created).map(|_| object.created.to_string()),
+            created_seconds: known(object.created),
+            strategy: self.strategies.get(&id).copied(),
+            why: self.why(id, outcome),
+            at: self.scene.place(object.at),
+        }
+    }
+
+    fn why(&self, id: PolicyId, outcome: Outcome) -> Vec<String> {
+        let rejections = self.part.resolution.rejections_of(id);
+        let mut why: Vec<String> = rejections
+            .map(|r| format!("reference {} rejected: {}", r.reference + 1, r.reason.sentence))
+            .collect();
+        why.extend(self.losers.get(&id).into_iter().flatten().cloned());
+        if outcome == Outcome::Inert && self.part.resolution.tally(id).paths() == 0 {
+            why.push("no path passes through its targets".to_owned());
+        }
+        why
+    }
+}
+
+/// The strategy of each policy that is on a ladder.
+fn strategies(part: &Part<'_>) -> BTreeMap<PolicyId, &'static str> {
+    let mut found = BTreeMap::new();
+    let steps = (0..).map(StepId).map_while(|id| part.resolution.ladders.get_step(id));
+    for step in steps {
+        found.entry(step.policy).or_insert_with(|| (part.strategy_name)(step.mode));
+    }
+    found
+}
+
+/// Why each policy is not in force where it is not, in one pass over the distinct ladders.
+fn losers(scene: &Scene<'_>, part: &Part<'_>) -> BTreeMap<PolicyId, BTreeSet<String>> {
+    let mut found: BTreeMap<PolicyId, BTreeSet<String>> = BTreeMap::new();
+    let ladders = u32::try_from(part.resolution.ladders.len()).unwrap_or(u32::MAX);
+    for ladder in (0..ladders).map(LadderId) {
+        let Some(effective) = part.resolution.effective(ladder) else { continue };
+        let losses = Losses { scene, part, effective };
+        for loss in &effective.losses {
+            let Some(policy) = part.policy_of(loss.step) else { continue };
+            let word = match loss.fate {
+                Fate::Shadowed => "shadowed",
+                Fate::Removed => "removed",
+                Fate::Masked => "masked",
+                Fate::Skipped => "skipped",
+            };
+            let by = losses.names(&losses.by(loss));
+            let by = if by.is_empty() { String::new() } else { format!(" by {}", by.join(", ")) };
+            let sentence = format!("{word}{by}: {}", loss.reason.sentence);
+            found.entry(policy).or_default().insert(sentence);
+        }
+    }
+    found
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a graph. Out: DOT for Graphviz, Mermaid for Markdown pages. Not here: pictures of our own.
+
+use super::Graph;
+use crate::escape;
+
+/// Colours of policies, dark enough for black text on a light fill of the same hue.
+const POLICIES: [&str; 8] =
+    ["#0072b2", "#e69f00", "#cc79a7", "#009e73", "#56b4e9", "#d55e00", "#8c6bb1", "#7f7f00"];
+
+/// The colour of a policy, the same in every picture.
+pub(super) fn color(policy: usize) -> &'static str {
+    POLICIES.get(policy % POLICIES.len()).copied().unwrap_or("#0072b2")
+}
+
+/// A directed graph from left to right.
+pub(super) fn dot(graph: &Graph) -> String {
+    let mut out = String::from("digraph overrule {\n");
+    let title = escape::dot(&graph.title()).into_owned();
+    out.push_str(&format!(
+        "  graph [rankdir=LR, label=\"{title}\", labelloc=t, fontname=\"sans-serif\"];\n"
+    ));
+    out.push_str("  node [shape=box, style=\"rounded,filled\", fillcolor=\"#f1f5f9\", color=\"#94a3b8\", fontname=\"sans-serif\"];\n");
+    out.push_str("  edge [color=\"#94a3b8\", fontname=\"sans-serif\", fontsize=10];\n");
+    for node in &graph.data.nodes {
+        let (kind, name) = (escape::dot(&node.kind).into_owned(), node.label());
+        let (name, target) =
+            (escape::dot(&name).into_owned(), escape::dot(&node.target).into_owned());
+        out.push_str(&format!(
+            "  n{} [label=\"{kind}\\n{name}\", tooltip=\"{target}\"];\n",
+            node.id
+        ));
+    }
+    for edge in &graph.data.edges {
+        out.push_str(&format!("  n{} -> n{};\n", edge.from, edge.to));
+    }
+    for policy in &graph.data.policies {
+        let kind = escape::dot(&policy.policy_kind).into_owned();
+        let name = escape::dot(&policy.policy).into_owned();
+        let color = color(policy.id);
+        out.push_str(&format!(
+            "  p{} [label=\"{kind}\\n{name}\", shape=note, style=filled, fillcolor=\"#fffbeb\", color=\"{color}\"];\n",
+            policy.id
+        ));
+    }
+    for attachment in &graph.data.attachments {
+        let style = if attachment.outcome == "in force" { "solid" } else { "dashed" };
+        out.push_str(&format!(
+            "  p{} -> n{} [style={style}, color=\"{}\", label=\"{}\"];\n",
+            attachment.policy,
+            attachment.node,
+            color(attachment.policy),
+            attachment.outcome
+        ));
+    }
+    for (i, lonely) in graph.data.unattached.iter().enumerate() {
+        let name = escape::dot(&lonely.target).into_owned();
+        out.push_str(&format!(
+            "  u{i} [label=\"{name}\\non no path\", style=\"rounded,dashed\", fontcolor=\"#64748b\"];\n"
+        ));
+    }
+    out.push_str("}\n");
+    out
+}
+
+/// A flowchart from left to right.
+pub(super) fn mermaid(graph: &Graph) -> String {
+    let mut out = String::from("flowchart LR\n");
+    for node in &graph.data.nodes {
+        let (kind, name) = (escape::mermaid(&node.kind).into_owned(), node.label());
+        out.push_str(&format!("  n{}[\"{kind}<br/>{}\"]\n", node.id, escape::mermaid(&name)));
+    }
+    for edge in &graph.data.edges {
+        out.push_str(&format!("  n{} --> n{}\n", edge.from, edge.to));
+    }
+    for policy in &graph.data.policies {
+        let kind = escape::mermaid(&policy.policy_kind).into_owned();
+        out.push_str(&format!(
+            "  p{}>\"{kind}<br/>{}\"]\n",
+            policy.id,
+            escape::mermaid(&policy.policy)
+        ));
+    }
+    for attachment in &graph.data.attachments {
+        let arrow = if attachment.outcome == "in force" { "-->" } else { "-.->" };
+        let (policy, node) = (attachment.policy, attachment.node);
+        out.push_str(&format!("  p{policy} {arrow}|\"{}\"| n{node}\n", attachment.outcome));
+    }
+    for (i, lonely) in graph.data.unattached.iter().enumerate() {
+        let name = escape::mermaid(&lonely.target).into_owned();
+        out.push_str(&format!("  u{i}[\"{name}<br/>on no path\"]:::lonely\n"));
+    }
+    for policy in &graph.data.policies {
+        let color = color(policy.id);
+        out.push_str(&format!("  style p{} stroke:{color},stroke-width:2px\n", policy.id));
+    }
+    if !graph.data.unattached.is_empty() {
+        out.push_str("  classDef lonely stroke-dasharray:4 3,color:#64748b\n");
+    }
+    out
+}

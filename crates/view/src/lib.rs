@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a resolution and what it was computed from, as a [`Scene`]. Out: what people and programs read.
+//! Not here: any decision, any clock, any output stream.
+//!
+//! ```text
+//!  Scene ──► v1::EffectivePolicy, Explanation, Reach, ...   data, the model `overrule/v1`       effective, explain, reach, get
+//!                 │
+//!                 ├──► json, yaml                             for programs                        print
+//!                 └──► tables and prose                       for people; reads only the data     *_text
+//! ```
+
+mod decide;
+mod diagnostics;
+mod effective;
+mod effective_text;
+pub mod escape;
+mod excerpt;
+mod explain;
+mod explain_text;
+mod field;
+mod focus;
+mod get;
+mod get_text;
+mod graph;
+mod losses;
+mod print;
+mod reach;
+mod reach_text;
+mod scene;
+mod style;
+mod table;
+pub mod v1;
+mod value;
+mod words;
+mod yaml;
+
+pub use diagnostics::{diagnostics, diagnostics_short, diagnostics_text, summary};
+pub use effective::effective;
+pub use effective_text::{EffectiveTable, effective_text};
+pub use explain::explain;
+pub use explain_text::{explain_text, explanation_text};
+pub use get::{policies, resources, without};
+pub use get_text::{policies_table, resources_table, without_table};
+pub use graph::Graph;
+pub use print::{Format, json, json_line, yaml};
+pub use reach::reach;
+pub use reach_text::reach_text;
+pub use scene::{Findings, Part, Scene};
+pub use style::Styles;
+pub use v1::schema;

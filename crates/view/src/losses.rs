@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: what a fold recorded as lost. Out: the same for the model: who is in force there now, by which rule.
+//! Not here: deciding that it lost.
+
+use std::collections::BTreeSet;
+
+use overrule_engine::{Done, Effective, Fate, Loss, Reason, Rung, StepId, Traced};
+use smallvec::SmallVec;
+
+use crate::field::pointer_segments;
+use crate::{Part, Scene, v1, value};
+
+/// Reads the losses of one ladder.
+#[derive(Clone, Copy)]
+pub(crate) struct Losses<'a> {
+    pub(crate) scene: &'a Scene<'a>,
+    pub(crate) part: &'a Part<'a>,
+    pub(crate) effective: &'a Effective,
+}
+
+/// The lost parts of one effective policy, by what became of them.
+#[derive(Default)]
+pub(crate) struct Sorted {
+    pub(crate) shadowed: Vec<v1::Lost>,
+    pub(crate) masked: Vec<v1::Lost>,
+    pub(crate) removed: Vec<v1::Lost>,
+    pub(crate) skipped: Vec<v1::Lost>,
+}
+
+impl Losses<'_> {
+    /// Everything that lost, by position on the ladder, then by pointer.
+    pub(crate) fn sorted(&self, steps: &[StepId]) -> Sorted {
+        let mut sorted = Sorted::default();
+        let held = self.effective.value.as_ref().map(Traced::steps).unwrap_or_default();
+        let mut by_step: Vec<(StepId, Vec<&Loss>)> =
+            steps.iter().map(|s| (*s, Vec::new())).collect();
+        by_step.sort_by_key(|(step, _)| *step);
+        by_step.dedup_by_key(|(step, _)| *step);
+        for loss in &self.effective.losses {
+            if let Ok(i) = by_step.binary_search_by_key(&loss.step, |(step, _)| *step)
+                && let Some((_, list)) = by_step.get_mut(i)
+            {
+                list.push(loss);
+            }
+        }
+        let position = |step: StepId| steps.iter().position(|s| *s == step);
+        by_step.sort_by_key(|(step, _)| position(*step));
+        for (step, losses) in by_step {
+            let whole = (!held.contains(&step)).then(|| self.whole(step, &losses)).flatten();
+            match whole {
+                Some(lost) => sorted.push(Fate::Shadowed, lost),
+                None => self.parts(&losses, &mut sorted),
+            }
+            self.skip(step, &losses, &mut sorted);
+        }
+        sorted
+    }
+
+    fn parts(&self, losses: &[&Loss], sorted: &mut Sorted) {
+        let mut losses = losses.to_vec();
+        losses.sort_by(|a, b| a.pointer.cmp(&b.pointer));
+        for loss in losses {
+            let value = match loss.pointer.is_empty() {
+                true => None,
+                false => loss.node.map(|n| value::of_node(self.scene.documents, n)),
+            };
+            sorted.push(
+                loss.fate,
+                v1::Lost {
+                    policy: self.part.step_name(self.scene, loss.step),
+                    block: self.block(loss.step),
+                    pointer: loss.pointer.to_string(),
+                    value,
+                    by: self.names(&self.by(loss)),
+                    reason: loss.reason.id,
+                    because: loss.reason.sentence,
+                    at: loss.node.map(|n| self.scene.place_of(n)),
+                },
+            );
+        }
+    }
+
+    /// A step that lost all it had in one go, as one entry. A family may have taken its value apart before (the body
+    /// of a policy without its references), so that the fold recorded it member by member.
+    fn whole(&self, step: StepId, losses: &[&Loss]) -> Option<v1::Lost> {
+        let first = losses.first()?;
+        let same = |l: &&Loss| l.reason == first.reason && l.fate == Fate::Shadowed;
+        if !losses.iter().all(same) || !self.at_once(step, first.reason) {
+            return None;
+        }
+        let mut by = self.in_force("");
+        by.retain(|s| *s != step);
+        if by.is_empty() {
+            by.extend(losses.iter().flat_map(|l| &l.by).copied().filter(|s| *s != step));
+        }
+        let node = self.part.resolution.ladders.get_step(step).map(|s| s.value);
+        Some(v1::Lost {
+            policy: self.part.step_name(self.scene, step),
+            block: self.block(step),
+            pointer: String::new(),
+            value: None,
+            by: self.names(&by),
+            reason: first.reason.id,
+            because: first.reason.sentence,
+            at: node.map(|n| self.scene.place_of(n)),
+        })
+    }
+
+    /// Whether the log says that a step was not let in, or that all that was held when it was in gave way.
+    fn at_once(&self, step: StepId, reason: Reason) -> bool {
+        let mut came = false;
+        for verdict in &self.effective.log {
+            if verdict.rung == Rung::Step(step) {
+                came = true;
+                if verdict.done == Done::Kept && verdict.reason == reason {
+                    return true;
+                }
+            } else if came && verdict.done == Done::Replaced && verdict.reason == reason {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// A step that a guard kept out, unless its losses say so already.
+    fn skip(&self, step: StepId, losses: &[&Loss], sorted: &mut Sorted) {
+        let verdict = self.effective.log.iter();
+        let verdict =
+            verdict.filter(|v| v.rung == Rung::Step(step)).find(|v| v.done == Done::Skipped);
+        let Some(verdict) = verdict else { return };
+        if losses.iter().any(|l| l.fate == Fate::Skipped) {
+            return;
+        }
+        let node = self.part.resolution.ladders.get_step(step).map(|s| s.value);
+        sorted.push(
+            Fate::Skipped,
+            v1::Lost {
+                policy: self.part.step_name(self.scene, step),
+                block: self.block(step),
+                pointer: String::new(),
+                value: None,
+                by: Vec::new(),
+                reason: verdict.reason.id,
+                because: verdict.reason.sentence,
+                at: node.map(|n| self.scene.place_of(n)),
+            },
+        );
+    }
+
+    /// The steps in force where something lost: at its place, below it, or above it; if there are none any more,
+    /// those that took its place when it happened.
+    pub(crate) fn by(&self, loss: &Loss) -> SmallVec<[StepId; 2]> {
+        let mut now = self.in_force(&loss.pointer);
+        now.retain(|s| *s != loss.step);
+        if now.is_empty() {
+            now = loss.by.iter().copied().filter(|s| *s != loss.step).collect();
+        }
+        now
+    }
+
+    /// The steps in force at a pointer, below it, or (where one step wrote more than is asked for) above it.
+    pub(crate) fn in_force(&self, pointer: &str) -> SmallVec<[StepId; 2]> {
+        let Some(value) = &self.effective.value else { return SmallVec::new() };
+        let documents = self.scene.documents;
+        let mut value = value.clone();
+        for segment in pointer_segments(pointer) {
+            let below = value.at(documents, [&*segment]);
+            match (below, &value) {
+                (Some(below), _) => value = below,
+                (None, Traced::Whole { step, node }) => {
+                    // A mapping that lacks the member says nothing about it; a scalar or list took its place.
+                    let is_map = documents.view(*node).kind() == overrule_source::Kind::Map;
+                    return if is_map { SmallVec::new() } else { SmallVec::from_slice(&[*step]) };
+                }
+                (None, Traced::Implied { step, .. }) => return SmallVec::from_slice(&[*step]),
+                (None, Traced::Map(_)) => return SmallVec::new(),
+                (None, Traced::List(_)) => return value.steps(),
+            }
+        }
+        value.steps()
+    }
+
+    /// Names of the policies of steps, sorted, each once.
+    pub(crate) fn names(&self, steps: &[StepId]) -> Vec<String> {
+        let names: BTreeSet<String> =
+            steps.iter().map(|s| self.part.step_name(self.scene, *s)).collect();
+        names.into_iter().collect()
+    }
+
+    fn block(&self, step: StepId) -> &'static str {
+        self.part.resolution.ladders.get_step(step).map_or("", |s| s.block)
+    }
+}
+
+impl Sorted {
+    fn push(&mut self, fate: Fate, lost: v1::Lost) {
+        let list = match fate {
+            Fate::Shadowed => &mut self.shadowed,
+            Fate::Masked => &mut self.masked,
+            Fate::Removed => &mut self.removed,
+            Fate::Skipped => &mut self.skipped,
+        };
+        list.push(lost);
+    }
+}

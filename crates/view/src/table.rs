@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: cells. Out: columns, as kubectl prints them: no rules, three spaces, the last column as long as it likes.
+//! Not here: escaping; cells are escaped by whoever fills them.
+
+use std::fmt;
+
+use anstyle::Style;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::Styles;
+use crate::style::Painted;
+
+/// A cell.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Cell {
+    text: String,
+    style: Style,
+}
+
+impl Cell {
+    /// A cell in a style.
+    pub(crate) fn styled(text: impl Into<String>, style: Style) -> Self {
+        Self { text: text.into(), style }
+    }
+}
+
+impl<S: Into<String>> From<S> for Cell {
+    fn from(text: S) -> Self {
+        Self { text: text.into(), style: Style::new() }
+    }
+}
+
+/// A table with `N` columns.
+#[derive(Debug, Clone)]
+pub(crate) struct Table<const N: usize> {
+    header: [&'static str; N],
+    rows: Vec<[Cell; N]>,
+}
+
+/// Between two columns.
+const GAP: &str = "   ";
+
+impl<const N: usize> Table<N> {
+    /// A table with a header; an empty one prints none.
+    pub(crate) fn new(header: [&'static str; N]) -> Self {
+        Self { header, rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    pub(crate) fn push(&mut self, row: [Cell; N]) {
+        self.rows.push(row);
+    }
+
+    /// Whether there are no rows.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Prints it, each line behind `indent`; lines are cut in their last column to fit `width`.
+    pub(crate) fn write(
+        &self,
+        indent: &str,
+        width: Option<usize>,
+        styles: &Styles,
+        out: &mut dyn fmt::Write,
+    ) -> fmt::Result {
+        let mut widths = self.header.map(UnicodeWidthStr::width);
+        for row in &self.rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(cell.text.width());
+            }
+        }
+        let before: usize = widths.iter().take(N.saturating_sub(1)).map(|w| w + GAP.len()).sum();
+        let room = width.map(|w| w.saturating_sub(indent.len() + before).max(16));
+        if self.header.iter().any(|h| !h.is_empty()) {
+            let cells = self.header.map(|h| Cell::styled(h, styles.dim));
+            line(&cells, &widths, indent, room, out)?;
+        }
+        for row in &self.rows {
+            line(row, &widths, indent, room, out)?;
+        }
+        Ok(())
+    }
+}
+
+fn line(
+    cells: &[Cell],
+    widths: &[usize],
+    indent: &str,
+    room: Option<usize>,
+    out: &mut dyn fmt::Write,
+) -> fmt::Result {
+    let last = cells.iter().rposition(|c| !c.text.is_empty()).unwrap_or(0);
+    out.write_str(indent)?;
+    for (i, (cell, width)) in cells.iter().zip(widths).enumerate().take(last + 1) {
+        let is_end = i + 1 == cells.len();
+        let text = match room {
+            Some(room) if is_end => cut(&cell.text, room),
+            _ => cell.text.clone(),
+        };
+        write!(out, "{}", Painted(cell.style, &text))?;
+        if i < last {
+            let pad = width.saturating_sub(text.width());
+            write!(out, "{:pad$}{GAP}", "")?;
+        }
+    }
+    out.write_char('\n')
+}
+
+/// The text, or as much of it as fits with an ellipsis.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut used = 1;
+    let kept = text.chars().take_while(|c| {
+        used += c.width().unwrap_or(0);
+        used <= width
+    });
+    let mut kept: String = kept.collect();
+    kept.push('…');
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Table, cut};
+    use crate::Styles;
+
+    #[test]
+    fn columns_are_aligned_by_what_a_terminal_shows() {
+        let mut table = Table::new(["A", "B"]);
+        table.push(["名前".into(), "x".into()]);
+        table.push(["ab".into(), "".into()]);
+        let mut out = String::new();
+        table.write("", None, &Styles::plain(), &mut out).unwrap();
+        assert_eq!(out, "A      B\n名前   x\nab\n");
+    }
+
+    #[test]
+    fn cutting_never_exceeds_the_width() {
+        assert_eq!(cut("abcdef", 4), "abc…");
+        assert_eq!(cut("名前名前", 4), "名…");
+        assert_eq!(cut("abc", 3), "abc");
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: nothing. Out: the topology with its policies, as data. Not here: drawing it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Counts, Place};
+
+/// The topology with policies.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Graph {
+    /// `overrule/v1`.
+    #[schemars(extend("const" = "overrule/v1"))]
+    pub api_version: &'static str,
+    /// `Graph`.
+    #[schemars(extend("const" = "Graph"))]
+    pub kind: &'static str,
+    /// The node the graph is about; absent for all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub focus: Option<String>,
+    /// Nodes that some path passes, parents before children.
+    pub nodes: Vec<GraphNode>,
+    /// Steps of paths.
+    pub edges: Vec<GraphEdge>,
+    /// Policies that landed on a node shown.
+    pub policies: Vec<GraphPolicy>,
+    /// Where they landed.
+    pub attachments: Vec<GraphAttachment>,
+    /// References that did not land.
+    pub rejections: Vec<GraphRejection>,
+    /// Objects that no path passes.
+    pub unattached: Vec<Unattached>,
+}
+
+/// A node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GraphNode {
+    /// Identifier in this document: the index in `nodes`.
+    pub id: usize,
+    /// Canonical name of the target.
+    pub target: String,
+    /// Kind.
+    pub kind: String,
+    /// Namespace; absent for sections and cluster-scoped objects.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Name of the object or section.
+    pub name: String,
+    /// Name of its level.
+    pub level: &'static str,
+    /// Depth of its level; smaller is higher.
+    pub depth: u8,
+    /// Where it is written; absent if it is only referred to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Place>,
+}
+
+/// A step from a node to one below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GraphEdge {
+    /// Upper node.
+    pub from: usize,
+    /// Lower node.
+    pub to: usize,
+}
+
+/// A policy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GraphPolicy {
+    /// Identifier in this document: the index in `policies`.
+    pub id: usize,
+    /// Kind.
+    pub policy_kind: String,
+    /// `namespace/name`.
+    pub policy: String,
+    /// What became of it altogether.
+    pub outcome: &'static str,
+    /// Where it is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Place>,
+}
+
+/// A policy on a node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GraphAttachment {
+    /// The policy.
+    pub policy: usize,
+    /// The node.
+    pub node: usize,
+    /// What became of it on the paths through that node.
+    pub outcome: &'static str,
+    /// Those paths, counted.
+    pub counts: Counts,
+}
+
+/// A reference of a policy that did not land.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GraphRejection {
+    /// Kind of the policy.
+    pub policy_kind: String,
+    /// `namespace/name` of the policy.
+    pub policy: String,
+    /// Identifier of why.
+    pub reason: &'static str,
+    /// The same in one sentence.
+    pub because: &'static str,
+    /// Where the reference is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Place>,
+}
+
+/// An object that no path passes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Unattached {
+    /// Canonical name.
+    pub target: String,
+    /// `namespace/name` of policies that landed there nevertheless.
+    pub policies: Vec<String>,
+    /// Where it is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Place>,
+}

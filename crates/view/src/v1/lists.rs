@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: nothing. Out: what `reach`, `get` and `check` answer. Not here: answers about one target.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{PathElement, Place};
+
+/// Paths counted by what became of a policy on them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    /// All paths reached.
+    pub paths: u64,
+    /// Where all of it is in force.
+    pub in_force: u64,
+    /// Where some of it is.
+    pub partly: u64,
+    /// Where something outranks it.
+    pub shadowed: u64,
+    /// Where a built-in took its slots.
+    pub masked: u64,
+    /// Where lower policies removed it.
+    pub removed: u64,
+    /// Where a condition kept it out.
+    pub skipped: u64,
+    /// Where it has nothing to contribute.
+    pub inert: u64,
+}
+
+/// Where one policy, or one field of it, is in force.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Reach {
+    /// `overrule/v1`.
+    #[schemars(extend("const" = "overrule/v1"))]
+    pub api_version: &'static str,
+    /// `Reach`.
+    #[schemars(extend("const" = "Reach"))]
+    pub kind: &'static str,
+    /// `namespace/name` of the policy.
+    pub policy: String,
+    /// Its kind.
+    pub policy_kind: String,
+    /// API group of its kind.
+    pub policy_group: String,
+    /// Family that resolved it.
+    pub family: &'static str,
+    /// Rule set of the family.
+    pub profile: &'static str,
+    /// Where it is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Place>,
+    /// The field asked about, as a JSON pointer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// Nearest names of fields, if the policy does not have the one asked about.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suggestions: Vec<String>,
+    /// What became of it altogether.
+    pub outcome: &'static str,
+    /// The answer in one sentence.
+    pub verdict: String,
+    /// What became of each target reference.
+    pub references: Vec<ReachReference>,
+    /// All paths it reaches, counted.
+    pub counts: Counts,
+    /// The same by target.
+    pub targets: Vec<ReachTarget>,
+}
+
+/// One target reference of a policy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReachReference {
+    /// Which reference, counted as written, from 0.
+    pub reference: u32,
+    /// Where it is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Place>,
+    /// The targets it landed on.
+    pub landed: Vec<String>,
+    /// Identifier of why it did not land.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'static str>,
+    /// The same in one sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because: Option<&'static str>,
+}
+
+/// One target a policy reaches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReachTarget {
+    /// Canonical name.
+    pub target: String,
+    /// Its paths, counted.
+    pub counts: Counts,
+    /// Its paths.
+    pub paths: Vec<ReachPath>,
+}
+
+/// One path a policy reaches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReachPath {
+    /// The walk from the root to the target.
+    pub path: Vec<PathElement>,
+    /// What became of the policy here.
+    pub outcome: &'static str,
+    /// The policies that shadow it, sorted.
+    pub by: Vec<String>,
+    /// Identifiers of the rules by which it lost, sorted.
+    pub reasons: Vec<&'static str>,
+    /// The same rules as sentences.
+    pub because: Vec<&'static str>,
+}
+
+/// Policies and what became of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PolicyList {
+    /// `overrule/v1`.
+    #[schemars(extend("const" = "overrule/v1"))]
+    pub api_version: &'static str,
+    /// `PolicyList`.
+    #[schemars(extend("const" = "PolicyList"))]
+    pub kind: &'static str,
+    /// The policies, by kind, namespace, name.
+    pub items: Vec<PolicySummary>,
+}
+
+/// One policy and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PolicySummary {
+    /// Kind.
+    pub policy_kind: String,
+    /// API group.
+    pub policy_group: String,
+    /// Family that resolved it.
+    pub family: &'static str,
+    /// Rule set of the family.
+    pub profile: &'static str,
+    /// Namespace; absent if cluster-scoped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Name.
+    pub name: String,
+    /// The targets it landed on.
+    pub targets: Vec<String>,
+    /// What became of it altogether.
+    pub outcome: &'static str,
+    /// Its paths, counted.
+    pub counts: Counts,
+    /// Creation time as RFC 3339, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created: Option<String>,
+    /// The same in seconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_seconds: Option<i64>,
+    /// Its merge strategy, in the family's words; absent if it did not land.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<&'static str>,
+    /// Why it is not in force everywhere, one sentence each.
+    pub why: Vec<String>,
+    /// Where it is written.
+    pub at: Place,
+}
+
+/// Resources of any kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceList {
+    /// `overrule/v1`.
+    #[schemars(extend("const" = "overrule/v1"))]
+    pub api_version: &'static str,
+    /// `ResourceList`.
+    #[schemars(extend("const" = "ResourceList"))]
+    pub kind: &'static str,
+    /// The resources, by group, kind, namespace, name.
+    pub items: Vec<Resource>,
+}
+
+/// One resource.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Resource {
+    /// API group; empty for the core group.
+    pub group: String,
+    /// API version without the group.
+    pub version: String,
+    /// Kind.
+    pub kind: String,
+    /// Namespace; absent if cluster-scoped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Name.
+    pub name: String,
+    /// Creation time as RFC 3339, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created: Option<String>,
+    /// Where it is written.
+    pub at: Place,
+}
+
+/// Paths that no policy of a kind covers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UncoveredList {
+    /// `overrule/v1`.
+    #[schemars(extend("const" = "overrule/v1"))]
+    pub api_version: &'static str,
+    /// `UncoveredList`.
+    #[schemars(extend("const" = "UncoveredList"))]
+    pub kind: &'static str,
+    /// Kind of the policies that are missing.
+    pub policy_kind: String,
+    /// API group of that kind.
+    pub policy_group: String,
+    /// Paths at which the kind could have an effective policy.
+    pub paths: u64,
+    /// Those at which it has none.
+    pub items: Vec<Uncovered>,
+}
+
+/// A path without a policy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Uncovered {
+    /// Canonical name of the target.
+    pub target: String,
+    /// The walk from the root to it.
+    pub path: Vec<PathElement>,
+}
+
+/// Findings about the input.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DiagnosticList {
+    /// `overrule/v1`.
+    #[schemars(extend("const" = "overrule/v1"))]
+    pub api_version: &'static str,
+    /// `DiagnosticList`.
+    #[schemars(extend("const" = "DiagnosticList"))]
+    pub kind: &'static str,
+    /// How many errors.
+    pub errors: usize,
+    /// How many warnings.
+    pub warnings: usize,
+    /// How many notes.
+    pub notes: usize,
+    /// The findings, by file, line, column, code.
+    pub items: Vec<DiagnosticItem>,
+}
+
+/// One finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DiagnosticItem {
+    /// Stable identifier, `OV` and four digits.
+    pub code: &'static str,
+    /// `error`, `warning` or `note`.
+    pub severity: &'static str,
+    /// What this kind of finding is called.
+    pub title: &'static str,
+    /// What was found.
+    pub message: String,
+    /// Where; absent for findings about no single place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Place>,
+    /// The field it is about, from the document root.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// Other places that matter.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub related: Vec<Related>,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+}
+
+/// Another place that matters to a finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Related {
+    /// Where.
+    pub at: Place,
+    /// What is to be seen there.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub text: String,
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: nothing. Out: `overrule/v1`, the one model that `-o json`, `-o yaml` and the HTTP API share, with its schema.
+//! Not here: how it is filled (`effective.rs`, `explain.rs`, ...), how it is printed.
+//!
+//! Fields are only ever added. Everything a text view prints is read from these types, so that a program and a person
+//! are told the same.
+
+mod answers;
+mod graph;
+mod lists;
+mod schema;
+mod value;
+
+pub use answers::{
+    Block, Contributor, EffectivePolicy, EffectivePolicyList, ExplainedKind, Explanation, Failure,
+    FieldFocus, HadValue, Lost, Origin, OtherProfile, PathElement, Place, Rung, Step,
+};
+pub use graph::{
+    Graph, GraphAttachment, GraphEdge, GraphNode, GraphPolicy, GraphRejection, Unattached,
+};
+pub use lists::{
+    Counts, DiagnosticItem, DiagnosticList, PolicyList, PolicySummary, Reach, ReachPath,
+    ReachReference, ReachTarget, Related, Resource, ResourceList, Uncovered, UncoveredList,
+};
+pub use schema::schema;
+pub use value::Value;
+
+/// The value of `apiVersion` everywhere.
+pub const API_VERSION: &str = "overrule/v1";

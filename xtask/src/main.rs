@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: `cargo xtask COMMAND`. Out: what developers and CI run. Not here: anything a user of Overrule runs.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    reason = "a tool of the repository: it prints, measures time and looks at its environment"
+)]
+
+mod cargo;
+mod conformance;
+mod fleet;
+mod fuzz;
+mod manifest;
+mod rules;
+mod steps;
+mod test;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// What developers and CI run.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Formatting, lints, all tests, tidiness, conformance, a short fuzz run and a small benchmark
+    Test(test::Arguments),
+    /// The same as `test`: what CI runs
+    Ci(test::Arguments),
+    /// Run every case of a tree: our own format, or a folder with MANIFEST.tsv
+    Conformance(conformance::Arguments),
+    /// Write a fleet of manifests
+    Fleet(fleet::Arguments),
+    /// Check what keeps the repository honest
+    Tidy,
+    /// Write the index of docs/rules
+    Rules {
+        /// Only say whether it is up to date
+        #[arg(long)]
+        check: bool,
+    },
+    /// Licences, duplicate versions and sources of dependencies, with cargo-deny if it is installed
+    Deny,
+}
+
+fn main() -> ExitCode {
+    let root = root();
+    let result = match Arguments::parse().command {
+        Command::Test(arguments) | Command::Ci(arguments) => test::run(&root, &arguments),
+        Command::Conformance(arguments) => match conformance::run(&arguments) {
+            // The count is the last word; nothing is said after it.
+            Ok(false) => return ExitCode::FAILURE,
+            result => result.map(|_| ()),
+        },
+        Command::Fleet(arguments) => fleet::run(&arguments),
+        Command::Tidy => tidy::run(&root),
+        Command::Rules { check } => rules::run(&root, check),
+        Command::Deny => deny(&root),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The folder of the workspace.
+fn root() -> PathBuf {
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let here = here.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
+    here.parent().map_or_else(|| here.clone(), Path::to_path_buf)
+}
+
+/// Advisories need the network and are left to `cargo deny check advisories`.
+fn deny(root: &Path) -> Result<(), String> {
+    if !cargo::has(root, "deny") {
+        println!("did not run: cargo-deny is not installed (cargo install cargo-deny --locked)");
+        return Ok(());
+    }
+    cargo::run(root, &["deny", "check", "licenses", "bans", "sources"])
+}

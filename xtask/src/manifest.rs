@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a folder with `MANIFEST.tsv`. Out: its cases as results. Not here: cases in our own format.
+//!
+//! The data of the `kuma` family: one line per case with area, case and files. Until that family exists each is a failure.
+
+use std::path::Path;
+
+use overrule_cases::{CaseResult, Mismatch, Verdict, What};
+use overrule_source::Position;
+
+/// The name by which such a folder is known.
+pub(crate) const NAME: &str = "MANIFEST.tsv";
+/// The profile its data holds for.
+const PROFILE: &str = "2.13";
+
+/// Every case of a manifest with its area.
+pub(crate) fn cases(path: &Path) -> Result<Vec<(String, CaseResult)>, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let folder = path.parent().unwrap_or(path);
+    let lines = text
+        .lines()
+        .zip(1..)
+        .filter(|(line, _)| !line.trim().is_empty() && !line.starts_with("area\t"));
+    let cases = lines.map(|(line, number)| {
+        let mut columns = line.split('\t');
+        let area = columns.next().unwrap_or("").to_owned();
+        let name = columns.next().unwrap_or("").to_owned();
+        let missing: Vec<&str> = columns
+            .next()
+            .unwrap_or("")
+            .split_whitespace()
+            .filter(|f| !folder.join(f).exists())
+            .collect();
+        let message = match (name.is_empty(), missing.as_slice()) {
+            (true, _) => "this line of the manifest has no case".to_owned(),
+            (_, []) => "family `kuma` is not supported by this version".to_owned(),
+            (_, missing) => {
+                format!("the manifest names files that are not there: {}", missing.join(", "))
+            }
+        };
+        let file = path.display().to_string();
+        let mismatch = Mismatch {
+            what: What::Family,
+            at: Position { file: file.clone(), line: number, column: 1 },
+            path: String::new(),
+            kind: String::new(),
+            message,
+            expected: None,
+            actual: None,
+        };
+        let result = CaseResult {
+            name,
+            file,
+            line: number,
+            family: "kuma".to_owned(),
+            profile: PROFILE.to_owned(),
+            verdict: Verdict::Failed(vec![mismatch]),
+        };
+        (area, result)
+    });
+    Ok(cases.collect())
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: the workspace. Out: everything CI checks, run. Not here: how a single check works.
+
+use std::path::{Path, PathBuf};
+
+use crate::steps::{Ending, Steps};
+use crate::{cargo, conformance, fuzz, tidy};
+
+/// How much to run.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Leave out fuzzing and benchmarks
+    #[arg(long)]
+    fast: bool,
+}
+
+/// Cases of our own, and the folder where families keep theirs.
+const OWN_CASES: &str = "crates/cases/tests/cases";
+const SHARED: &str = "../shared/conformance";
+
+pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<(), String> {
+    let mut steps = Steps::default();
+    let ran = |()| Ending::Ran(String::new());
+    steps.run("fmt", || cargo::run(root, &["fmt", "--all", "--check"]).map(ran));
+    steps.run("clippy", || {
+        cargo::run(root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
+            .map(ran)
+    });
+    steps.run("test", || {
+        let shared = root.join(SHARED);
+        let shared = std::fs::canonicalize(&shared).unwrap_or(shared);
+        let variables = [("OVERRULE_CONFORMANCE", &*shared.to_string_lossy())];
+        cargo::run_with(root, &["test", "--workspace"], &variables).map(ran)
+    });
+    steps.run("tidy", || tidy::run(root).map(ran));
+    steps.run("conformance: own cases", || {
+        conformance::tree(&root.join(OWN_CASES)).map(Ending::Ran)
+    });
+    for family in overrule_cases::family::NAMES {
+        // Generic kinds have no data but our own.
+        if *family != "gateway" {
+            steps.run(&format!("conformance: {family}"), || shared(root, family));
+        }
+    }
+    if arguments.fast {
+        steps.run("fuzz", || Ok(Ending::DidNotRun("left out by --fast".to_owned())));
+        steps.run("bench", || Ok(Ending::DidNotRun("left out by --fast".to_owned())));
+    } else {
+        steps.run("fuzz", || fuzz::smoke(root));
+        steps.run("bench", || bench(root));
+    }
+    steps.finish()
+}
+
+/// The data of a family, where both are there.
+fn shared(root: &Path, family: &str) -> Result<Ending, String> {
+    let folder: PathBuf = root.join(SHARED).join(family);
+    if !overrule_cases::family::all().iter().any(|f| f.name() == family) {
+        let why = format!("family `{family}` is not supported by this version");
+        return Ok(Ending::DidNotRun(why));
+    }
+    if !folder.is_dir() {
+        return Ok(Ending::DidNotRun(format!("there is no {SHARED}/{family} beside the clone")));
+    }
+    conformance::tree(&folder).map(Ending::Ran)
+}
+
+fn bench(root: &Path) -> Result<Ending, String> {
+    if !root.join("crates/overrule/benches").is_dir() {
+        return Ok(Ending::DidNotRun("there is no crates/overrule/benches".to_owned()));
+    }
+    cargo::run(root, &["bench", "-p", "overrule", "--", "--quick"])?;
+    Ok(Ending::Ran(String::new()))
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: `cargo metadata`. Out: crates that depend on one they must not know. Not here: dependencies of others.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::Problems;
+use crate::cargo;
+
+/// Which of our crates a crate may use. What is not listed is unknown and must be added here.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("overrule-source", &[]),
+    ("overrule-model", &["overrule-source"]),
+    ("overrule-engine", &["overrule-source", "overrule-model"]),
+    ("overrule-gateway", &["overrule-source", "overrule-model", "overrule-engine"]),
+    // No family: explaining is reading, and cannot recompute.
+    ("overrule-view", &["overrule-source", "overrule-model", "overrule-engine"]),
+    ("overrule", BELOW),
+    ("overrule-cases", LIBRARY),
+    ("overrule-cli", FACES),
+    ("overrule-testkit", LIBRARY),
+    ("xtask", EVERYTHING),
+];
+
+const BELOW: &[&str] =
+    &["overrule-source", "overrule-model", "overrule-engine", "overrule-gateway", "overrule-view"];
+const LIBRARY: &[&str] = &[
+    "overrule-source",
+    "overrule-model",
+    "overrule-engine",
+    "overrule-gateway",
+    "overrule-view",
+    "overrule",
+];
+const FACES: &[&str] = &[
+    "overrule-source",
+    "overrule-model",
+    "overrule-engine",
+    "overrule-gateway",
+    "overrule-view",
+    "overrule",
+    "overrule-cases",
+];
+const EVERYTHING: &[&str] = &[
+    "overrule-source",
+    "overrule-model",
+    "overrule-engine",
+    "overrule-gateway",
+    "overrule-view",
+    "overrule",
+    "overrule-cases",
+    "overrule-testkit",
+];
+
+pub(super) fn check(root: &Path, problems: &mut Problems) -> Result<(), String> {
+    let output =
+        cargo::output(root, &["metadata", "--no-deps", "--format-version", "1", "--offline"])?;
+    let metadata: Value =
+        serde_json::from_slice(&output).map_err(|e| format!("cargo metadata: {e}"))?;
+    problems.extend(violations(&metadata));
+    Ok(())
+}
+
+fn violations(metadata: &Value) -> Problems {
+    let mut problems = Problems::new();
+    let packages = metadata.get("packages").and_then(Value::as_array).map_or(&[][..], |list| list);
+    let text =
+        |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or("").to_owned();
+    let ours: Vec<String> = packages.iter().map(|package| text(package, "name")).collect();
+    for package in packages {
+        let name = text(package, "name");
+        // The package of the command line may be called like the binary.
+        let Some((_, may_use)) = MAY_USE.iter().find(|(known, _)| *known == name) else {
+            problems.push(format!("xtask/src/tidy/crates.rs: which crates may `{name}` use?"));
+            continue;
+        };
+        let dependencies =
+            package.get("dependencies").and_then(Value::as_array).map_or(&[][..], |list| list);
+        let normal = dependencies.iter().filter(|d| d.get("kind").is_none_or(Value::is_null));
+        for dependency in normal.map(|d| text(d, "name")).filter(|d| ours.contains(d)) {
+            if !may_use.contains(&dependency.as_str()) {
+                problems.push(format!(
+                    "`{name}` must not depend on `{dependency}` (see ARCHITECTURE.md)"
+                ));
+            }
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn directions_are_kept() {
+        let package = |name: &str, dependencies: &[(&str, Value)]| {
+            let dependencies: Vec<Value> = dependencies
+                .iter()
+                .map(|(name, kind)| json!({"name": name, "kind": kind}))
+                .collect();
+            json!({"name": name, "dependencies": dependencies})
+        };
+        let good = json!({"packages": [
+            package("overrule-source", &[("serde", Value::Null)]),
+            package("overrule-gateway", &[("overrule-source", Value::Null), ("overrule-testkit", json!("dev"))]),
+            package("overrule-testkit", &[("overrule-gateway", Value::Null)]),
+            package("xtask", &[("overrule-testkit", Value::Null)]),
+        ]});
+        assert!(violations(&good).is_empty(), "{:?}", violations(&good));
+        let bad = json!({"packages": [
+            package("overrule-source", &[("overrule-gateway", Value::Null)]),
+            package("overrule-gateway", &[("overrule-testkit", Value::Null)]),
+            package("overrule-testkit", &[]),
+            package("overrule-new", &[]),
+        ]});
+        assert_eq!(violations(&bad).len(), 3, "{:?}", violations(&bad));
+    }
+}
