@@ -9,7 +9,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let var = |name: &str| std::env::var(name).map(PathBuf::from);
     let pages = var("CARGO_MANIFEST_DIR")?.join("../../docs/rules");
     let mut table = String::from("&[\n");
-    let mut names: Vec<PathBuf> = std::fs::read_dir(&pages)?.map(|e| e.map(|e| e.path())).collect::<Result<_, _>>()?;
+    let mut names: Vec<PathBuf> =
+        std::fs::read_dir(&pages)?.map(|e| e.map(|e| e.path())).collect::<Result<_, _>>()?;
     names.sort();
     for path in names {
         let code = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();

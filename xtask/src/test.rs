@@ -30,7 +30,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<(), String> {
         let shared = root.join(SHARED);
         let shared = std::fs::canonicalize(&shared).unwrap_or(shared);
         let variables = [("OVERRULE_CONFORMANCE", &*shared.to_string_lossy())];
-        cargo::run_with(root, &["test", "--workspace"], &variables).map(ran)
+        cargo::run_with(root, &["test", "--workspace", "--no-fail-fast"], &variables).map(ran)
     });
     steps.run("tidy", || tidy::run(root).map(ran));
     steps.run("conformance: own cases", || {

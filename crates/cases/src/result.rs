@@ -106,8 +106,8 @@ whats! {
     Family = "family-not-supported";
     /// The family has no such profile.
     Profile = "no-such-profile";
-    /// The family has no such setting.
-    Setting = "no-such-setting";
+    /// The family has no such setting, or cannot read its value.
+    Setting = "setting";
     /// This version cannot check something the test asks.
     Unsupported = "not-supported";
     /// The manifests cannot be read.

@@ -8,11 +8,13 @@ use clap::{Parser, Subcommand, ValueEnum};
 /// Which policy is in force here, why, and what happens if I change it?
 #[derive(Debug, Parser)]
 #[command(name = "overrule", version, max_term_width = 110, propagate_version = true)]
-#[command(after_help = "Exit codes: 0 fine; 1 findings of severity error, a failed test, or a negative answer; 2 wrong \
+#[command(
+    after_help = "Exit codes: 0 fine; 1 findings of severity error, a failed test, or a negative answer; 2 wrong \
 arguments; 3 something could not be read (the rest is still answered); 130 interrupted.\n\n\
 Targets: kind/namespace/name, kind/name for cluster-scoped kinds, #section for a listener, rule or port: \
 httproute/shop/cart#rule-1, gateway/infra/edge#web.\n\n\
-Start here: overrule check -f DIR; overrule effective -f DIR; overrule explain -f DIR httproute/NAMESPACE/NAME")]
+Start here: overrule check -f DIR; overrule effective -f DIR; overrule explain -f DIR httproute/NAMESPACE/NAME"
+)]
 pub struct Args {
     #[command(flatten)]
     pub shared: Shared,
@@ -25,8 +27,15 @@ pub struct Args {
 #[command(next_help_heading = "Shared options")]
 pub struct Shared {
     /// File or folder of manifests; `-` is standard input. Repeatable.
-    #[arg(short, long = "file", value_name = "PATH", global = true, default_value = ".", hide_default_value = true,
-          help = "File or folder of manifests, `-` for standard input; repeatable [default: the current folder]")]
+    #[arg(
+        short,
+        long = "file",
+        value_name = "PATH",
+        global = true,
+        default_value = ".",
+        hide_default_value = true,
+        help = "File or folder of manifests, `-` for standard input; repeatable [default: the current folder]"
+    )]
     pub files: Vec<PathBuf>,
     /// Only this namespace; also the namespace of targets written without one.
     #[arg(short, long, value_name = "NAMESPACE", global = true)]

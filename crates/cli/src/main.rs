@@ -48,7 +48,11 @@ fn main() -> ExitCode {
 fn interrupts() {
     // A second handler (there is none) would be the only way for this to fail; ^C then keeps its default.
     let _ = ctrlc::set_handler(|| {
-        #[expect(clippy::exit, clippy::disallowed_methods, reason = "a signal handler cannot return to main")]
+        #[expect(
+            clippy::exit,
+            clippy::disallowed_methods,
+            reason = "a signal handler cannot return to main"
+        )]
         std::process::exit(i32::from(Exit::INTERRUPTED))
     });
 }

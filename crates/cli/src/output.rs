@@ -106,7 +106,9 @@ pub struct Out {
 
 impl Out {
     pub fn new(shared: &Shared) -> Self {
-        let styles = |terminal: bool| if colored(shared.color, terminal) { Styles::colored() } else { Styles::plain() };
+        let styles = |terminal: bool| {
+            if colored(shared.color, terminal) { Styles::colored() } else { Styles::plain() }
+        };
         Self {
             stdout: BufWriter::with_capacity(64 * 1024, io::stdout()),
             styles: styles(io::stdout().is_terminal()),
@@ -141,7 +143,12 @@ impl Out {
     /// Says what is wrong; never silenced.
     pub fn problem(&mut self, text: &str) {
         let style = self.remark_styles.error;
-        let text = format!("{}error:{} {}", style.render(), style.render_reset(), escape::terminal_multiline(text));
+        let text = format!(
+            "{}error:{} {}",
+            style.render(),
+            style.render_reset(),
+            escape::terminal_multiline(text)
+        );
         self.to_stderr(&text);
     }
 
@@ -150,12 +157,15 @@ impl Out {
         let _ = self.stdout.flush();
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
-
 }
 
 fn colored(color: Color, terminal: bool) -> bool {
-    #[expect(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
-    let refused = std::env::var("NO_COLOR").is_ok_and(|v| !v.is_empty()) || std::env::var("TERM").is_ok_and(|v| v == "dumb");
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the command line is where the environment is read"
+    )]
+    let refused = std::env::var("NO_COLOR").is_ok_and(|v| !v.is_empty())
+        || std::env::var("TERM").is_ok_and(|v| v == "dumb");
     match color {
         Color::Always => true,
         Color::Never => false,

@@ -28,7 +28,11 @@ mod tests {
         assert_eq!(codes, pages);
         for code in codes() {
             let title = format!("# {}: {}\n", code.id, code.title);
-            assert!(page(code.id).unwrap().starts_with(&title), "page of {} must start with {title:?}", code.id);
+            assert!(
+                page(code.id).unwrap().starts_with(&title),
+                "page of {} must start with {title:?}",
+                code.id
+            );
         }
     }
 }

@@ -31,7 +31,9 @@ pub fn target(analysis: &Analysis, shared: &Shared, text: &str) -> Result<Target
         Some(section) => Some(section_node(analysis, object, section)?),
     };
     node.map(Target::Node).ok_or_else(|| {
-        Failure::NotFound(format!("{display} is no part of the Gateway API topology, and no policy that was resolved"))
+        Failure::NotFound(format!(
+            "{display} is no part of the Gateway API topology, and no policy that was resolved"
+        ))
     })
 }
 
@@ -39,19 +41,28 @@ pub fn target(analysis: &Analysis, shared: &Shared, text: &str) -> Result<Target
 pub fn policy(analysis: &Analysis, shared: &Shared, text: &str) -> Result<PolicyId, Failure> {
     match target(analysis, shared, text)? {
         Target::Policy(policy) => Ok(policy),
-        Target::Node(_) => Err(Failure::NotFound(format!("`{text}` is no policy; `overrule get policies` lists them"))),
+        Target::Node(_) => Err(Failure::NotFound(format!(
+            "`{text}` is no policy; `overrule get policies` lists them"
+        ))),
     }
 }
 
 fn parse(shared: &Shared, text: &str) -> Result<TargetName, Failure> {
-    let mut name: TargetName = text.parse().map_err(|e: overrule::model::TargetNameError| Failure::Usage(e.to_string()))?;
+    let mut name: TargetName = text
+        .parse()
+        .map_err(|e: overrule::model::TargetNameError| Failure::Usage(e.to_string()))?;
     if name.namespace.is_none() && !shared.all_namespaces {
         name.namespace.clone_from(&shared.namespace);
     }
     Ok(name)
 }
 
-fn object<'a>(analysis: &'a Analysis, shared: &Shared, name: &TargetName, text: &str) -> Result<&'a Object, Failure> {
+fn object<'a>(
+    analysis: &'a Analysis,
+    shared: &Shared,
+    name: &TargetName,
+    text: &str,
+) -> Result<&'a Object, Failure> {
     let snapshot = &analysis.snapshot;
     let mut found = snapshot.resolve(name);
     if found.is_empty() && name.namespace == shared.namespace {
@@ -66,7 +77,10 @@ fn object<'a>(analysis: &'a Analysis, shared: &Shared, name: &TargetName, text: 
                 .iter()
                 .map(|o| format!("{}.{}/{}", name.kind, snapshot.text(o.kind.group), tail(name)))
                 .collect();
-            Err(Failure::Usage(format!("`{text}` is ambiguous; write one of: {}", names.join(", "))))
+            Err(Failure::Usage(format!(
+                "`{text}` is ambiguous; write one of: {}",
+                names.join(", ")
+            )))
         }
     }
 }
@@ -82,9 +96,14 @@ fn not_found(analysis: &Analysis, name: &TargetName, text: &str) -> Failure {
     let snapshot = &analysis.snapshot;
     let kinds = snapshot.kinds_called(&name.kind, name.group.as_deref());
     if kinds.is_empty() {
-        let all: Vec<String> = snapshot.kinds().map(|(k, _)| snapshot.text(k.kind).to_lowercase()).collect();
+        let all: Vec<String> =
+            snapshot.kinds().map(|(k, _)| snapshot.text(k.kind).to_lowercase()).collect();
         let near = nearest(&name.kind, all.iter().map(String::as_str), 3);
-        let hint = if near.is_empty() { format!("kinds there are: {}", all.join(", ")) } else { did_you_mean(&near) };
+        let hint = if near.is_empty() {
+            format!("kinds there are: {}", all.join(", "))
+        } else {
+            did_you_mean(&near)
+        };
         return Failure::NotFound(format!("nothing of kind `{}` was read; {hint}", name.kind));
     }
     let of_kind = snapshot.objects().filter(|o| kinds.contains(&o.kind));
@@ -93,8 +112,12 @@ fn not_found(analysis: &Analysis, name: &TargetName, text: &str) -> Failure {
     let last = |c: &str| c.rsplit('/').next().map(str::to_owned).unwrap_or_default();
     let names: Vec<String> = candidates.iter().map(|c| last(c)).collect();
     let nearest_names = nearest(&name.name, names.iter().map(String::as_str), 3);
-    let near: Vec<&str> =
-        candidates.iter().map(String::as_str).filter(|c| nearest_names.contains(&&*last(c))).take(3).collect();
+    let near: Vec<&str> = candidates
+        .iter()
+        .map(String::as_str)
+        .filter(|c| nearest_names.contains(&&*last(c)))
+        .take(3)
+        .collect();
     let hint = match near.as_slice() {
         [] if candidates.len() <= 8 => format!("there are: {}", candidates.join(", ")),
         [] => format!("`overrule get {}` lists the {} there are", name.kind, candidates.len()),
@@ -104,15 +127,26 @@ fn not_found(analysis: &Analysis, name: &TargetName, text: &str) -> Failure {
 }
 
 fn did_you_mean(near: &[&str]) -> String {
-    format!("did you mean {}?", near.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" or "))
+    format!(
+        "did you mean {}?",
+        near.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" or ")
+    )
 }
 
 /// A section by name, `rule-N`, or zero-based index.
 fn section_node(analysis: &Analysis, object: &Object, section: &str) -> Result<NodeId, Failure> {
-    let named = analysis.snapshot.names().lookup(section).and_then(|s| analysis.topology.section_node(object.id, s));
-    let sections: Vec<(&str, NodeId)> =
-        analysis.topology.sections_of(object.id).map(|(name, node)| (analysis.snapshot.text(name), node)).collect();
-    let indexed = || section.parse::<usize>().ok().and_then(|i| sections.get(i)).map(|(_, node)| *node);
+    let named = analysis
+        .snapshot
+        .names()
+        .lookup(section)
+        .and_then(|s| analysis.topology.section_node(object.id, s));
+    let sections: Vec<(&str, NodeId)> = analysis
+        .topology
+        .sections_of(object.id)
+        .map(|(name, node)| (analysis.snapshot.text(name), node))
+        .collect();
+    let indexed =
+        || section.parse::<usize>().ok().and_then(|i| sections.get(i)).map(|(_, node)| *node);
     named.or_else(indexed).ok_or_else(|| {
         let known: Vec<&str> = sections.iter().map(|(name, _)| *name).collect();
         let display = analysis.snapshot.display(object.id);
@@ -174,11 +208,17 @@ impl Filter {
                 Some(parsed.map_err(|e| Failure::Usage(e.to_string()))?)
             }
         };
-        Ok(Self { namespace: namespace.flatten(), selector, nothing: matches!(namespace, Some(None)) })
+        Ok(Self {
+            namespace: namespace.flatten(),
+            selector,
+            nothing: matches!(namespace, Some(None)),
+        })
     }
 
     pub fn object(&self, object: &Object) -> bool {
-        let here = self.namespace.is_none_or(|n| object.scope == Scope::Namespace(n) || object.scope == Scope::Mesh(n));
+        let here = self
+            .namespace
+            .is_none_or(|n| object.scope == Scope::Namespace(n) || object.scope == Scope::Mesh(n));
         !self.nothing && here && self.selector.as_ref().is_none_or(|s| s.matches(&object.labels))
     }
 
@@ -187,7 +227,8 @@ impl Filter {
         if self.namespace.is_none() && self.selector.is_none() && !self.nothing {
             return true;
         }
-        let node = analysis.resolution.paths.node(path).and_then(|n| analysis.topology.nodes.get(n));
+        let node =
+            analysis.resolution.paths.node(path).and_then(|n| analysis.topology.nodes.get(n));
         let object = node.and_then(|n| n.object).and_then(|o| analysis.snapshot.get(o));
         object.is_some_and(|o| self.object(o))
     }
@@ -203,7 +244,9 @@ pub fn contexts<'a>(
     kinds.iter().flat_map(move |kind| {
         let paths = analysis.resolution.contexts(*kind);
         paths
-            .filter(move |(path, _)| through.is_none_or(|node| analysis.resolution.paths.passes(*path, node)))
+            .filter(move |(path, _)| {
+                through.is_none_or(|node| analysis.resolution.paths.passes(*path, node))
+            })
             .filter(move |(path, _)| filter.path(analysis, *path))
             .map(move |(path, ladder)| (*kind, path, ladder))
     })

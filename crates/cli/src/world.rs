@@ -53,7 +53,10 @@ pub fn load(shared: &Shared, out: &mut Out, include_kinds: Vec<String>) -> Resul
     progress.done();
     if analysis.snapshot.is_empty() && exit == Exit::Fine {
         let places: Vec<String> = shared.files.iter().map(|p| p.display().to_string()).collect();
-        out.remark(&format!("note: no resources found in {}; name files or folders with -f", places.join(", ")));
+        out.remark(&format!(
+            "note: no resources found in {}; name files or folders with -f",
+            places.join(", ")
+        ));
     }
     Ok(World { analysis, exit })
 }
@@ -69,10 +72,15 @@ fn add_new(files: &mut Vec<File>, more: Vec<File>) {
 impl World {
     /// Says on the side that the input has findings which this command does not list.
     pub fn mention_findings(&self, out: &mut Out) {
-        let count = |severity| self.analysis.diagnostics.iter().filter(|d| d.severity() == severity).count();
+        let count = |severity| {
+            self.analysis.diagnostics.iter().filter(|d| d.severity() == severity).count()
+        };
         let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
         if errors + warnings > 0 {
-            out.remark(&format!("note: the input has {}; see them with: overrule check", plural(errors, warnings)));
+            out.remark(&format!(
+                "note: the input has {}; see them with: overrule check",
+                plural(errors, warnings)
+            ));
         }
     }
 }
@@ -90,14 +98,20 @@ fn plural(errors: usize, warnings: usize) -> String {
 const PROFILES: &[(&str, &[&str])] = &[("gateway", &["gep713"])];
 
 pub fn profiles(shared: &Shared, out: &mut Out) -> Result<(), Failure> {
-    let known: Vec<String> = PROFILES.iter().flat_map(|(f, ps)| ps.iter().map(move |p| format!("{f}={p}"))).collect();
+    let known: Vec<String> =
+        PROFILES.iter().flat_map(|(f, ps)| ps.iter().map(move |p| format!("{f}={p}"))).collect();
     for asked in &shared.profile {
         if !known.contains(asked) {
-            return Err(Failure::Usage(format!("unknown profile `{asked}`; this version has: {}", known.join(", "))));
+            return Err(Failure::Usage(format!(
+                "unknown profile `{asked}`; this version has: {}",
+                known.join(", ")
+            )));
         }
     }
     if shared.compare {
-        out.remark("note: every family of this version has one profile, so there is nothing to compare");
+        out.remark(
+            "note: every family of this version has one profile, so there is nothing to compare",
+        );
     }
     Ok(())
 }
@@ -125,7 +139,9 @@ impl Progress {
         let wanted = !shared.quiet && std::io::stderr().is_terminal() && total > WORTH_A_BAR;
         let bar = wanted.then(|| {
             let bar = ProgressBar::new(total as u64);
-            let style = ProgressStyle::with_template("reading {bar:30} {bytes}/{total_bytes} {bytes_per_sec}");
+            let style = ProgressStyle::with_template(
+                "reading {bar:30} {bytes}/{total_bytes} {bytes_per_sec}",
+            );
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar.enable_steady_tick(Duration::from_secs(1));
             bar

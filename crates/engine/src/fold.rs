@@ -8,7 +8,9 @@ use overrule_source::{Documents, NodeRef};
 use smallvec::SmallVec;
 
 use crate::merge::{Combine, Merger, Prefer};
-use crate::{Fate, Group, LadderId, Ladders, MergePlan, Outcome, Reason, Rung, Step, StepId, Traced, reason};
+use crate::{
+    Fate, Group, LadderId, Ladders, MergePlan, Outcome, Reason, Rung, Step, StepId, Traced, reason,
+};
 
 /// What to do with an admitted rung.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +56,14 @@ pub trait Algebra: Combine {
     }
 
     /// Guard and operation. `step` is absent when the rung is a group.
-    fn decide(&self, state: &mut Self::State, group: &Group, rung: Rung, step: Option<&Step>, held: Option<&Traced>) -> Action<'_>;
+    fn decide(
+        &self,
+        state: &mut Self::State,
+        group: &Group,
+        rung: Rung,
+        step: Option<&Step>,
+        held: Option<&Traced>,
+    ) -> Action<'_>;
 
     /// Filter: takes parts out of what comes, recording them as losses through `lose`.
     fn filter(
@@ -143,7 +152,8 @@ impl Effective {
     pub fn outcome(&self, step: StepId) -> Outcome {
         let holds = self.value.as_ref().is_some_and(|v| v.steps().contains(&step));
         let lost = self.losses.iter().filter(|l| l.step == step).map(|l| l.fate).min();
-        let skipped = self.log.iter().any(|v| v.rung == Rung::Step(step) && v.done == Done::Skipped);
+        let skipped =
+            self.log.iter().any(|v| v.rung == Rung::Step(step) && v.done == Done::Skipped);
         match (holds, lost) {
             (true, None) => Outcome::InForce,
             (true, Some(_)) => Outcome::Partly,
@@ -223,7 +233,8 @@ impl<'a, A: Algebra> Fold<'a, A> {
             Rung::Group(inner) => self.inner(inner, effective),
         };
         let losses = &mut effective.losses;
-        let incoming = incoming.and_then(|v| self.algebra.filter(state, group, step, v, &mut |l| losses.push(l)));
+        let incoming = incoming
+            .and_then(|v| self.algebra.filter(state, group, step, v, &mut |l| losses.push(l)));
         if let Some(incoming) = incoming {
             self.apply(rung, op, plan, why, incoming, effective);
         }
@@ -243,7 +254,15 @@ impl<'a, A: Algebra> Fold<'a, A> {
         inner.value.clone()
     }
 
-    fn apply(&self, rung: Rung, op: Op, plan: &MergePlan, why: Reason, incoming: Traced, effective: &mut Effective) {
+    fn apply(
+        &self,
+        rung: Rung,
+        op: Op,
+        plan: &MergePlan,
+        why: Reason,
+        incoming: Traced,
+        effective: &mut Effective,
+    ) {
         let Some(held) = effective.value.take() else {
             effective.log.push(Verdict { rung, done: Done::Took, reason: &reason::FIRST });
             effective.value = Some(incoming);
@@ -256,7 +275,8 @@ impl<'a, A: Algebra> Fold<'a, A> {
             Op::ReplaceAll => (Done::Replaced, Prefer::Incoming, false),
             Op::Merge(prefer) => (Done::Merged(prefer), prefer, true),
         };
-        let mut merger = Merger::new(self.documents, plan, self.algebra, prefer, why, &mut effective.losses);
+        let mut merger =
+            Merger::new(self.documents, plan, self.algebra, prefer, why, &mut effective.losses);
         let value = if merge {
             merger.merge(MergePlan::ROOT, held, incoming)
         } else {

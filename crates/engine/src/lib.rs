@@ -35,6 +35,8 @@ pub use paths::{PathId, Paths};
 pub use plan::{ListRule, MergePlan, Nulls, PlanId, Rule};
 pub use rank::{Decision, KeyName, Rank, RankKeys};
 pub use reason::{Reason, ReasonInfo};
-pub use resolution::{Attachment, KindId, KindResult, NewKind, PolicyEntry, Rejection, Resolution, ResolutionBuilder};
+pub use resolution::{
+    Attachment, KindId, KindResult, NewKind, PolicyEntry, Rejection, Resolution, ResolutionBuilder,
+};
 pub use topology::{Level, Node, NodeId, Topology};
 pub use traced::{Key, Leaf, Traced};

@@ -23,7 +23,13 @@ pub enum Prefer {
 /// Combinators a family registers for [`Rule::Combinator`].
 pub trait Combine {
     /// Combines two values; may call back into the merger for parts of them.
-    fn combine(&self, number: u16, merger: &mut Merger<'_>, held: Traced, incoming: Traced) -> Option<Traced>;
+    fn combine(
+        &self,
+        number: u16,
+        merger: &mut Merger<'_>,
+        held: Traced,
+        incoming: Traced,
+    ) -> Option<Traced>;
 }
 
 /// Merges along a plan and records losses.
@@ -125,7 +131,8 @@ impl<'a> Merger<'a> {
         }
         for ((key, value), taken) in incoming.into_iter().zip(taken) {
             if !taken {
-                let result = if self.prefer == Prefer::Incoming { self.settle(value) } else { Some(value) };
+                let result =
+                    if self.prefer == Prefer::Incoming { self.settle(value) } else { Some(value) };
                 merged.extend(result.map(|value| (key, value)));
             }
         }
@@ -138,14 +145,22 @@ impl<'a> Merger<'a> {
             ListRule::Append => true,
             ListRule::PreferredFirst => self.prefer == Prefer::Held,
             ListRule::PreferredLast => self.prefer == Prefer::Incoming,
-            ListRule::Keyed { key, element } => return self.keyed(key, *element, held.into_vec(), &incoming),
+            ListRule::Keyed { key, element } => {
+                return self.keyed(key, *element, held.into_vec(), &incoming);
+            }
         };
         let (first, second) = if held_first { (held, incoming) } else { (incoming, held) };
         Traced::List(first.into_iter().chain(second).collect())
     }
 
     /// Elements with equal keys become one, at the position of the first; elements without the key stay as they are.
-    fn keyed(&mut self, key: &str, element: PlanId, held: Vec<Traced>, incoming: &[Traced]) -> Traced {
+    fn keyed(
+        &mut self,
+        key: &str,
+        element: PlanId,
+        held: Vec<Traced>,
+        incoming: &[Traced],
+    ) -> Traced {
         let documents = self.documents;
         let id_of = |item: &Traced| item.get(documents, key).map(|id| fingerprint(documents, &id));
         let mut merged: Vec<Option<Traced>> = held.into_iter().map(Some).collect();
@@ -206,7 +221,9 @@ struct Index<'a>(Option<BTreeMap<&'a str, usize>>);
 impl<'a> Index<'a> {
     fn new(documents: &'a Documents, entries: &'a [(Key, Traced)]) -> Self {
         let many = entries.len() > 12;
-        Self(many.then(|| entries.iter().enumerate().map(|(i, (k, _))| (k.text(documents), i)).collect()))
+        Self(many.then(|| {
+            entries.iter().enumerate().map(|(i, (k, _))| (k.text(documents), i)).collect()
+        }))
     }
 
     fn find(&self, documents: &Documents, entries: &[(Key, Traced)], key: &str) -> Option<usize> {
@@ -242,7 +259,8 @@ fn fingerprint(documents: &Documents, value: &Traced) -> String {
         match value.leaf(documents) {
             crate::Leaf::Map => {
                 let entries = value.entries(documents);
-                let mut sorted: Vec<_> = entries.iter().map(|(k, v)| (k.text(documents), v)).collect();
+                let mut sorted: Vec<_> =
+                    entries.iter().map(|(k, v)| (k.text(documents), v)).collect();
                 sorted.sort_by_key(|(k, _)| *k);
                 out.push('{');
                 for (key, value) in sorted {

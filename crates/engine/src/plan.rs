@@ -77,7 +77,10 @@ impl MergePlan {
     pub const REST: PlanId = PlanId(1);
 
     /// Recursing everywhere, with exceptions by path: `a.*.b` gets its own rule.
-    pub fn with_rules<'a>(rules: impl IntoIterator<Item = (Vec<&'a str>, Rule)>, nulls: Nulls) -> Self {
+    pub fn with_rules<'a>(
+        rules: impl IntoIterator<Item = (Vec<&'a str>, Rule)>,
+        nulls: Nulls,
+    ) -> Self {
         let recurse = Rule::Fields { named: Vec::new(), rest: Self::REST };
         let mut plan = Self { rules: vec![recurse.clone(), recurse], nulls };
         for (path, rule) in rules {

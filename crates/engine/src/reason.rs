@@ -14,4 +14,5 @@ pub struct ReasonInfo {
 pub type Reason = &'static ReasonInfo;
 
 /// The first rung has nothing to compete with.
-pub static FIRST: ReasonInfo = ReasonInfo { id: "first", sentence: "nothing was in force before it" };
+pub static FIRST: ReasonInfo =
+    ReasonInfo { id: "first", sentence: "nothing was in force before it" };

@@ -8,8 +8,8 @@ use smallvec::SmallVec;
 
 use crate::fold::Algebra;
 use crate::{
-    Effective, Fold, LadderId, Ladders, NodeId, Outcome, PathId, Paths, PolicyId, Rank, RankKeys, Reason, StepId,
-    Tally,
+    Effective, Fold, LadderId, Ladders, NodeId, Outcome, PathId, Paths, PolicyId, Rank, RankKeys,
+    Reason, StepId, Tally,
 };
 
 /// Index of a policy kind in its resolution.
@@ -136,7 +136,10 @@ impl Resolution {
     /// Paths at which a kind can have an effective policy, whether one reaches them or not.
     pub fn contexts(&self, kind: KindId) -> impl Iterator<Item = (PathId, LadderId)> + '_ {
         let ladders = self.kind(kind).map_or(&[][..], |k| &k.ladders);
-        self.paths.ids().zip(ladders.iter().copied()).filter(|(_, ladder)| *ladder != LadderId::NONE)
+        self.paths
+            .ids()
+            .zip(ladders.iter().copied())
+            .filter(|(_, ladder)| *ladder != LadderId::NONE)
     }
 
     /// Outcomes of a policy counted over paths.
@@ -191,7 +194,9 @@ impl Resolution {
     }
 
     fn count(&self, attachment: u32, kind: KindId, ladder: LadderId, tallies: &mut [Tally]) {
-        let Some(policy) = self.attachments.get(attachment as usize).map(|a| a.policy) else { return };
+        let Some(policy) = self.attachments.get(attachment as usize).map(|a| a.policy) else {
+            return;
+        };
         if self.policy(policy).is_none_or(|p| p.kind != kind) {
             return;
         }
@@ -213,7 +218,8 @@ impl Resolution {
 
     /// Bytes held per path and kind, beyond what ladders share.
     pub fn path_memory(&self) -> usize {
-        let ladders: usize = self.kinds.iter().map(|k| k.ladders.capacity() * size_of::<LadderId>()).sum();
+        let ladders: usize =
+            self.kinds.iter().map(|k| k.ladders.capacity() * size_of::<LadderId>()).sum();
         self.paths.memory() + ladders
     }
 }
@@ -254,7 +260,15 @@ impl ResolutionBuilder {
     pub fn kind(&mut self, new: NewKind) -> KindId {
         let NewKind { group, kind, family, profile, keys, assumed } = new;
         let id = KindId(u16::try_from(self.kinds.len()).unwrap_or(u16::MAX));
-        self.kinds.push(KindResult { group, kind, family, profile, keys, assumed, ladders: Vec::new() });
+        self.kinds.push(KindResult {
+            group,
+            kind,
+            family,
+            profile,
+            keys,
+            assumed,
+            ladders: Vec::new(),
+        });
         id
     }
 
@@ -328,12 +342,28 @@ impl ResolutionBuilder {
         }
         let folds = fold.folds;
         let Self { paths, ladders, kinds, policies, attachments, rejections, ranks } = self;
-        Resolution { paths, ladders, kinds, policies, attachments, rejections, ranks, effectives, outcomes, tallies, folds }
+        Resolution {
+            paths,
+            ladders,
+            kinds,
+            policies,
+            attachments,
+            rejections,
+            ranks,
+            effectives,
+            outcomes,
+            tallies,
+            folds,
+        }
     }
 }
 
 /// Outcome of each policy on a ladder; a policy with several steps is judged over all of them.
-fn policy_outcomes(ladders: &Ladders, ladder: LadderId, effective: &Effective) -> SmallVec<[(PolicyId, Outcome); 2]> {
+fn policy_outcomes(
+    ladders: &Ladders,
+    ladder: LadderId,
+    effective: &Effective,
+) -> SmallVec<[(PolicyId, Outcome); 2]> {
     let mut by_policy: SmallVec<[(PolicyId, Tally); 2]> = SmallVec::new();
     for step in ladders.steps(ladder) {
         let Some(policy) = ladders.get_step(step).map(|s| s.policy) else { continue };

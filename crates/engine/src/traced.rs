@@ -144,7 +144,11 @@ impl Traced {
     }
 
     /// The part at a path of keys and indexes.
-    pub fn at<'k>(&self, documents: &Documents, path: impl IntoIterator<Item = &'k str>) -> Option<Self> {
+    pub fn at<'k>(
+        &self,
+        documents: &Documents,
+        path: impl IntoIterator<Item = &'k str>,
+    ) -> Option<Self> {
         let mut value = self.clone();
         for segment in path {
             value = if value.is_list(documents) {
@@ -180,7 +184,12 @@ impl Traced {
         self.parts_at(documents, &mut String::new(), visit);
     }
 
-    fn parts_at(&self, documents: &Documents, at: &mut String, visit: &mut dyn FnMut(&str, StepId, &Self)) {
+    fn parts_at(
+        &self,
+        documents: &Documents,
+        at: &mut String,
+        visit: &mut dyn FnMut(&str, StepId, &Self),
+    ) {
         let length = at.len();
         match self {
             Self::Whole { step, .. } | Self::Implied { step, .. } => visit(at, *step, self),

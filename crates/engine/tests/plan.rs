@@ -26,10 +26,15 @@ fn rules(list: &[(&'static str, Rule)], nulls: Nulls) -> MergePlan {
 fn atomic_takes_one_side_whole() {
     check(&MergePlan::ATOMIC, "{a: 1, b: 2}", "{a: 3}", [json!({"a": 1, "b": 2}), json!({"a": 3})]);
     let plan = rules(&[("a", Rule::Atomic)], Nulls::Keep);
-    check(&plan, "{a: {x: 1}, b: {x: 1}}", "{a: {v: 2}, b: {v: 2}}", [
-        json!({"a": {"x": 1}, "b": {"x": 1, "v": 2}}),
-        json!({"a": {"v": 2}, "b": {"x": 1, "v": 2}}),
-    ]);
+    check(
+        &plan,
+        "{a: {x: 1}, b: {x: 1}}",
+        "{a: {v: 2}, b: {v: 2}}",
+        [
+            json!({"a": {"x": 1}, "b": {"x": 1, "v": 2}}),
+            json!({"a": {"v": 2}, "b": {"x": 1, "v": 2}}),
+        ],
+    );
 }
 
 #[test]
@@ -67,10 +72,15 @@ fn merge_patch_is_rfc_7386() {
 #[test]
 fn a_kept_null_is_a_value() {
     let plan = rules(&[], Nulls::Keep);
-    check(&plan, "{a: 1, b: ~}", "{a: ~, c: {d: ~}}", [
-        json!({"a": 1, "b": null, "c": {"d": null}}),
-        json!({"a": null, "b": null, "c": {"d": null}}),
-    ]);
+    check(
+        &plan,
+        "{a: 1, b: ~}",
+        "{a: ~, c: {d: ~}}",
+        [
+            json!({"a": 1, "b": null, "c": {"d": null}}),
+            json!({"a": null, "b": null, "c": {"d": null}}),
+        ],
+    );
 }
 
 #[test]
@@ -114,23 +124,35 @@ fn keyed_lists_unite_elements_of_one_key() {
 fn keys_are_compared_as_whole_values() {
     let plan = rules(&[("l", keyed(MergePlan::REST))], Nulls::Delete);
     // Maps are equal whatever the order of their members; `1` and `"1"` are not.
-    check(&plan, "{l: [{name: {p: 1, q: 2}, x: 1}]}", "{l: [{name: {q: 2, p: 1}, v: 2}]}", [
-        json!({"l": [{"name": {"p": 1, "q": 2}, "x": 1, "v": 2}]}),
-        json!({"l": [{"name": {"p": 1, "q": 2}, "x": 1, "v": 2}]}),
-    ]);
-    check(&plan, "{l: [{name: 1, x: 1}]}", "{l: [{name: '1', v: 2}]}", [
-        json!({"l": [{"name": 1, "x": 1}, {"name": "1", "v": 2}]}),
-        json!({"l": [{"name": 1, "x": 1}, {"name": "1", "v": 2}]}),
-    ]);
+    check(
+        &plan,
+        "{l: [{name: {p: 1, q: 2}, x: 1}]}",
+        "{l: [{name: {q: 2, p: 1}, v: 2}]}",
+        [
+            json!({"l": [{"name": {"p": 1, "q": 2}, "x": 1, "v": 2}]}),
+            json!({"l": [{"name": {"p": 1, "q": 2}, "x": 1, "v": 2}]}),
+        ],
+    );
+    check(
+        &plan,
+        "{l: [{name: 1, x: 1}]}",
+        "{l: [{name: '1', v: 2}]}",
+        [
+            json!({"l": [{"name": 1, "x": 1}, {"name": "1", "v": 2}]}),
+            json!({"l": [{"name": 1, "x": 1}, {"name": "1", "v": 2}]}),
+        ],
+    );
 }
 
 #[test]
 fn elements_without_the_key_are_nobodys_equal() {
     let plan = rules(&[("l", keyed(MergePlan::REST))], Nulls::Delete);
-    check(&plan, "{l: [{x: 1}, 7]}", "{l: [{v: 2}, 8]}", [
-        json!({"l": [{"x": 1}, 7, {"v": 2}, 8]}),
-        json!({"l": [{"x": 1}, 7, {"v": 2}, 8]}),
-    ]);
+    check(
+        &plan,
+        "{l: [{x: 1}, 7]}",
+        "{l: [{v: 2}, 8]}",
+        [json!({"l": [{"x": 1}, 7, {"v": 2}, 8]}), json!({"l": [{"x": 1}, 7, {"v": 2}, 8]})],
+    );
 }
 
 #[test]
@@ -162,13 +184,15 @@ fn a_rule_may_stand_at_the_root() {
 
 #[test]
 fn every_part_of_a_merge_has_one_origin_and_every_loss_a_winner() {
-    let text = "{a: {x: 1, v: 1}, l: [1], k: {m: 1}, only: 1}\n---\n{a: {x: 2, z: 2}, l: [2], k: ~}\n";
+    let text =
+        "{a: {x: 1, v: 1}, l: [1], k: {m: 1}, only: 1}\n---\n{a: {x: 2, z: 2}, l: [2], k: ~}\n";
     let plan = rules(&[("l", Rule::List(ListRule::Append))], Nulls::Delete);
     let mut lab = Lab::new(text);
     let (value, losses) = lab.merge(&plan, Prefer::Incoming);
     let value = value.expect("value");
     assert_eq!(lab.json(&value), json!({"a": {"x": 2, "v": 1, "z": 2}, "l": [1, 2], "only": 1}));
-    let expected = at([("/a/x", 1), ("/a/v", 0), ("/a/z", 1), ("/l/0", 0), ("/l/1", 1), ("/only", 0)]);
+    let expected =
+        at([("/a/x", 1), ("/a/v", 0), ("/a/z", 1), ("/l/0", 0), ("/l/1", 1), ("/only", 0)]);
     assert_eq!(lab.origins(&value), expected);
     assert_eq!(losses, ["0 /a/x Shadowed by 1", "0 /k Shadowed by 1"]);
     let mut lab = Lab::new(text);

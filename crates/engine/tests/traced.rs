@@ -38,7 +38,8 @@ fn parts_are_maximal_and_pointers_are_escaped() {
     assert_eq!(lab.origins(&first), at([("", 0)]), "one writer, one part");
     let step = second.steps()[0];
     let implied = Traced::Implied { step, json: "[1, 2]".into() };
-    let list = Traced::List(Arc::from([second.clone(), first.get(&lab.documents, "s").expect("s")]));
+    let list =
+        Traced::List(Arc::from([second.clone(), first.get(&lab.documents, "s").expect("s")]));
     let value = Traced::map([
         (Key::Text("m/n".into()), first.clone()),
         (Key::Text("o~p".into()), list),
@@ -59,9 +60,15 @@ fn keys_know_where_they_were_written() {
     let entries = first.entries(&lab.documents);
     let (key, value) = &entries[1];
     assert_eq!(key.text(&lab.documents), "s");
-    let (Key::Node(key), Traced::Whole { node: value, .. }) = (key, value) else { panic!("written, not made") };
-    let position = |node| lab.documents.sources.position(lab.documents.view(node).span()).to_string();
-    assert_eq!((position(*key), position(*value)), ("lab.yaml:1:38".to_owned(), "lab.yaml:1:41".to_owned()));
+    let (Key::Node(key), Traced::Whole { node: value, .. }) = (key, value) else {
+        panic!("written, not made")
+    };
+    let position =
+        |node| lab.documents.sources.position(lab.documents.view(node).span()).to_string();
+    assert_eq!(
+        (position(*key), position(*value)),
+        ("lab.yaml:1:38".to_owned(), "lab.yaml:1:41".to_owned())
+    );
 }
 
 #[test]

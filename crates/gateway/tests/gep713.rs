@@ -59,14 +59,19 @@ impl Case {
         let mut failures = Vec::new();
         let mut listed = BTreeSet::new();
         for expect in self.list("expect") {
-            let unknown = expect.as_object().unwrap().keys().find(|k| !EXPECT_KEYS.contains(&k.as_str()));
+            let unknown =
+                expect.as_object().unwrap().keys().find(|k| !EXPECT_KEYS.contains(&k.as_str()));
             assert_eq!(unknown, None, "unknown key of expect");
             listed.insert(place(expect));
             failures.extend(check(&run, &answers, expect).err());
         }
         for none in self.list("none") {
             let found = find(&answers, &place(none));
-            let exists = if none.get("reason").is_some() { found.is_none() } else { !matches!(found, Some(Some(_))) };
+            let exists = if none.get("reason").is_some() {
+                found.is_none()
+            } else {
+                !matches!(found, Some(Some(_)))
+            };
             if !exists {
                 failures.push(format!("expected nothing at {:?}, found {found:?}", place(none)));
             }
@@ -74,7 +79,10 @@ impl Case {
         for ((path, kind), answer) in &answers {
             let place = (short(path), kind.clone());
             if answer.is_some() && !listed.contains(&place) {
-                failures.push(format!("not expected: {place:?} is {:?}", answer.as_ref().map(|a| &a.spec)));
+                failures.push(format!(
+                    "not expected: {place:?} is {:?}",
+                    answer.as_ref().map(|a| &a.spec)
+                ));
             }
         }
         failures.extend(self.rejections(&run));
@@ -82,7 +90,8 @@ impl Case {
         for expected in self.list("outcomes") {
             let word = |(id, _)| run.resolution.outcome(id).word();
             let mut all = run.resolution.policies();
-            let found = all.find(|(id, _)| expected["policy"] == run.policy_name(*id).as_str()).map(word);
+            let found =
+                all.find(|(id, _)| expected["policy"] == run.policy_name(*id).as_str()).map(word);
             if found != expected["outcome"].as_str() {
                 failures.push(format!("outcome {found:?} instead of {expected}"));
             }
@@ -92,7 +101,8 @@ impl Case {
 
     /// Rejections are complete: those listed, and no others.
     fn rejections(&self, run: &Run) -> Option<String> {
-        let text = |v: &Value| ["kind", "policy", "reason"].map(|k| v[k].as_str().unwrap().to_owned());
+        let text =
+            |v: &Value| ["kind", "policy", "reason"].map(|k| v[k].as_str().unwrap().to_owned());
         let expected: BTreeSet<_> = self.list("rejected").iter().map(text).collect();
         let found = run.resolution.rejections.iter().map(|r| {
             let kind = run.kind_name(run.resolution.policy(r.policy).unwrap().kind);
@@ -108,7 +118,9 @@ impl Case {
         let names = |v: &Value| ["policy", "by"].map(|k| format!("`{}`", v[k].as_str().unwrap()));
         let is_said = |v: &&Value| {
             let [loser, winner] = names(v);
-            found.iter().any(|d| d.message.contains(&winner) && d.help.as_ref().is_some_and(|h| h.contains(&loser)))
+            found.iter().any(|d| {
+                d.message.contains(&winner) && d.help.as_ref().is_some_and(|h| h.contains(&loser))
+            })
         };
         let missing = self.list("conflicted").iter().filter(|v| !is_said(v));
         missing.map(|v| format!("no conflict reported: {v}")).collect()
@@ -117,7 +129,8 @@ impl Case {
 
 /// Path and kind of an expectation; the class is not part of the path.
 fn place(expect: &Value) -> (String, String) {
-    let path: Vec<&str> = expect["path"].as_array().unwrap().iter().map(|p| p.as_str().unwrap()).collect();
+    let path: Vec<&str> =
+        expect["path"].as_array().unwrap().iter().map(|p| p.as_str().unwrap()).collect();
     (path.join(" > "), expect["kind"].as_str().unwrap().to_owned())
 }
 
@@ -130,23 +143,33 @@ fn short(path: &str) -> String {
 }
 
 fn find<'a>(answers: &'a Answers, place: &(String, String)) -> Option<&'a Option<Answer>> {
-    answers.iter().find(|((path, kind), _)| (short(path), kind.clone()) == *place).map(|(_, answer)| answer)
+    answers
+        .iter()
+        .find(|((path, kind), _)| (short(path), kind.clone()) == *place)
+        .map(|(_, answer)| answer)
 }
 
 fn check(run: &Run, answers: &Answers, expect: &Value) -> Result<(), String> {
     let at = place(expect);
-    let answer = find(answers, &at).ok_or_else(|| format!("no such path: {at:?} in {:?}", answers.keys()))?;
+    let answer = find(answers, &at)
+        .ok_or_else(|| format!("no such path: {at:?} in {:?}", answers.keys()))?;
     let answer = answer.as_ref().ok_or_else(|| format!("nothing in force at {at:?}"))?;
     if answer.spec != expect["fields"] {
         return Err(format!("{at:?} is {} instead of {}", answer.spec, expect["fields"]));
     }
-    let origins: Value = answer.origins.iter().map(|(k, v)| (k.clone(), Value::from(v.as_str()))).collect::<Map<_, _>>().into();
+    let origins: Value = answer
+        .origins
+        .iter()
+        .map(|(k, v)| (k.clone(), Value::from(v.as_str())))
+        .collect::<Map<_, _>>()
+        .into();
     if let Some(sources) = expect.get("sources").filter(|s| **s != origins) {
         return Err(format!("{at:?} comes from {origins} instead of {sources}"));
     }
     let (kind, path) = context(run, &at);
     if let Some(shadowed) = expect.get("shadowed") {
-        losses(run, kind, path, shadowed.as_array().unwrap()).map_err(|e| format!("{at:?}: {e}"))?;
+        losses(run, kind, path, shadowed.as_array().unwrap())
+            .map_err(|e| format!("{at:?}: {e}"))?;
     }
     match (expect.get("assumed"), run.resolution.kind(kind).unwrap().assumed) {
         (Some(expected), found) if *expected != found => Err(format!("{at:?}: assumed is {found}")),
@@ -156,7 +179,12 @@ fn check(run: &Run, answers: &Answers, expect: &Value) -> Result<(), String> {
 
 fn context(run: &Run, at: &(String, String)) -> (KindId, PathId) {
     let kind = run.resolution.kinds().find(|(id, _)| run.kind_name(*id) == at.1).unwrap().0;
-    let path = run.resolution.contexts(kind).find(|(path, _)| short(&run.path_name(*path)) == at.0).unwrap().0;
+    let path = run
+        .resolution
+        .contexts(kind)
+        .find(|(path, _)| short(&run.path_name(*path)) == at.0)
+        .unwrap()
+        .0;
     (kind, path)
 }
 

@@ -24,24 +24,43 @@ fn differences(ours: &Answers, theirs: &Answers) -> String {
         Some(Some(answer)) => format!("{} by {:?}", answer.spec, answer.origins),
     };
     let differ = places.into_iter().filter(|p| ours.get(*p) != theirs.get(*p));
-    differ.map(|p| format!("\n{p:?}\n    first: {}\n   second: {}", show(ours, p), show(theirs, p))).collect()
+    differ
+        .map(|p| format!("\n{p:?}\n    first: {}\n   second: {}", show(ours, p), show(theirs, p)))
+        .collect()
 }
 
 /// Everything a run says, without positions, one fact per line.
 fn digest(run: &Run) -> Vec<String> {
     let r = &run.resolution;
-    let node = |n| run.topology.nodes.get(n).map(|n| {
-        [n.kind, n.namespace, n.name, n.section].map(|s| run.snapshot.text(s).to_owned()).join("/")
-    });
-    let mut lines: Vec<String> = run.answers().iter().map(|(place, answer)| format!("{place:?}: {answer:?}")).collect();
+    let node = |n| {
+        run.topology.nodes.get(n).map(|n| {
+            [n.kind, n.namespace, n.name, n.section]
+                .map(|s| run.snapshot.text(s).to_owned())
+                .join("/")
+        })
+    };
+    let mut lines: Vec<String> =
+        run.answers().iter().map(|(place, answer)| format!("{place:?}: {answer:?}")).collect();
     for (id, policy) in r.policies() {
         let name = format!("{} {}", run.kind_name(policy.kind), run.policy_name(id));
         lines.push(format!("{name}: {:?} {:?}", r.outcome(id), r.tally(id)));
-        lines.extend(r.attachments_of(id).map(|a| format!("{name}: {} lands on {:?}", a.reference, node(a.node))));
-        lines.extend(r.rejections_of(id).map(|a| format!("{name}: {} fails, {}", a.reference, a.reason.id)));
+        lines.extend(
+            r.attachments_of(id)
+                .map(|a| format!("{name}: {} lands on {:?}", a.reference, node(a.node))),
+        );
+        lines.extend(
+            r.rejections_of(id).map(|a| format!("{name}: {} fails, {}", a.reference, a.reason.id)),
+        );
     }
     for d in &run.diagnostics {
-        lines.push(format!("{} {} {} {:?} +{}", d.code.id, d.field, d.message, d.help, d.related.len()));
+        lines.push(format!(
+            "{} {} {} {:?} +{}",
+            d.code.id,
+            d.field,
+            d.message,
+            d.help,
+            d.related.len()
+        ));
     }
     lines.sort();
     lines
@@ -53,7 +72,11 @@ fn bytes(run: &Run) -> String {
     let mut out = format!("{:?}\n{:?}\n", r.attachments, r.rejections);
     for (kind, _) in r.kinds() {
         for (path, ladder) in r.contexts(kind) {
-            out += &format!("{kind:?} {path:?} {ladder:?} {:?} {:?}\n", r.effective(ladder), r.outcomes(ladder));
+            out += &format!(
+                "{kind:?} {path:?} {ladder:?} {:?} {:?}\n",
+                r.effective(ladder),
+                r.outcomes(ladder)
+            );
         }
     }
     out
@@ -78,9 +101,14 @@ fn without(world: &World, index: usize) -> World {
 
 /// The id of the policy that is a resource of the world.
 fn id_of(run: &Run, policy: &serde_json::Value) -> Option<PolicyId> {
-    let name = format!("{}/{}", policy["metadata"]["namespace"].as_str()?, policy["metadata"]["name"].as_str()?);
+    let name = format!(
+        "{}/{}",
+        policy["metadata"]["namespace"].as_str()?,
+        policy["metadata"]["name"].as_str()?
+    );
     let mut ids = run.resolution.policies();
-    ids.find(|(id, p)| run.policy_name(*id) == name && run.kind_name(p.kind) == policy["kind"]).map(|(id, _)| id)
+    ids.find(|(id, p)| run.policy_name(*id) == name && run.kind_name(p.kind) == policy["kind"])
+        .map(|(id, _)| id)
 }
 
 proptest! {
@@ -278,7 +306,8 @@ proptest! {
 fn a_shadowed_rung_still_passes_its_strategy_on() {
     let text = include_str!("gep713/trap-2-override-is-not-transitive.yaml");
     let input = overrule_source::read_one("case", text, &overrule_source::ReadOptions::default());
-    let case = overrule_testkit::run::json(input.documents.root(input.documents.ids().next().unwrap()));
+    let case =
+        overrule_testkit::run::json(input.documents.root(input.documents.ids().next().unwrap()));
     let resources = case["input"].as_array().unwrap().clone();
     let world = World { resources };
     let value = |w: &World| {
@@ -289,7 +318,10 @@ fn a_shadowed_rung_still_passes_its_strategy_on() {
     let run = run_text(&world.text());
     let id = id_of(&run, &world.resources[middle]).unwrap();
     assert_eq!(run.resolution.outcome(id), Outcome::Shadowed);
-    assert_eq!((value(&world), value(&without(&world, middle))), (vec!["leaf".into()], vec!["top".into()]));
+    assert_eq!(
+        (value(&world), value(&without(&world, middle))),
+        (vec!["leaf".into()], vec!["top".into()])
+    );
 }
 
 /// Guards the generator: worlds that never meet would make every property true.
@@ -312,7 +344,11 @@ fn worlds_are_nasty() {
                 if strategies.len() >= 3 {
                     note("three strategies");
                 }
-                if run.resolution.effective(ladder).is_some_and(|e| e.value.iter().any(|v| v.steps().len() >= 2)) {
+                if run
+                    .resolution
+                    .effective(ladder)
+                    .is_some_and(|e| e.value.iter().any(|v| v.steps().len() >= 2))
+                {
                     note("two owners");
                 }
             }

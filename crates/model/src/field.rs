@@ -109,7 +109,12 @@ impl Fields {
     }
 
     /// An optional string member.
-    pub fn string<'a>(&mut self, of: View<'a>, at: &At<'_>, key: &str) -> Option<(&'a str, View<'a>)> {
+    pub fn string<'a>(
+        &mut self,
+        of: View<'a>,
+        at: &At<'_>,
+        key: &str,
+    ) -> Option<(&'a str, View<'a>)> {
         let view = self.member(of, key)?;
         match view.as_str() {
             Some(text) => Some((text, view)),
@@ -121,7 +126,12 @@ impl Fields {
     }
 
     /// A string member that must be there.
-    pub fn required<'a>(&mut self, of: View<'a>, at: &At<'_>, key: &str) -> Option<(&'a str, View<'a>)> {
+    pub fn required<'a>(
+        &mut self,
+        of: View<'a>,
+        at: &At<'_>,
+        key: &str,
+    ) -> Option<(&'a str, View<'a>)> {
         if self.member(of, key).is_none() {
             self.missing(&at.key(key), of);
             return None;
@@ -130,7 +140,14 @@ impl Fields {
     }
 
     /// An optional integer member within bounds.
-    pub fn integer(&mut self, of: View<'_>, at: &At<'_>, key: &str, min: i64, max: i64) -> Option<i64> {
+    pub fn integer(
+        &mut self,
+        of: View<'_>,
+        at: &At<'_>,
+        key: &str,
+        min: i64,
+        max: i64,
+    ) -> Option<i64> {
         let view = self.member(of, key)?;
         let at = at.key(key);
         match view.as_i64() {

@@ -118,7 +118,7 @@ fn split_clauses(text: &str) -> Result<Vec<&str>, SelectorError> {
             }
             _ => {}
         }
-        if depth < 0 || depth > 1 {
+        if !(0..=1).contains(&depth) {
             return Err(SelectorError(format!("unbalanced parentheses in selector `{text}`")));
         }
     }
@@ -130,10 +130,15 @@ fn split_clauses(text: &str) -> Result<Vec<&str>, SelectorError> {
 }
 
 fn clause_of(clause: &str, names: &mut Names) -> Result<Requirement, SelectorError> {
-    let bad = || SelectorError(format!("cannot read `{clause}` in a label selector; write `key=value`, `key!=value`, `key in (a,b)`, `key` or `!key`"));
+    let bad = || {
+        SelectorError(format!(
+            "cannot read `{clause}` in a label selector; write `key=value`, `key!=value`, `key in (a,b)`, `key` or `!key`"
+        ))
+    };
     let key_of = |k: &str, names: &mut Names| {
         let k = k.trim();
-        let ok = !k.is_empty() && k.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
+        let ok =
+            !k.is_empty() && k.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
         if ok { Ok(names.intern(k)) } else { Err(bad()) }
     };
     if let Some((key, value)) = clause.split_once("!=") {
@@ -157,5 +162,42 @@ fn clause_of(clause: &str, names: &mut Names) -> Result<Requirement, SelectorErr
     match clause.strip_prefix('!') {
         Some(key) => Ok(Requirement::Absent(key_of(key, names)?)),
         None => Ok(Requirement::Exists(key_of(clause, names)?)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(selector: &str, labels: &[(&str, &str)]) -> bool {
+        let mut names = Names::default();
+        let selector = Selector::parse(selector, &mut names).unwrap();
+        selector
+            .matches(&Labels::new(labels.iter().map(|(k, v)| (names.intern(k), names.intern(v)))))
+    }
+
+    #[test]
+    fn selectors_are_read_as_kubectl_reads_them() {
+        let labels = [("app", "cart"), ("tier", "web")];
+        for (selector, expected) in [
+            ("app=cart", true),
+            ("app==cart,tier=web", true),
+            ("app!=cart", false),
+            ("team!=a", true),
+            ("app in (cart, shop),tier", true),
+            ("app notin (cart)", false),
+            ("!team", true),
+            ("!app", false),
+            ("team", false),
+        ] {
+            assert_eq!(matches(selector, &labels), expected, "{selector}");
+        }
+    }
+
+    #[test]
+    fn broken_selectors_are_refused() {
+        for selector in ["", "a b", "app in (x", "app)x(", "=x", "app within (x)", ",,"] {
+            assert!(Selector::parse(selector, &mut Names::default()).is_err(), "{selector:?}");
+        }
     }
 }

@@ -5,7 +5,9 @@
 use overrule_source::{Diagnostic, Documents, Kind, NodeRef, View};
 
 use crate::scope::cluster_scoped;
-use crate::{At, Created, Fields, GroupKind, Labels, Names, Object, ObjectId, Scope, Snapshot, Sym, codes};
+use crate::{
+    At, Created, Fields, GroupKind, Labels, Names, Object, ObjectId, Scope, Snapshot, Sym, codes,
+};
 
 /// The snapshot and every finding of this stage.
 #[derive(Debug, Default)]
@@ -95,13 +97,16 @@ impl<'a> Parser<'a> {
             &codes::KUSTOMIZATION,
             &At::ROOT,
             root,
-            "this is a kustomization, not a resource; what it would change is not applied here".to_owned(),
+            "this is a kustomization, not a resource; what it would change is not applied here"
+                .to_owned(),
             "build it first: kustomize build DIR | overrule check -f -",
         );
     }
 
     fn kubernetes(&mut self, root: View<'a>, place: NodeRef) {
-        let Some((api_version, _)) = self.fields.required(root, &At::ROOT, "apiVersion") else { return };
+        let Some((api_version, _)) = self.fields.required(root, &At::ROOT, "apiVersion") else {
+            return;
+        };
         let Some((kind, _)) = self.fields.required(root, &At::ROOT, "kind") else { return };
         let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
         let at = At::ROOT.key("metadata");
@@ -170,10 +175,13 @@ impl<'a> Parser<'a> {
                 !part.is_empty()
                     && !part.starts_with('-')
                     && !part.ends_with('-')
-                    && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+                    && part
+                        .bytes()
+                        .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
             });
         // RBAC objects and some others allow more; only what could be mistaken for a path is refused outright.
-        let tolerable = !name.is_empty() && !name.contains(['/', '#', '%']) && name != "." && name != "..";
+        let tolerable =
+            !name.is_empty() && !name.contains(['/', '#', '%']) && name != "." && name != "..";
         if !ok {
             let message = format!("`{at}` is `{name}`, which is no valid Kubernetes name");
             self.fields.report(&codes::INVALID_NAME, at, view, message, "use lower-case letters, digits, `-` and `.`, at most 253 characters, starting and ending with a letter or digit");
@@ -187,7 +195,9 @@ impl<'a> Parser<'a> {
         let mut pairs = Vec::with_capacity(map.len());
         for (key, value) in map.entries() {
             match value.as_str() {
-                Some(text) => pairs.push((self.names.intern(key.key_text()), self.names.intern(text))),
+                Some(text) => {
+                    pairs.push((self.names.intern(key.key_text()), self.names.intern(text)))
+                }
                 None => self.fields.wrong_type(&at.key(key.key_text()), value, "a string"),
             }
         }
@@ -195,7 +205,8 @@ impl<'a> Parser<'a> {
     }
 
     fn created(&mut self, of: View<'a>, at: &At<'_>) -> Created {
-        let key = if of.get("creationTime").is_some() { "creationTime" } else { "creationTimestamp" };
+        let key =
+            if of.get("creationTime").is_some() { "creationTime" } else { "creationTimestamp" };
         let Some((text, view)) = self.fields.string(of, at, key) else { return Created::Absent };
         Created::parse(text).unwrap_or_else(|| {
             let at = at.key(key);
@@ -206,14 +217,18 @@ impl<'a> Parser<'a> {
     }
 
     fn note_scope(&mut self, root: View<'a>, group: &str, kind: GroupKind) {
-        if group == "apiextensions.k8s.io" && self.names.text(kind.kind) == "CustomResourceDefinition" {
+        if group == "apiextensions.k8s.io"
+            && self.names.text(kind.kind) == "CustomResourceDefinition"
+        {
             let spec = root.get("spec");
-            let text = |view: Option<View<'a>>, key| view.and_then(|v| v.get(key)).and_then(View::as_str);
+            let text =
+                |view: Option<View<'a>>, key| view.and_then(|v| v.get(key)).and_then(View::as_str);
             let names = spec.and_then(|s| s.get("names"));
             if let (Some(group), Some(kind), Some("Cluster")) =
                 (text(spec, "group"), text(names, "kind"), text(spec, "scope"))
             {
-                let kind = GroupKind { group: self.names.intern(group), kind: self.names.intern(kind) };
+                let kind =
+                    GroupKind { group: self.names.intern(group), kind: self.names.intern(kind) };
                 self.cluster_scoped.push(kind);
             }
         }
@@ -224,7 +239,10 @@ impl<'a> Parser<'a> {
         let default = self.names.intern("default");
         for object in &mut self.objects {
             let Scope::Namespace(namespace) = object.scope else { continue };
-            let known = cluster_scoped(self.names.text(object.kind.group), self.names.text(object.kind.kind));
+            let known = cluster_scoped(
+                self.names.text(object.kind.group),
+                self.names.text(object.kind.kind),
+            );
             if known.unwrap_or_else(|| self.cluster_scoped.contains(&object.kind)) {
                 if namespace != default {
                     let kind = self.names.text(object.kind.kind);
@@ -232,7 +250,11 @@ impl<'a> Parser<'a> {
                         &codes::NAMESPACE_ON_CLUSTER_SCOPED,
                         format!("`{kind}` is cluster-scoped; its namespace is ignored"),
                     );
-                    self.fields.diagnostics.push(d.at(object.at).field("metadata.namespace").help("remove `metadata.namespace`"));
+                    self.fields.diagnostics.push(
+                        d.at(object.at)
+                            .field("metadata.namespace")
+                            .help("remove `metadata.namespace`"),
+                    );
                 }
                 object.scope = Scope::Cluster;
             }
@@ -253,7 +275,11 @@ impl<'a> Parser<'a> {
         let mut kept: Vec<Object> = Vec::with_capacity(self.objects.len());
         for mut object in self.objects {
             match kept.last() {
-                Some(first) if first.kind == object.kind && first.scope == object.scope && first.name == object.name => {
+                Some(first)
+                    if first.kind == object.kind
+                        && first.scope == object.scope
+                        && first.name == object.name =>
+                {
                     let message = format!(
                         "{} `{}` is defined twice; the first one by file and line is used",
                         names.text(object.kind.kind),
@@ -272,7 +298,10 @@ impl<'a> Parser<'a> {
                 }
             }
         }
-        Parsed { snapshot: Snapshot::freeze(self.names, kept), diagnostics: self.fields.diagnostics }
+        Parsed {
+            snapshot: Snapshot::freeze(self.names, kept),
+            diagnostics: self.fields.diagnostics,
+        }
     }
 }
 
@@ -284,7 +313,8 @@ fn source_name<'s>(sources: &'s overrule_source::SourceMap, object: &Object) -> 
 fn is_list(root: View<'_>) -> bool {
     let Some(items) = root.get("items") else { return false };
     let kind = root.get("kind").and_then(View::as_str);
-    items.kind() == Kind::List && (kind.is_none_or(|k| k.ends_with("List")) || root.get("metadata").is_none())
+    items.kind() == Kind::List
+        && (kind.is_none_or(|k| k.ends_with("List")) || root.get("metadata").is_none())
 }
 
 fn is_kustomization(root: View<'_>) -> bool {
@@ -292,6 +322,8 @@ fn is_kustomization(root: View<'_>) -> bool {
     let kind = root.get("kind").and_then(View::as_str).unwrap_or("");
     api.starts_with("kustomize.config.k8s.io/")
         || (root.get("kind").is_none()
-            && ["resources", "patches", "bases", "patchesStrategicMerge"].iter().any(|k| root.get(k).is_some_and(|v| v.kind() == Kind::List)))
+            && ["resources", "patches", "bases", "patchesStrategicMerge"]
+                .iter()
+                .any(|k| root.get(k).is_some_and(|v| v.kind() == Kind::List)))
         || matches!(kind, "Kustomization" | "Component") && api.contains("kustomize")
 }

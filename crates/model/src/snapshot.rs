@@ -65,7 +65,9 @@ impl Snapshot {
         let place = |o: &Object| (sources.get(o.at.source).map_or("", |s| s.name()), o.at.start);
         order.sort_by_key(|i| self.objects.get(*i).map(place));
         for (n, index) in (0..).zip(order) {
-            if let Some(object) = self.objects.get_mut(index).filter(|o| o.created == Created::Absent) {
+            if let Some(object) =
+                self.objects.get_mut(index).filter(|o| o.created == Created::Absent)
+            {
                 object.created = Created::Assumed(n);
             }
         }
@@ -115,9 +117,8 @@ impl Snapshot {
 
     /// The objects of one kind, by namespace and name.
     pub fn of_kind(&self, group: &str, kind: &str) -> &[Object] {
-        let found = self.kinds().find(|(k, _)| {
-            self.text(k.kind) == kind && self.text(k.group) == group
-        });
+        let found =
+            self.kinds().find(|(k, _)| self.text(k.kind) == kind && self.text(k.group) == group);
         found.map_or(&[], |(_, objects)| objects)
     }
 
@@ -171,9 +172,7 @@ impl Snapshot {
 /// Whether `word` (lower case) is a name of the kind: itself, its plural, or a short name.
 fn is_called(kind: &str, word: &str) -> bool {
     let lower = kind.to_lowercase();
-    lower == word
-        || plural(&lower) == word
-        || short_names(kind).contains(&word)
+    lower == word || plural(&lower) == word || short_names(kind).contains(&word)
 }
 
 fn plural(lower: &str) -> String {

@@ -3,7 +3,11 @@
 //! Not here: what the words stand for.
 
 /// The at most `most` nearest candidates, nearest first, ties in text order. Far-off words are not offered.
-pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
+pub fn nearest<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+    most: usize,
+) -> Vec<&'a str> {
     let lower = word.to_lowercase();
     let mut scored: Vec<(usize, &str)> = candidates
         .into_iter()
@@ -21,7 +25,8 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>, mo
 
 /// Edit distance in which swapping two neighbours counts as one. Long words are cut: this serves people.
 fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(128).collect(), b.chars().take(128).collect());
+    let (a, b): (Vec<char>, Vec<char>) =
+        (a.chars().take(128).collect(), b.chars().take(128).collect());
     let mut before: Vec<usize> = Vec::new();
     let mut previous: Vec<usize> = (0..=b.len()).collect();
     for (i, ca) in a.iter().enumerate() {

@@ -70,7 +70,8 @@ fn best<T>(runs: usize, mut work: impl FnMut() -> T) -> (Duration, T) {
 }
 
 fn row(what: &str, time: Duration, bytes: Option<usize>) {
-    let speed = bytes.map_or(String::new(), |b| format!("{:>9.0} MB/s", b as f64 / time.as_secs_f64() / 1e6));
+    let speed = bytes
+        .map_or(String::new(), |b| format!("{:>9.0} MB/s", b as f64 / time.as_secs_f64() / 1e6));
     println!("  {what:<44}{:>10.1} ms{speed}", time.as_secs_f64() * 1e3);
 }
 
@@ -129,7 +130,8 @@ fn whole_fleet(spec: &FleetSpec, runs: usize, one: &rayon::ThreadPool, bars: &mu
         yaml_size as f64 / 1e6,
         json_size as f64 / 1e6
     );
-    let parse = |input: &Input| serde_json::from_slice::<serde_json::Value>(&input.bytes).expect("JSON");
+    let parse =
+        |input: &Input| serde_json::from_slice::<serde_json::Value>(&input.bytes).expect("JSON");
     let (serde, values) = best(runs, || json.iter().map(parse).collect::<Vec<_>>());
     drop(values);
     row("serde_json to Value", serde, Some(json_size));
@@ -172,12 +174,22 @@ fn whole_fleet(spec: &FleetSpec, runs: usize, one: &rayon::ThreadPool, bars: &mu
     row("resolve: connect, attach, order, merge, findings", resolve, None);
     row("  of which connect", connect, None);
     let paths = resolved.resolution.paths.len();
-    println!("  {} paths, {} ladders folded, {} findings", paths, resolved.resolution.folds(), resolved.diagnostics.len());
+    println!(
+        "  {} paths, {} ladders folded, {} findings",
+        paths,
+        resolved.resolution.folds(),
+        resolved.diagnostics.len()
+    );
     let ratio = |time: Duration| time.as_secs_f64() / serde.as_secs_f64();
     bars.at_most("resolve / serde_json", ratio(resolve), 0.5);
     println!(
         "  ratios to serde_json: read YAML {:.2}, read JSON {:.2}, model {:.2}, topology::parse {:.2}, policies {:.2}, resolve {:.2}",
-        ratio(yaml_one), ratio(json_one), ratio(model), ratio(specs), ratio(kinds), ratio(resolve)
+        ratio(yaml_one),
+        ratio(json_one),
+        ratio(model),
+        ratio(specs),
+        ratio(kinds),
+        ratio(resolve)
     );
 }
 
@@ -192,7 +204,12 @@ fn big_gateway(small: u32, big: u32, runs: usize, one: &rayon::ThreadPool, bars:
         let mut ladders = Vec::new();
         let mut contexts = 0;
         for (kind, _) in resolution.kinds() {
-            ladders.extend(resolution.contexts(kind).map(|(_, ladder)| ladder).filter(|l| *l != LadderId::EMPTY));
+            ladders.extend(
+                resolution
+                    .contexts(kind)
+                    .map(|(_, ladder)| ladder)
+                    .filter(|l| *l != LadderId::EMPTY),
+            );
             contexts += resolution.contexts(kind).count();
         }
         ladders.sort_unstable();

@@ -34,6 +34,10 @@ fn main() -> ExitCode {
     println!("  peak {:.0} MB, kept {:.0} MB", peak as f64 / 1e6, kept as f64 / 1e6);
     println!("  trees {:.2} times the text", times(analysis.documents.memory()));
     let mark = if times(peak) <= BAR { "ok  " } else { "MISS" };
-    println!("  {mark} {:>8.2}  at most {BAR:>5.1}  peak memory / text ({:.2} kept)", times(peak), times(kept));
+    println!(
+        "  {mark} {:>8.2}  at most {BAR:>5.1}  peak memory / text ({:.2} kept)",
+        times(peak),
+        times(kept)
+    );
     if times(peak) <= BAR || quick { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

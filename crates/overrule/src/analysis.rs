@@ -115,7 +115,15 @@ impl Analysis {
         );
         diagnostics.extend(resolved.diagnostics);
         let diagnostics = settle(diagnostics, &documents);
-        Self { documents, snapshot, topology: built.topology, kinds, policies, resolution: resolved.resolution, diagnostics }
+        Self {
+            documents,
+            snapshot,
+            topology: built.topology,
+            kinds,
+            policies,
+            resolution: resolved.resolution,
+            diagnostics,
+        }
     }
 
     /// What views read, with the storage it borrows from.
@@ -156,7 +164,11 @@ fn settle(diagnostics: Vec<Diagnostic>, documents: &Documents) -> Vec<Diagnostic
         })
     };
     let mut seen = BTreeSet::new();
-    let mut kept: Vec<_> = diagnostics.into_iter().filter(|d| seen.insert(d.clone())).map(|d| (place(&d), d)).collect();
+    let mut kept: Vec<_> = diagnostics
+        .into_iter()
+        .filter(|d| seen.insert(d.clone()))
+        .map(|d| (place(&d), d))
+        .collect();
     kept.sort();
     kept.into_iter().map(|(_, d)| d).collect()
 }
@@ -172,7 +184,10 @@ fn misplaced(documents: &Documents, snapshot: &Snapshot, sources: &[String]) -> 
     });
     other
         .map(|o| {
-            let message = format!("`{}` is no policy kind; --kinds takes documents with `kind: PolicyKind`", snapshot.text(o.kind.kind));
+            let message = format!(
+                "`{}` is no policy kind; --kinds takes documents with `kind: PolicyKind`",
+                snapshot.text(o.kind.kind)
+            );
             Diagnostic::new(&overrule_gateway::codes_policy::BAD_DESCRIPTOR, message)
                 .at(o.at)
                 .field("kind")

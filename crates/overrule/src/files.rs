@@ -65,7 +65,11 @@ pub fn find(paths: &[PathBuf]) -> Found {
         match std::fs::metadata(path) {
             Ok(meta) if meta.is_dir() => walk(path, &mut seen, &mut found),
             Ok(_) => add(path, &mut seen, &mut found),
-            Err(error) => found.errors.push(WorldError { path: path.clone(), message: explain(&error), fatal: true }),
+            Err(error) => found.errors.push(WorldError {
+                path: path.clone(),
+                message: explain(&error),
+                fatal: true,
+            }),
         }
     }
     found.files.sort();
@@ -76,7 +80,9 @@ pub fn find(paths: &[PathBuf]) -> Found {
 fn explain(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => "no such file or folder".to_owned(),
-        std::io::ErrorKind::PermissionDenied => "permission denied; check who may read it".to_owned(),
+        std::io::ErrorKind::PermissionDenied => {
+            "permission denied; check who may read it".to_owned()
+        }
         _ => error.to_string(),
     }
 }
@@ -101,7 +107,10 @@ fn walk(root: &Path, seen: &mut BTreeSet<PathBuf>, found: &mut Found) {
         .sort_by_file_name(Ord::cmp)
         .filter_entry(move |entry| {
             let name = entry.file_name().to_string_lossy();
-            if entry.depth() > 0 && SKIPPED.contains(&&*name) && entry.file_type().is_some_and(|t| t.is_dir()) {
+            if entry.depth() > 0
+                && SKIPPED.contains(&&*name)
+                && entry.file_type().is_some_and(|t| t.is_dir())
+            {
                 return false;
             }
             let leaves = entry.path_is_symlink()
@@ -117,7 +126,9 @@ fn walk(root: &Path, seen: &mut BTreeSet<PathBuf>, found: &mut Found) {
         .build();
     for entry in walker {
         match entry {
-            Ok(entry) if entry.file_type().is_some_and(|t| t.is_file()) && is_manifest(entry.path()) => {
+            Ok(entry)
+                if entry.file_type().is_some_and(|t| t.is_file()) && is_manifest(entry.path()) =>
+            {
                 add(entry.path(), seen, found);
             }
             Ok(_) => {}
@@ -137,9 +148,13 @@ fn walk_error(root: &Path, error: &ignore::Error) -> WorldError {
             message: "this link leads back to a folder above it and is not followed".to_owned(),
             fatal: false,
         },
-        ignore::Error::WithPath { path, err } => WorldError { path: path.clone(), ..walk_error(root, err) },
+        ignore::Error::WithPath { path, err } => {
+            WorldError { path: path.clone(), ..walk_error(root, err) }
+        }
         ignore::Error::WithDepth { err, .. } => walk_error(root, err),
-        ignore::Error::Io(io) => WorldError { path: root.to_path_buf(), message: explain(io), fatal: true },
+        ignore::Error::Io(io) => {
+            WorldError { path: root.to_path_buf(), message: explain(io), fatal: true }
+        }
         other => WorldError { path: root.to_path_buf(), message: other.to_string(), fatal: true },
     }
 }

@@ -44,7 +44,8 @@ pub fn doc_example() -> &'static str {
 
 /// Every code this version can report, by number.
 pub fn codes() -> Vec<source::Code> {
-    let all = [source::codes::ALL, model::codes::ALL, gateway::codes::ALL, gateway::codes_policy::ALL];
+    let all =
+        [source::codes::ALL, model::codes::ALL, gateway::codes::ALL, gateway::codes_policy::ALL];
     let mut codes: Vec<source::Code> = all.into_iter().flatten().copied().collect();
     codes.sort_by_key(|c| c.id);
     codes

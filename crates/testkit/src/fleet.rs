@@ -116,7 +116,15 @@ impl FleetSpec {
     /// A platform of medium size: 500 routes of 50 teams.
     pub fn medium() -> Self {
         let policies = PerLevel { gateway: 20, listener: 40, route: 200, rule: 60 };
-        Self { gateways: 10, listeners: 4, routes: 500, namespaces: 50, policies, per_file: 50, ..Self::small() }
+        Self {
+            gateways: 10,
+            listeners: 4,
+            routes: 500,
+            namespaces: 50,
+            policies,
+            per_file: 50,
+            ..Self::small()
+        }
     }
 
     /// The whole-fleet bar: 100,000 routes, 10,000 policies of three kinds on four levels, 100 gateways.
@@ -158,7 +166,14 @@ impl FleetSpec {
     /// A million resources, for the patient.
     pub fn million() -> Self {
         let policies = PerLevel { gateway: 1_000, listener: 4_000, route: 60_000, rule: 33_000 };
-        Self { gateways: 1_000, routes: 900_000, namespaces: 5_000, policies, per_file: 500, ..Self::bar1() }
+        Self {
+            gateways: 1_000,
+            routes: 900_000,
+            namespaces: 5_000,
+            policies,
+            per_file: 500,
+            ..Self::bar1()
+        }
     }
 
     /// A preset by its name.
@@ -178,7 +193,12 @@ impl FleetSpec {
     pub fn divided_by(self, n: u32) -> Self {
         let part = |count: u32| count.div_ceil(n);
         let PerLevel { gateway, listener, route, rule } = self.policies;
-        let policies = PerLevel { gateway: part(gateway), listener: part(listener), route: part(route), rule: part(rule) };
+        let policies = PerLevel {
+            gateway: part(gateway),
+            listener: part(listener),
+            route: part(route),
+            rule: part(rule),
+        };
         let (routes, namespaces) = (part(self.routes), part(self.namespaces));
         Self { routes, namespaces, gateways: part(self.gateways), policies, ..self }
     }
@@ -190,7 +210,9 @@ impl FleetSpec {
 
     /// Every resource, in a fixed order.
     pub fn iter(&self) -> impl Iterator<Item = Value> {
-        Section::ALL.into_iter().flat_map(move |s| (0..s.count(self)).map(move |i| s.resource(self, i)))
+        Section::ALL
+            .into_iter()
+            .flat_map(move |s| (0..s.count(self)).map(move |i| s.resource(self, i)))
     }
 }
 
@@ -204,7 +226,9 @@ pub fn manifests(spec: &FleetSpec, format: Format) -> impl Iterator<Item = (Stri
         let part: Vec<Value> = resources.by_ref().take(spec.per_file.max(1) as usize).collect();
         let (ending, text) = match format {
             Format::Yaml => ("yaml", yaml::documents(&part)),
-            Format::Json => ("json", json!({"apiVersion": "v1", "kind": "List", "items": part}).to_string()),
+            Format::Json => {
+                ("json", json!({"apiVersion": "v1", "kind": "List", "items": part}).to_string())
+            }
         };
         Some((format!("{number:06}.{ending}"), text))
     })
@@ -245,14 +269,24 @@ impl Section {
             Self::Kinds => spec.kinds,
             Self::Gateways => spec.gateways,
             Self::Routes => spec.routes,
-            Self::Services => if spec.services { spec.routes } else { 0 },
+            Self::Services => {
+                if spec.services {
+                    spec.routes
+                } else {
+                    0
+                }
+            }
             Self::Policies => spec.policies.sum(),
         }
     }
 
     fn resource(self, spec: &FleetSpec, i: u32) -> Value {
         match self {
-            Self::Class => gateway_api("GatewayClass", json!({"name": "edge"}), json!({"controllerName": "gateway.example.com/edge"})),
+            Self::Class => gateway_api(
+                "GatewayClass",
+                json!({"name": "edge"}),
+                json!({"controllerName": "gateway.example.com/edge"}),
+            ),
             Self::Kinds => policies::kind(i),
             Self::Gateways => gateway(spec, i),
             Self::Routes => route(spec, i),
@@ -298,7 +332,8 @@ fn gateway(spec: &FleetSpec, i: u32) -> Value {
 fn route(spec: &FleetSpec, i: u32) -> Value {
     let mut rng = Rng::new(spec.seed, "route", u64::from(i));
     let gateway = i % spec.gateways.max(1);
-    let mut parent = json!({"name": names::gateway(gateway), "namespace": names::gateway_namespace(gateway)});
+    let mut parent =
+        json!({"name": names::gateway(gateway), "namespace": names::gateway_namespace(gateway)});
     let mut body = json!({});
     if !spec.all_listeners {
         // Half of the routes name their listener; the others go wherever their hostname fits, port 80 included.
@@ -352,19 +387,29 @@ mod tests {
 
     #[test]
     fn a_fleet_is_clean_and_resolves() {
-        for spec in [FleetSpec::small(), FleetSpec::medium(), FleetSpec::bar1().divided_by(100), FleetSpec::bar2(20)] {
+        for spec in [
+            FleetSpec::small(),
+            FleetSpec::medium(),
+            FleetSpec::bar1().divided_by(100),
+            FleetSpec::bar2(20),
+        ] {
             let run = run(inputs(&spec, Format::Yaml));
             assert_eq!(run.snapshot.len() as u64, spec.resources());
             let errors: Vec<_> = run
                 .diagnostics
                 .iter()
-                .filter(|d| d.severity() == overrule_source::Severity::Error && d.code.id != "OV1307")
+                .filter(|d| {
+                    d.severity() == overrule_source::Severity::Error && d.code.id != "OV1307"
+                })
                 .collect();
             assert!(errors.is_empty(), "{errors:?}");
             assert!(run.resolution.rejections.is_empty(), "{:?}", run.resolution.rejections);
             assert_eq!(run.resolution.policies().count() as u64, u64::from(spec.policies.sum()));
             let answers = run.answers();
-            assert!(answers.values().flatten().count() * 3 > answers.len(), "most paths have policies");
+            assert!(
+                answers.values().flatten().count() * 3 > answers.len(),
+                "most paths have policies"
+            );
         }
     }
 

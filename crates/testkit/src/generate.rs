@@ -44,7 +44,8 @@ pub const GROUP: &str = "policies.example.com";
 const GATEWAY_API: &str = "gateway.networking.k8s.io";
 /// `a-b/x` sorts before `a/y` as one text, and after it as a pair.
 const NAMESPACES: [&str; 3] = ["a", "a-b", "b"];
-const HOSTS: [&str; 8] = ["", "", "", "", "x.example.com", "*.example.com", "*.x.example.com", "other.test"];
+const HOSTS: [&str; 8] =
+    ["", "", "", "", "x.example.com", "*.example.com", "*.x.example.com", "other.test"];
 const TIMES: [&str; 3] = ["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "2026-01-02T00:00:01Z"];
 
 /// The example kinds: every strategy as default, two levels, words of their own, one direct.
@@ -60,9 +61,15 @@ pub fn kinds() -> Vec<Value> {
         kind("PatchPolicy", json!({"strategy": {"default": "PatchDefaults", "words": words}})),
         kind("ForcePolicy", json!({"strategy": {"default": "PatchOverrides"}})),
         kind("PlainPolicy", json!({})),
-        kind("FirmPolicy", json!({"strategy": {"default": "AtomicOverrides"}, "effectiveAt": "Route"})),
+        kind(
+            "FirmPolicy",
+            json!({"strategy": {"default": "AtomicOverrides"}, "effectiveAt": "Route"}),
+        ),
         kind("LonePolicy", json!({"strategy": {"default": "None"}})),
-        kind("ListenerPolicy", json!({"strategy": {"default": "PatchDefaults"}, "effectiveAt": "Listener"})),
+        kind(
+            "ListenerPolicy",
+            json!({"strategy": {"default": "PatchDefaults"}, "effectiveAt": "Listener"}),
+        ),
         kind("DirectPolicy", json!({"class": "Direct"})),
     ]
 }
@@ -79,7 +86,13 @@ pub fn tame_world() -> impl Strategy<Value = World> {
 
 fn world_with(body: fn() -> BoxedStrategy<Map<String, Value>>) -> impl Strategy<Value = World> {
     let kinds = subsequence(kinds(), 1..=3);
-    let parts = (vec(gateway(), 1..=3), option::weighted(0.4, listener_set()), vec(route(), 1..=4), kinds, option::weighted(0.7, grant()));
+    let parts = (
+        vec(gateway(), 1..=3),
+        option::weighted(0.4, listener_set()),
+        vec(route(), 1..=4),
+        kinds,
+        option::weighted(0.7, grant()),
+    );
     let namespaces = vec(option::of(select(vec!["gold", "iron"])), NAMESPACES.len());
     let classes = any::<bool>();
     (parts, namespaces, classes).prop_flat_map(move |(parts, namespaces, classes)| {
@@ -123,7 +136,8 @@ fn object(kind: &str, namespace: Option<&str>, name: &str, spec: Value) -> Value
 /// Gives each parentRef without a namespace that of the parent it names, if there is one.
 fn at_home(mut route: Value, resources: &[Value]) -> Value {
     for parent in route["spec"]["parentRefs"].as_array_mut().unwrap() {
-        let named = |r: &&Value| r["kind"] == parent["kind"] && r["metadata"]["name"] == parent["name"];
+        let named =
+            |r: &&Value| r["kind"] == parent["kind"] && r["metadata"]["name"] == parent["name"];
         let home = resources.iter().find(named).map(|r| r["metadata"]["namespace"].clone());
         if let (None, Some(home)) = (parent.get("namespace"), home) {
             parent["namespace"] = home;
@@ -153,7 +167,12 @@ fn from() -> impl Strategy<Value = Value> {
 
 fn listeners() -> impl Strategy<Value = Value> {
     let kinds = select(vec![None, None, None, None, Some("HTTPRoute"), Some("GRPCRoute")]);
-    let listener = (select(vec![80, 8080, 81, 82, 83]), select(HOSTS.to_vec()), option::weighted(0.9, from()), kinds);
+    let listener = (
+        select(vec![80, 8080, 81, 82, 83]),
+        select(HOSTS.to_vec()),
+        option::weighted(0.9, from()),
+        kinds,
+    );
     vec(listener, 1..=3).prop_map(|list| {
         let listeners = list.into_iter().enumerate().map(|(i, (port, host, from, kind))| {
             let kinds = kind.map(|k| json!([{"kind": k}]));
@@ -176,7 +195,11 @@ fn gateway() -> impl Strategy<Value = Value> {
     let sets = option::of(select(vec!["All", "Same", "None"]));
     (namespace(), listeners(), sets).prop_map(|(ns, listeners, sets)| {
         let allowed = sets.map(|from| json!({"namespaces": {"from": from}}));
-        let spec = [("gatewayClassName", Some("c".into())), ("listeners", Some(listeners)), ("allowedListeners", allowed)];
+        let spec = [
+            ("gatewayClassName", Some("c".into())),
+            ("listeners", Some(listeners)),
+            ("allowedListeners", allowed),
+        ];
         object("Gateway", Some(ns), "", some(spec))
     })
 }
@@ -193,35 +216,52 @@ fn parent() -> impl Strategy<Value = Value> {
     let section = option::weighted(0.25, select(vec!["l1", "l1", "l2", "nowhere"]));
     let port = option::weighted(0.1, select(vec![80, 8080]));
     // Without a namespace yet: `at_home` puts in the right one.
-    (target, option::weighted(0.1, namespace()), section, port).prop_map(|((kind, name), ns, section, port)| {
-        some([
-            ("kind", Some(kind.into())),
-            ("name", Some(name.into())),
-            ("namespace", ns.map(Value::from)),
-            ("sectionName", section.map(Value::from)),
-            ("port", port.map(Value::from)),
-        ])
-    })
+    (target, option::weighted(0.1, namespace()), section, port).prop_map(
+        |((kind, name), ns, section, port)| {
+            some([
+                ("kind", Some(kind.into())),
+                ("name", Some(name.into())),
+                ("namespace", ns.map(Value::from)),
+                ("sectionName", section.map(Value::from)),
+                ("port", port.map(Value::from)),
+            ])
+        },
+    )
 }
 
 fn route() -> impl Strategy<Value = Value> {
     let kind = prop_oneof![4 => Just("HTTPRoute"), 1 => Just("GRPCRoute")];
     let rules = vec(any::<bool>(), 1..=3);
     let hosts = vec(select(HOSTS[4..].to_vec()), 0..=2);
-    (kind, namespace(), vec(parent(), 1..=3), hosts, rules, option::of(select(vec!["gold", "iron"]))).prop_map(
-        |(kind, ns, parents, hosts, rules, tier)| {
+    (
+        kind,
+        namespace(),
+        vec(parent(), 1..=3),
+        hosts,
+        rules,
+        option::of(select(vec!["gold", "iron"])),
+    )
+        .prop_map(|(kind, ns, parents, hosts, rules, tier)| {
             let rules: Value = rules
                 .into_iter()
                 .enumerate()
-                .map(|(i, named)| if named { json!({"name": format!("n{}", i + 1)}) } else { json!({}) })
+                .map(
+                    |(i, named)| {
+                        if named { json!({"name": format!("n{}", i + 1)}) } else { json!({}) }
+                    },
+                )
                 .collect();
-            let mut route = object(kind, Some(ns), "", json!({"parentRefs": parents, "hostnames": hosts, "rules": rules}));
+            let mut route = object(
+                kind,
+                Some(ns),
+                "",
+                json!({"parentRefs": parents, "hostnames": hosts, "rules": rules}),
+            );
             if let Some(tier) = tier {
                 route["metadata"]["labels"] = json!({"tier": tier});
             }
             route
-        },
-    )
+        })
 }
 
 /// Lets policies of some namespaces target gateways (and maybe routes) of another.
@@ -230,7 +270,10 @@ fn grant() -> impl Strategy<Value = (&'static str, Vec<&'static str>, Option<&'s
     (namespace(), subsequence(NAMESPACES.to_vec(), 1..=3), named, any::<bool>())
 }
 
-fn granted(kinds: &[String], (ns, from, named, routes): (&str, Vec<&str>, Option<&str>, bool)) -> Value {
+fn granted(
+    kinds: &[String],
+    (ns, from, named, routes): (&str, Vec<&str>, Option<&str>, bool),
+) -> Value {
     let from: Value = from
         .iter()
         .flat_map(|n| kinds.iter().map(move |k| json!({"group": GROUP, "kind": k, "namespace": n})))
@@ -246,14 +289,25 @@ fn granted(kinds: &[String], (ns, from, named, routes): (&str, Vec<&str>, Option
 }
 
 /// Up to eight policies of one kind, many of them on one target.
-fn policies(kind: String, resources: &[Value], body: BoxedStrategy<Map<String, Value>>) -> impl Strategy<Value = Vec<Value>> + use<> {
+fn policies(
+    kind: String,
+    resources: &[Value],
+    body: BoxedStrategy<Map<String, Value>>,
+) -> impl Strategy<Value = Vec<Value>> + use<> {
     let mut targets: Vec<Value> = Vec::new();
-    for r in resources.iter().filter(|r| ["Gateway", "HTTPRoute", "GRPCRoute", "ListenerSet"].contains(&r["kind"].as_str().unwrap())) {
+    for r in resources.iter().filter(|r| {
+        ["Gateway", "HTTPRoute", "GRPCRoute", "ListenerSet"].contains(&r["kind"].as_str().unwrap())
+    }) {
         let whole = json!({"group": GATEWAY_API, "kind": r["kind"], "name": r["metadata"]["name"], "namespace": r["metadata"]["namespace"]});
-        let sections = r["spec"]["listeners"].as_array().or(r["spec"]["rules"].as_array()).cloned().unwrap_or_default();
+        let sections = r["spec"]["listeners"]
+            .as_array()
+            .or(r["spec"]["rules"].as_array())
+            .cloned()
+            .unwrap_or_default();
         targets.push(whole.clone());
         for (i, section) in sections.iter().enumerate() {
-            let name = section["name"].as_str().map_or_else(|| format!("rule-{}", i + 1), str::to_owned);
+            let name =
+                section["name"].as_str().map_or_else(|| format!("rule-{}", i + 1), str::to_owned);
             let mut target = whole.clone();
             target["sectionName"] = name.into();
             targets.push(target);
@@ -271,7 +325,14 @@ fn policies(kind: String, resources: &[Value], body: BoxedStrategy<Map<String, V
     ];
     // Without its namespace a reference means the namespace of the policy.
     let home = prop_oneof![6 => Just(None), 1 => namespace().prop_map(Some)];
-    let policy = (vec(target, 1..=2), home, option::weighted(0.75, select(TIMES.to_vec())), style(), body, any::<bool>());
+    let policy = (
+        vec(target, 1..=2),
+        home,
+        option::weighted(0.75, select(TIMES.to_vec())),
+        style(),
+        body,
+        any::<bool>(),
+    );
     vec(policy, 0..=8).prop_map(move |list| {
         let all = list.into_iter().enumerate().map(|(i, (targets, home, created, style, body, single))| {
             let own = home.or(targets[0]["namespace"].as_str()).unwrap_or("a").to_owned();
@@ -300,8 +361,19 @@ struct Style {
 }
 
 fn style() -> impl Strategy<Value = Style> {
-    let block = (select(vec!["defaults", "overrides"]), select(vec![None, Some("atomic"), Some("merge"), Some("merge"), Some("sometimes")]));
-    let words = vec!["AtomicDefaults", "AtomicOverrides", "PatchDefaults", "PatchOverrides", "None", "keep", "mix"];
+    let block = (
+        select(vec!["defaults", "overrides"]),
+        select(vec![None, Some("atomic"), Some("merge"), Some("merge"), Some("sometimes")]),
+    );
+    let words = vec![
+        "AtomicDefaults",
+        "AtomicOverrides",
+        "PatchDefaults",
+        "PatchOverrides",
+        "None",
+        "keep",
+        "mix",
+    ];
     let named = prop_oneof![
         3 => Just((None, None)),
         3 => block.prop_map(|b| (Some(b), None)),
@@ -309,10 +381,16 @@ fn style() -> impl Strategy<Value = Style> {
     ];
     let selector = prop_oneof![
         Just(json!({"kind": "HTTPRoute", "matchLabels": {"tier": "gold"}})),
-        Just(json!({"kind": "HTTPRoute", "matchExpressions": [{"key": "tier", "operator": "NotIn", "values": ["iron"]}]})),
+        Just(
+            json!({"kind": "HTTPRoute", "matchExpressions": [{"key": "tier", "operator": "NotIn", "values": ["iron"]}]})
+        ),
         Just(json!({"kind": "Gateway"})),
     ];
-    (named, option::weighted(0.15, selector)).prop_map(|((block, strategy), selector)| Style { block, strategy, selector })
+    (named, option::weighted(0.15, selector)).prop_map(|((block, strategy), selector)| Style {
+        block,
+        strategy,
+        selector,
+    })
 }
 
 fn dressed(style: &Style, body: Map<String, Value>) -> Map<String, Value> {
@@ -343,21 +421,26 @@ pub fn body() -> impl Strategy<Value = Map<String, Value>> {
         1 => Just(json!([1, {"k": null}])),
         1 => any::<bool>().prop_map(Value::from),
     ];
-    let value = leaf.prop_recursive(2, 12, 3, |inner| members(inner, 1..=3).prop_map(Value::Object));
+    let value =
+        leaf.prop_recursive(2, 12, 3, |inner| members(inner, 1..=3).prop_map(Value::Object));
     members(value, 0..=4)
 }
 
 fn tame_body() -> impl Strategy<Value = Map<String, Value>> {
     let leaf = || (0..5_i64).prop_map(Value::from);
     let leaves = vec((select(vec!["ka", "kb", "kc"]), leaf()), 1..=3);
-    let map = vec((select(vec!["kx", "ky"]), leaf()), 1..=2).prop_map(|l| l.into_iter().map(|(k, v)| (k.to_owned(), v)).collect::<Map<_, _>>());
+    let map = vec((select(vec!["kx", "ky"]), leaf()), 1..=2)
+        .prop_map(|l| l.into_iter().map(|(k, v)| (k.to_owned(), v)).collect::<Map<_, _>>());
     (leaves, option::of(map)).prop_map(|(leaves, map)| {
         let leaves = leaves.into_iter().map(|(k, v)| (k.to_owned(), v));
         leaves.chain(map.map(|m| ("km".to_owned(), Value::Object(m)))).collect()
     })
 }
 
-fn members(value: impl Strategy<Value = Value>, size: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = Map<String, Value>> {
+fn members(
+    value: impl Strategy<Value = Value>,
+    size: std::ops::RangeInclusive<usize>,
+) -> impl Strategy<Value = Map<String, Value>> {
     vec((select(vec!["ka", "kb", "kc", "k/d"]), value), size)
         .prop_map(|list| list.into_iter().map(|(k, v)| (k.to_owned(), v)).collect())
 }

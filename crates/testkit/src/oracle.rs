@@ -64,9 +64,12 @@ pub fn judge(world: &[Value]) -> Verdict {
             _ => 5,
         };
         let none = strategy_of(kind) == "None";
-        let contexts = if direct { direct_contexts(world, &paths, &policies) } else { paths.clone() };
-        for path in contexts.iter().filter(|p| direct || p.last().is_some_and(|l| l.level == ends)) {
-            let stack = if direct { direct_stack(path, &policies) } else { stack(path, &policies, none) };
+        let contexts =
+            if direct { direct_contexts(world, &paths, &policies) } else { paths.clone() };
+        for path in contexts.iter().filter(|p| direct || p.last().is_some_and(|l| l.level == ends))
+        {
+            let stack =
+                if direct { direct_stack(path, &policies) } else { stack(path, &policies, none) };
             let answer = if direct { stack.first().map(|p| alone(p)) } else { fold(&stack) };
             for owner in answer.iter().flat_map(|a| a.origins.values()) {
                 verdict.in_force.insert((name.to_owned(), owner.clone()), true);
@@ -95,7 +98,8 @@ fn stack<'p>(path: &[Place], policies: &'p [Policy], none: bool) -> Vec<&'p Poli
 /// Direct kinds: policies on the section, then those on the object; the oldest of the first group is used alone.
 fn direct_stack<'p>(path: &[Place], policies: &'p [Policy]) -> Vec<&'p Policy> {
     let Some(last) = path.last() else { return Vec::new() };
-    let whole = path.iter().rev().nth(1).filter(|p| p.object == last.object && !last.section.is_empty());
+    let whole =
+        path.iter().rev().nth(1).filter(|p| p.object == last.object && !last.section.is_empty());
     let on = |place: &Place| stack(std::slice::from_ref(place), policies, true);
     on(last).into_iter().chain(whole.into_iter().flat_map(on)).collect()
 }
@@ -136,7 +140,9 @@ fn fold(stack: &[&Policy]) -> Option<Answer> {
             "AtomicDefaults" => (value, owners) = (spec, names),
             "AtomicOverrides" => {}
             "PatchDefaults" => (value, owners) = (patch(value, &spec), patch_names(owners, &names)),
-            "PatchOverrides" => (value, owners) = (patch(spec, &value), patch_names(names, &owners)),
+            "PatchOverrides" => {
+                (value, owners) = (patch(spec, &value), patch_names(names, &owners))
+            }
             other => panic!("no such strategy: {other}"),
         }
         strategy = &challenger.strategy;
@@ -158,7 +164,9 @@ fn alone(policy: &Policy) -> Answer {
 /// null still means something to the merge (and lists mean nothing to it: they are leaves).
 fn marked(value: &Value, name: &str) -> Value {
     match value {
-        Value::Object(map) => Value::Object(map.iter().map(|(k, v)| (k.clone(), marked(v, name))).collect()),
+        Value::Object(map) => {
+            Value::Object(map.iter().map(|(k, v)| (k.clone(), marked(v, name))).collect())
+        }
         Value::Null => Value::from(vec![name]),
         _ => Value::from(name),
     }
@@ -191,9 +199,11 @@ fn patch_where(target: Value, change: &Value, is_null: fn(&Value) -> bool) -> Va
 /// Reads a policy; none if it is refused as a whole: two strategies, or one that does not exist.
 fn policy(world: &[Value], kind: &Value, object: &Value) -> Option<Policy> {
     let mut bare = object.pointer("/spec")?.as_object()?.clone();
-    let plumbing = ["targetRef", "targetRefs", "targetSelectors", "strategy", "defaults", "overrides"];
+    let plumbing =
+        ["targetRef", "targetRefs", "targetSelectors", "strategy", "defaults", "overrides"];
     plumbing.iter().for_each(|key| drop(bare.remove(*key)));
-    let block = |name: &str| object.pointer(&format!("/spec/{name}")).and_then(Value::as_object).cloned();
+    let block =
+        |name: &str| object.pointer(&format!("/spec/{name}")).and_then(Value::as_object).cloned();
     let (strategy, mut spec) = match (block("defaults"), block("overrides"), bare.is_empty()) {
         (None, None, _) => (strategy_of(kind).to_owned(), bare),
         (Some(spec), None, true) => (block_strategy(&spec, "Defaults")?, spec),
@@ -207,8 +217,12 @@ fn policy(world: &[Value], kind: &Value, object: &Value) -> Option<Policy> {
         None => strategy,
         Some(named) => {
             let word = named.as_str()?;
-            let meaning = kind.pointer(&format!("/spec/strategy/words/{word}")).and_then(Value::as_str).unwrap_or(word);
-            let known = ["None", "AtomicDefaults", "AtomicOverrides", "PatchDefaults", "PatchOverrides"];
+            let meaning = kind
+                .pointer(&format!("/spec/strategy/words/{word}"))
+                .and_then(Value::as_str)
+                .unwrap_or(word);
+            let known =
+                ["None", "AtomicDefaults", "AtomicOverrides", "PatchDefaults", "PatchOverrides"];
             known.contains(&meaning).then(|| meaning.to_owned())?
         }
     };
@@ -237,7 +251,13 @@ fn strategy_of(kind: &Value) -> &str {
 
 /// Where each reference of a policy lands; empty for one that does not.
 fn references(world: &[Value], policy: &Value) -> Vec<Vec<Place>> {
-    let list = |key: &str| policy.pointer(&format!("/spec/{key}")).and_then(Value::as_array).cloned().unwrap_or_default();
+    let list = |key: &str| {
+        policy
+            .pointer(&format!("/spec/{key}"))
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default()
+    };
     let single = policy.pointer("/spec/targetRef").cloned();
     let named = single.into_iter().chain(list("targetRefs")).map(|r| (r, false));
     let all = named.chain(list("targetSelectors").into_iter().map(|r| (r, true)));
@@ -246,19 +266,23 @@ fn references(world: &[Value], policy: &Value) -> Vec<Vec<Place>> {
 
 fn land(world: &[Value], policy: &Value, reference: &Value, by_label: bool) -> Vec<Place> {
     let own = namespace(policy);
-    let wanted_namespace = Some(text(reference, "/namespace")).filter(|n| !n.is_empty()).unwrap_or(own);
+    let wanted_namespace =
+        Some(text(reference, "/namespace")).filter(|n| !n.is_empty()).unwrap_or(own);
     let kind = text(reference, "/kind");
     let (section, name) = (text(reference, "/sectionName"), text(reference, "/name"));
     let mut found = Vec::new();
     for object in of_kind(world, GATEWAY_API, kind) {
-        let labels = |key: &str| object.pointer("/metadata/labels").and_then(|l| l.get(key)).and_then(Value::as_str);
+        let labels = |key: &str| {
+            object.pointer("/metadata/labels").and_then(|l| l.get(key)).and_then(Value::as_str)
+        };
         let fits = match by_label {
             true => selects(reference, &labels),
             false => crate::oracle::name(object) == name,
         };
         let cluster = kind == "GatewayClass";
         let here = cluster || namespace(object) == wanted_namespace;
-        let permitted = cluster || wanted_namespace == own || granted(world, policy, object, by_label);
+        let permitted =
+            cluster || wanted_namespace == own || granted(world, policy, object, by_label);
         if fits && here && permitted {
             found.extend(places_of(world, &key(object)).into_iter().find(|p| p.section == section));
         }
@@ -270,7 +294,8 @@ fn selects<'l>(selector: &Value, label: &dyn Fn(&str) -> Option<&'l str>) -> boo
     let labels = selector.pointer("/matchLabels").and_then(Value::as_object);
     let clauses = selector.pointer("/matchExpressions").and_then(Value::as_array);
     let one = |c: &Value| {
-        let values: Vec<&str> = c["values"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let values: Vec<&str> =
+            c["values"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let found = label(text(c, "/key"));
         match text(c, "/operator") {
             "In" => found.is_some_and(|v| values.contains(&v)),
@@ -279,20 +304,26 @@ fn selects<'l>(selector: &Value, label: &dyn Fn(&str) -> Option<&'l str>) -> boo
             _ => found.is_none(),
         }
     };
-    labels.into_iter().flatten().all(|(k, v)| label(k) == v.as_str()) && clauses.into_iter().flatten().all(one)
+    labels.into_iter().flatten().all(|(k, v)| label(k) == v.as_str())
+        && clauses.into_iter().flatten().all(one)
 }
 
 fn granted(world: &[Value], policy: &Value, target: &Value, any_name: bool) -> bool {
-    of_kind(world, GATEWAY_API, "ReferenceGrant").filter(|g| namespace(g) == namespace(target)).any(|grant| {
-        let entries = |key: &str| grant.pointer(key).and_then(Value::as_array).cloned().unwrap_or_default();
-        entries("/spec/from").iter().any(|f| {
-            (text(f, "/group"), text(f, "/kind"), text(f, "/namespace")) == (group(policy), text(policy, "/kind"), namespace(policy))
-        }) && entries("/spec/to").iter().any(|t| {
-            let named = text(t, "/name");
-            (text(t, "/group"), text(t, "/kind")) == (group(target), text(target, "/kind"))
-                && (named.is_empty() || (!any_name && named == name(target)))
-        })
-    })
+    of_kind(world, GATEWAY_API, "ReferenceGrant").filter(|g| namespace(g) == namespace(target)).any(
+        |grant| {
+            let entries = |key: &str| {
+                grant.pointer(key).and_then(Value::as_array).cloned().unwrap_or_default()
+            };
+            entries("/spec/from").iter().any(|f| {
+                (text(f, "/group"), text(f, "/kind"), text(f, "/namespace"))
+                    == (group(policy), text(policy, "/kind"), namespace(policy))
+            }) && entries("/spec/to").iter().any(|t| {
+                let named = text(t, "/name");
+                (text(t, "/group"), text(t, "/kind")) == (group(target), text(target, "/kind"))
+                    && (named.is_empty() || (!any_name && named == name(target)))
+            })
+        },
+    )
 }
 
 mod world;

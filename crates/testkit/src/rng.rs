@@ -8,14 +8,19 @@ pub struct Rng(u64);
 impl Rng {
     /// A stream of its own for each thing that is generated: order of generation does not matter.
     pub fn new(seed: u64, what: &str, index: u64) -> Self {
-        let tag = what.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+        let tag = what.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| {
+            (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3)
+        });
         let mut rng = Self(seed ^ tag.rotate_left(17) ^ index.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         rng.next();
         rng
     }
 
     /// The next number.
-    #[expect(clippy::should_implement_trait, reason = "an iterator of numbers would be endless; this is not one")]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "an iterator of numbers would be endless; this is not one"
+    )]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

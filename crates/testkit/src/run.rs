@@ -62,7 +62,14 @@ pub fn run(mut inputs: Vec<Input>) -> Run {
     let built = resources.connect(&snapshot);
     diagnostics.extend(built.diagnostics);
     let options = overrule_gateway::Options::default();
-    let resolved = overrule_gateway::resolve(&documents, &snapshot, &built.topology, &kinds, &policies, &options);
+    let resolved = overrule_gateway::resolve(
+        &documents,
+        &snapshot,
+        &built.topology,
+        &kinds,
+        &policies,
+        &options,
+    );
     diagnostics.extend(resolved.diagnostics);
     let resolution = resolved.resolution;
     Run { documents, snapshot, topology: built.topology, kinds, policies, resolution, diagnostics }
@@ -76,14 +83,23 @@ pub fn run_text(text: &str) -> Run {
 impl Run {
     /// `namespace/name` of a policy.
     pub fn policy_name(&self, policy: PolicyId) -> String {
-        let object = self.resolution.policy(policy).and_then(|p| self.snapshot.get(p.object)).expect("a policy");
+        let object = self
+            .resolution
+            .policy(policy)
+            .and_then(|p| self.snapshot.get(p.object))
+            .expect("a policy");
         format!("{}/{}", self.snapshot.text(object.scope.name()), self.snapshot.text(object.name))
     }
 
     /// A path in one line.
     pub fn path_name(&self, path: PathId) -> String {
         let text = |sym| self.snapshot.text(sym).to_owned();
-        let nodes = self.resolution.paths.nodes(path).into_iter().filter_map(|n| self.topology.nodes.get(n));
+        let nodes = self
+            .resolution
+            .paths
+            .nodes(path)
+            .into_iter()
+            .filter_map(|n| self.topology.nodes.get(n));
         let names = nodes.map(|node| match (node.section.is_empty(), node.namespace.is_empty()) {
             (false, _) => text(node.section),
             (true, true) => text(node.name),
@@ -94,7 +110,9 @@ impl Run {
 
     /// The name of a kind.
     pub fn kind_name(&self, kind: KindId) -> String {
-        self.resolution.kind(kind).map_or_else(String::new, |k| self.snapshot.text(k.kind).to_owned())
+        self.resolution
+            .kind(kind)
+            .map_or_else(String::new, |k| self.snapshot.text(k.kind).to_owned())
     }
 
     /// Every answer. A path that appears twice is a fault of the topology.
@@ -133,7 +151,10 @@ impl Run {
             Traced::Whole { node, .. } => json(d.view(*node)),
             Traced::Implied { json, .. } => serde_json::from_str(json).expect("implied JSON"),
             Traced::Map(_) => {
-                let pairs = value.entries(d).into_iter().map(|(k, v)| (k.text(d).to_owned(), self.value(&v)));
+                let pairs = value
+                    .entries(d)
+                    .into_iter()
+                    .map(|(k, v)| (k.text(d).to_owned(), self.value(&v)));
                 Value::Object(pairs.collect::<Map<_, _>>())
             }
             Traced::List(items) => items.iter().map(|v| self.value(v)).collect(),
@@ -150,7 +171,9 @@ pub fn json(view: View<'_>) -> Value {
         Kind::Float => view.as_f64().into(),
         Kind::String => view.as_str().into(),
         Kind::List => view.items().map(json).collect(),
-        Kind::Map => Value::Object(view.entries().map(|(k, v)| (k.key_text().to_owned(), json(v))).collect()),
+        Kind::Map => {
+            Value::Object(view.entries().map(|(k, v)| (k.key_text().to_owned(), json(v))).collect())
+        }
     }
 }
 
@@ -159,7 +182,11 @@ pub fn leaves(value: &Value, at: &str, visit: &mut dyn FnMut(&str)) {
     match value {
         Value::Object(map) => {
             for (key, value) in map {
-                leaves(value, &format!("{at}/{}", key.replace('~', "~0").replace('/', "~1")), visit);
+                leaves(
+                    value,
+                    &format!("{at}/{}", key.replace('~', "~0").replace('/', "~1")),
+                    visit,
+                );
             }
         }
         _ => visit(at),
@@ -170,7 +197,10 @@ pub fn leaves(value: &Value, at: &str, visit: &mut dyn FnMut(&str)) {
 fn lists_as_leaves(spec: &Value, origins: &mut BTreeMap<String, String>) {
     leaves(spec, "", &mut |leaf| {
         let covered = origins.contains_key(leaf)
-            || origins.range(format!("{leaf}/")..).next().is_some_and(|(k, _)| k.starts_with(&format!("{leaf}/")));
+            || origins
+                .range(format!("{leaf}/")..)
+                .next()
+                .is_some_and(|(k, _)| k.starts_with(&format!("{leaf}/")));
         let empty = spec.pointer(leaf).is_some_and(|v| v.as_array().is_some_and(Vec::is_empty));
         assert!(covered || empty, "no origin for {leaf} of {spec}");
     });

@@ -84,7 +84,8 @@ fn scalar(out: &mut String, value: &Value) {
 
 /// Plain where every YAML reads it as this text, quoted like JSON elsewhere.
 fn string(out: &mut String, text: &str) {
-    const WORDS: [&str; 11] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n", ".inf", ".nan"];
+    const WORDS: [&str; 11] =
+        ["true", "false", "null", "yes", "no", "on", "off", "y", "n", ".inf", ".nan"];
     let inner = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
     let plain = text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text.chars().all(inner)

@@ -26,6 +26,9 @@ fn is_unsafe(c: char) -> bool {
 
 /// For one line on a terminal: unsafe characters become `\u{1b}`, line ends `\n`.
 pub fn terminal(text: &str) -> Cow<'_, str> {
+    if is_safe(text) {
+        return Cow::Borrowed(text);
+    }
     replace(text, is_unsafe, push_visible)
 }
 
@@ -106,7 +109,8 @@ pub(crate) fn push_visible(c: char, out: &mut String) {
 
 /// Whether a terminal shows the text as it is.
 pub(crate) fn is_safe(text: &str) -> bool {
-    !text.contains(is_unsafe)
+    // Nearly all text is plain ASCII, which is cheap to see.
+    text.bytes().all(|b| matches!(b, b' '..=b'~')) || !text.contains(is_unsafe)
 }
 
 /// Whether a character needs care.

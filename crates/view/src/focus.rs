@@ -63,9 +63,10 @@ pub(crate) fn fared<'a>(losses: &Losses<'a>, step: StepId, pointer: &str) -> Opt
     let own = losses.effective.losses.iter().filter(|l| l.step == step);
     let lost: Vec<&Loss> =
         own.filter(|l| is_within(pointer, &l.pointer) || is_within(&l.pointer, pointer)).collect();
-    let by = |losses: &Losses<'_>| {
-        let by: BTreeSet<StepId> = lost.iter().flat_map(|l| losses.by(l)).collect();
-        by.into_iter().collect()
+    // Who lost all of it lost it to those who are there now; otherwise each part has its own winner.
+    let instead: BTreeSet<StepId> = match holds || lost.is_empty() || now.is_empty() {
+        true => lost.iter().flat_map(|l| losses.by(l)).collect(),
+        false => now.iter().copied().collect(),
     };
     let outcome = match (holds, lost.iter().map(|l| l.fate).min()) {
         (true, None) => Outcome::InForce,
@@ -79,7 +80,7 @@ pub(crate) fn fared<'a>(losses: &Losses<'a>, step: StepId, pointer: &str) -> Opt
             }
         }
     };
-    Some(Fared { outcome, by: by(losses), losses: lost })
+    Some(Fared { outcome, by: instead.into_iter().collect(), losses: lost })
 }
 
 /// The node a step wrote at a pointer.

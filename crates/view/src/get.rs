@@ -133,24 +133,30 @@ fn strategies(part: &Part<'_>) -> BTreeMap<PolicyId, &'static str> {
 }
 
 /// Why each policy is not in force where it is not, in one pass over the distinct ladders.
-fn losers(scene: &Scene<'_>, part: &Part<'_>) -> BTreeMap<PolicyId, BTreeSet<String>> {
-    let mut found: BTreeMap<PolicyId, BTreeSet<String>> = BTreeMap::new();
+fn losers(scene: &Scene<'_>, part: &Part<'_>) -> BTreeMap<String, BTreeSet<String>> {
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let ladders = u32::try_from(part.resolution.ladders.len()).unwrap_or(u32::MAX);
     for ladder in (0..ladders).map(LadderId) {
         let Some(effective) = part.resolution.effective(ladder) else { continue };
-        let losses = Losses { scene, part, effective };
-        for loss in &effective.losses {
-            let Some(policy) = part.policy_of(loss.step) else { continue };
-            let word = match loss.fate {
-                Fate::Shadowed => "shadowed",
-                Fate::Removed => "removed",
-                Fate::Masked => "masked",
-                Fate::Skipped => "skipped",
+        let steps = part.resolution.ladders.steps(ladder);
+        let Sorted { shadowed, masked, removed, skipped } =
+            Losses { scene, part, effective }.sorted(&steps);
+        let lists = [
+            ("shadowed", shadowed),
+            ("masked", masked),
+            ("removed", removed),
+            ("skipped", skipped),
+        ];
+        for (word, lost) in
+            lists.into_iter().flat_map(|(word, list)| list.into_iter().map(move |l| (word, l)))
+        {
+            let by = if lost.by.is_empty() {
+                String::new()
+            } else {
+                format!(" by {}", lost.by.join(", "))
             };
-            let by = losses.names(&losses.by(loss));
-            let by = if by.is_empty() { String::new() } else { format!(" by {}", by.join(", ")) };
-            let sentence = format!("{word}{by}: {}", loss.reason.sentence);
-            found.entry(policy).or_default().insert(sentence);
+            let sentence = format!("{word}{by}: {}", lost.because);
+            found.entry(lost.policy).or_default().insert(sentence);
         }
     }
     found

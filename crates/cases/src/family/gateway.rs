@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use overrule::{Analysis, Assume, Options};
 use overrule_engine::{KindId, LadderId, NodeId, PathId};
 use overrule_gateway::kinds::Strategy;
+use overrule_gateway::topology::RouteKind;
 use overrule_gateway::{reasons, resolve};
 use overrule_model::Created;
 use overrule_view::{Scene, v1};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Answer, Check, Difference, Effective, Family, Finding, Node, Part, Target};
 use crate::case::{Case, Conflicted, Given, Invalid};
@@ -33,8 +34,11 @@ impl Family for Gateway {
         &[resolve::PROFILE]
     }
 
-    fn settings(&self) -> &'static [&'static str] {
-        &[ASSUME_CREATED]
+    fn setting(&self, key: &str, value: &Value) -> Result<(), String> {
+        let readable = key == ASSUME_CREATED && value.as_str().and_then(assumption).is_some();
+        readable.then_some(()).ok_or_else(|| {
+            format!("{ASSUME_CREATED}: file-order, or a time like 2026-01-31T09:00:00Z")
+        })
     }
 
     fn resolve(&self, case: &Case, _profile: &str) -> Box<dyn Answer> {
@@ -57,10 +61,13 @@ impl Family for Gateway {
 
 fn assume(case: &Case) -> Assume {
     let setting = case.settings.iter().find(|s| s.key == ASSUME_CREATED);
-    match setting.and_then(|s| s.value.as_str()) {
-        Some(text) if text.eq_ignore_ascii_case("file-order") => Assume::FileOrder,
-        Some(text) => Created::parse(text).map_or(Assume::Newest, Assume::Time),
-        None => Assume::Newest,
+    setting.and_then(|s| s.value.as_str()).and_then(assumption).unwrap_or_default()
+}
+
+fn assumption(text: &str) -> Option<Assume> {
+    match text.eq_ignore_ascii_case("file-order") {
+        true => Some(Assume::FileOrder),
+        false => Created::parse(text).map(Assume::Time),
     }
 }
 
@@ -166,13 +173,18 @@ impl Resolved {
         Some(names.into_iter().map(text).collect())
     }
 
-    /// The matches of the rule of a path, as written.
+    /// The matches of the rule of a path, as written; an HTTP rule without any takes every path.
     fn matches(&self, nodes: &[NodeId]) -> Option<Vec<Value>> {
         let topology = &self.analysis.topology;
         let rule = nodes.iter().find_map(|n| topology.rule_of(*n))?;
         let tree = self.analysis.documents.view(topology.rule(rule)?.tree);
         let written = tree.get("matches").into_iter().flat_map(|list| list.items());
-        Some(written.map(value::from_view).collect())
+        let mut matches: Vec<Value> = written.map(value::from_view).collect();
+        let route = nodes.iter().find_map(|n| topology.route(topology.route_of(*n)?));
+        if matches.is_empty() && route.is_some_and(|r| r.kind == RouteKind::Http) {
+            matches.push(json!({"path": {"type": "PathPrefix", "value": "/"}}));
+        }
+        Some(matches)
     }
 
     /// Kind, loser and winners of every policy that lost because its kind does not merge.
@@ -180,12 +192,8 @@ impl Resolved {
         let mut found: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
         for (target, (kind, path)) in self.targets.iter().zip(&self.ids).filter(|(t, _)| t.reached)
         {
-            for lost in self
-                .view(*kind, *path)
-                .shadowed
-                .into_iter()
-                .filter(|l| l.reason == reasons::OLDEST_ALONE.id)
-            {
+            let lost = self.view(*kind, *path).shadowed.into_iter();
+            for lost in lost.filter(|l| l.reason == reasons::OLDEST_ALONE.id) {
                 let by = found.entry((target.kind.clone(), lost.policy)).or_default();
                 by.extend(lost.by);
                 by.sort();

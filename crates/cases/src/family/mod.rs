@@ -30,8 +30,8 @@ pub trait Family: Sync {
     /// Its rule sets: the first is the default, the last what is shipped.
     fn profiles(&self) -> &'static [&'static str];
 
-    /// Settings of its controller that a test may change.
-    fn settings(&self) -> &'static [&'static str];
+    /// Whether it has a setting that a test changes, and can read the value; if not, what it has.
+    fn setting(&self, key: &str, value: &Value) -> Result<(), String>;
 
     /// Whether `status` and `affected` are asserted under a profile; where not, they are read and left alone.
     fn asserts_status(&self, _profile: &str) -> bool {

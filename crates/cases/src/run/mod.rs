@@ -110,11 +110,13 @@ impl Run<'_> {
     }
 
     fn settings(&mut self, case: &Case, family: &dyn Family) {
-        for setting in case.settings.iter().filter(|s| !family.settings().contains(&s.key.as_str()))
-        {
-            let message = format!("family `{}` has no setting `{}`", case.family, setting.key);
-            let known = family.settings().join(", ");
-            self.add(Mismatch::new(What::Setting, &setting.at, message).expected_is(known));
+        for setting in &case.settings {
+            if let Err(known) = family.setting(&setting.key, &setting.value) {
+                let message = format!("family `{}` cannot be set like this", case.family);
+                let given = format!("{}: {}", setting.key, value::short(&setting.value));
+                let mismatch = Mismatch::new(What::Setting, &setting.at, message);
+                self.add(mismatch.expected_is(known).actual_is(given));
+            }
         }
     }
 

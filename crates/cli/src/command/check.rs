@@ -22,8 +22,12 @@ pub fn run(shared: &Shared, check: &Check, out: &mut Out) -> Outcome {
     let failed = threshold.is_some_and(|t| analysis.diagnostics.iter().any(|d| d.severity() >= t));
     match form(shared, Form::Table)? {
         Form::Table | Form::Wide => {
-            let shown: Vec<Diagnostic> =
-                analysis.diagnostics.iter().filter(|d| !shared.quiet || d.severity() == Severity::Error).cloned().collect();
+            let shown: Vec<Diagnostic> = analysis
+                .diagnostics
+                .iter()
+                .filter(|d| !shared.quiet || d.severity() == Severity::Error)
+                .cloned()
+                .collect();
             let text = if check.short {
                 view::diagnostics_short(sources, &shown, &out.styles)
             } else {

@@ -28,7 +28,9 @@ pub fn man(asked: &Man, out: &mut Out) -> Outcome {
             out.result(&String::from_utf8_lossy(&page))?;
         }
         Some(dir) => {
-            let failed = |e: std::io::Error| Failure::World(format!("cannot write manual pages to {}: {e}", dir.display()));
+            let failed = |e: std::io::Error| {
+                Failure::World(format!("cannot write manual pages to {}: {e}", dir.display()))
+            };
             std::fs::create_dir_all(dir).map_err(failed)?;
             clap_mangen::generate_to(command, dir).map_err(failed)?;
         }

@@ -16,12 +16,16 @@ pub fn run(shared: &Shared, asked: &Effective, out: &mut Out) -> Outcome {
     let kinds = select::kinds(&world.analysis, asked.kind.as_deref())?;
     let mut asked_node = None;
     let chosen: Vec<(KindId, PathId, LadderId)> = match (&asked.request, &asked.target) {
-        (Some(request), _) => return super::request::run(shared, asked, request, &kinds, &world, out),
+        (Some(request), _) => {
+            return super::request::run(shared, asked, request, &kinds, &world, out);
+        }
         (None, Some(target)) => {
             let node = match select::target(&world.analysis, shared, target)? {
                 Target::Node(node) => node,
                 Target::Policy(_) => {
-                    return Err(Failure::NotFound(format!("`{target}` is a policy; ask `overrule reach {target}` where it acts")));
+                    return Err(Failure::NotFound(format!(
+                        "`{target}` is a policy; ask `overrule reach {target}` where it acts"
+                    )));
                 }
             };
             asked_node = Some(node);
@@ -43,7 +47,13 @@ pub fn run(shared: &Shared, asked: &Effective, out: &mut Out) -> Outcome {
 }
 
 /// Writes what is in force on each path that some policy reaches. Returns how many there were.
-pub fn write(shared: &Shared, default: Form, chosen: &[(KindId, PathId, LadderId)], world: &World, out: &mut Out) -> Result<usize, Failure> {
+pub fn write(
+    shared: &Shared,
+    default: Form,
+    chosen: &[(KindId, PathId, LadderId)],
+    world: &World,
+    out: &mut Out,
+) -> Result<usize, Failure> {
     let stage = world.analysis.stage();
     let scene = stage.scene();
     let part = first_part(&scene)?;
@@ -79,7 +89,9 @@ fn json_list<'a>(
     chosen: impl Iterator<Item = &'a (KindId, PathId, LadderId)>,
     out: &mut Out,
 ) -> Result<(), Failure> {
-    out.result("{\"apiVersion\": \"overrule/v1\", \"kind\": \"EffectivePolicyList\", \"items\": [")?;
+    out.result(
+        "{\"apiVersion\": \"overrule/v1\", \"kind\": \"EffectivePolicyList\", \"items\": [",
+    )?;
     for (i, (kind, path, _)) in chosen.enumerate() {
         out.result(if i == 0 { "\n" } else { ",\n" })?;
         out.result(&view::json_line(&view::effective(scene, part, *kind, *path)))?;
@@ -95,5 +107,8 @@ fn nothing(asked: &Effective, world: &World, out: &mut Out) {
     } else {
         "`overrule get policies` shows where they landed"
     };
-    out.remark(&format!("no {what} is in force {}{place}; {hint}", if place == "anywhere" { "" } else { "at " }));
+    out.remark(&format!(
+        "no {what} is in force {}{place}; {hint}",
+        if place == "anywhere" { "" } else { "at " }
+    ));
 }

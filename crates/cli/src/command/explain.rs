@@ -19,7 +19,9 @@ pub fn run(shared: &Shared, asked: &Explain, out: &mut Out) -> Outcome {
     let mut world = world::load(shared, out, asked.kind.iter().cloned().collect())?;
     let filter = Filter::new(&mut world.analysis, shared)?;
     match select::target(&world.analysis, shared, &asked.target)? {
-        Target::Policy(policy) => reach::write(shared, &world, policy, asked.field.as_deref(), out)?,
+        Target::Policy(policy) => {
+            reach::write(shared, &world, policy, asked.field.as_deref(), out)?
+        }
         Target::Node(node) => {
             let kinds = select::kinds(&world.analysis, asked.kind.as_deref())?;
             node_explained(shared, asked, &world, node, &kinds, &filter, out)?;
@@ -46,7 +48,8 @@ fn node_explained(
     for (kind, path, ladder) in select::contexts(&world.analysis, kinds, Some(node), filter) {
         groups.entry((kind, ladder)).or_default().push(path);
     }
-    let mut told: Vec<_> = groups.into_iter().filter(|((_, ladder), _)| *ladder != LadderId::EMPTY).collect();
+    let mut told: Vec<_> =
+        groups.into_iter().filter(|((_, ladder), _)| *ladder != LadderId::EMPTY).collect();
     told.sort_by_key(|((kind, _), paths)| (*kind, paths.first().copied()));
     let field = asked.field.as_deref();
     match form(shared, Form::Table)? {
@@ -56,20 +59,30 @@ fn node_explained(
                 let Some(first) = paths.first() else { continue };
                 out.result(if i == 0 { "" } else { "\n" })?;
                 let styles = out.styles;
-                out.result(&text(|s| view::explain_text(&scene, part, *first, Some(*kind), field, &styles, s)))?;
-                let others: Vec<String> = paths.iter().skip(1).map(|p| part.path_name(&scene, *p)).collect();
+                out.result(&text(|s| {
+                    view::explain_text(&scene, part, *first, Some(*kind), field, &styles, s)
+                }))?;
+                let others: Vec<String> =
+                    paths.iter().skip(1).map(|p| part.path_name(&scene, *p)).collect();
                 if !others.is_empty() {
                     out.result(&same_on(&others, shared.verbose))?;
                 }
             }
             if told.len() > limit {
-                out.remark(&format!("note: {} more that differ; name a section, a kind with --kind, or use -v", told.len() - limit));
+                out.remark(&format!(
+                    "note: {} more that differ; name a section, a kind with --kind, or use -v",
+                    told.len() - limit
+                ));
             }
         }
         form => {
             for ((kind, _), paths) in &told {
                 for path in paths {
-                    write_value(out, form, &view::explain(&scene, part, *path, Some(*kind), field))?;
+                    write_value(
+                        out,
+                        form,
+                        &view::explain(&scene, part, *path, Some(*kind), field),
+                    )?;
                 }
             }
         }
@@ -77,14 +90,21 @@ fn node_explained(
     if told.is_empty() {
         mention_unreached(world, node, out);
         let what = asked.kind.as_deref().unwrap_or("policy");
-        out.remark(&format!("no {what} reaches {}; `overrule graph {}` shows what does", asked.target, asked.target));
+        out.remark(&format!(
+            "no {what} reaches {}; `overrule graph {}` shows what does",
+            asked.target, asked.target
+        ));
     }
     Ok(())
 }
 
 fn same_on(others: &[String], verbose: bool) -> String {
     let limit = if verbose { usize::MAX } else { 3 };
-    let mut lines = format!("\nThe same on {} more path{}\n", others.len(), if others.len() == 1 { "" } else { "s" });
+    let mut lines = format!(
+        "\nThe same on {} more path{}\n",
+        others.len(),
+        if others.len() == 1 { "" } else { "s" }
+    );
     for other in others.iter().take(limit) {
         lines.push_str(&format!("  {}\n", view::escape::terminal(other)));
     }

@@ -22,7 +22,9 @@ pub fn run(shared: &Shared, asked: &Get, out: &mut Out) -> Outcome {
                 resources(shared, &world, &|o| filter.object(o), out)?;
             }
         }
-        (None, Some("policies" | "policy")) => policies(shared, &world, &|o| filter.object(o), out)?,
+        (None, Some("policies" | "policy")) => {
+            policies(shared, &world, &|o| filter.object(o), out)?
+        }
         (None, Some("all")) => resources(shared, &world, &|o| filter.object(o), out)?,
         (None, Some(word)) => of_kind(shared, &world, word, &filter, out)?,
     }
@@ -30,35 +32,66 @@ pub fn run(shared: &Shared, asked: &Get, out: &mut Out) -> Outcome {
     Ok(world.exit)
 }
 
-fn of_kind(shared: &Shared, world: &World, word: &str, filter: &Filter, out: &mut Out) -> Result<(), Failure> {
+fn of_kind(
+    shared: &Shared,
+    world: &World,
+    word: &str,
+    filter: &Filter,
+    out: &mut Out,
+) -> Result<(), Failure> {
     let snapshot = &world.analysis.snapshot;
     let (kind, group) = word.split_once('.').map_or((word, None), |(k, g)| (k, Some(g)));
     let kinds = snapshot.kinds_called(kind, group);
     if kinds.is_empty() {
-        let all: Vec<String> = snapshot.kinds().map(|(k, _)| snapshot.text(k.kind).to_lowercase()).collect();
+        let all: Vec<String> =
+            snapshot.kinds().map(|(k, _)| snapshot.text(k.kind).to_lowercase()).collect();
         let near = overrule::model::nearest(kind, all.iter().map(String::as_str), 3);
-        let hint = if near.is_empty() { format!("there are: {}", all.join(", ")) } else { format!("did you mean {}?", near.join(" or ")) };
+        let hint = if near.is_empty() {
+            format!("there are: {}", all.join(", "))
+        } else {
+            format!("did you mean {}?", near.join(" or "))
+        };
         return Err(Failure::NotFound(format!("nothing of kind `{word}` was read; {hint}")));
     }
     let keep = |o: &Object| kinds.contains(&o.kind) && filter.object(o);
-    let is_policy = world.analysis.resolution.kinds().any(|(_, k)| kinds.iter().any(|c| c.kind == k.kind && c.group == k.group));
-    if is_policy { policies(shared, world, &keep, out) } else { resources(shared, world, &keep, out) }
+    let is_policy = world
+        .analysis
+        .resolution
+        .kinds()
+        .any(|(_, k)| kinds.iter().any(|c| c.kind == k.kind && c.group == k.group));
+    if is_policy {
+        policies(shared, world, &keep, out)
+    } else {
+        resources(shared, world, &keep, out)
+    }
 }
 
-fn policies(shared: &Shared, world: &World, keep: &dyn Fn(&Object) -> bool, out: &mut Out) -> Result<(), Failure> {
+fn policies(
+    shared: &Shared,
+    world: &World,
+    keep: &dyn Fn(&Object) -> bool,
+    out: &mut Out,
+) -> Result<(), Failure> {
     let stage = world.analysis.stage();
     let scene = stage.scene();
     let list = view::policies(&scene, first_part(&scene)?, keep);
     match form(shared, Form::Table)? {
         form @ (Form::Table | Form::Wide) => {
             let styles = out.styles;
-            out.result(&text(|s| view::policies_table(&list, form == Form::Wide, now(), &styles, s)))
+            out.result(&text(|s| {
+                view::policies_table(&list, form == Form::Wide, now(), &styles, s)
+            }))
         }
         form => write_value(out, form, &list),
     }
 }
 
-fn resources(shared: &Shared, world: &World, keep: &dyn Fn(&Object) -> bool, out: &mut Out) -> Result<(), Failure> {
+fn resources(
+    shared: &Shared,
+    world: &World,
+    keep: &dyn Fn(&Object) -> bool,
+    out: &mut Out,
+) -> Result<(), Failure> {
     let stage = world.analysis.stage();
     let list = view::resources(&stage.scene(), keep);
     match form(shared, Form::Table)? {

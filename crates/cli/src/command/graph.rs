@@ -16,7 +16,9 @@ pub fn run(shared: &Shared, asked: &Graph, out: &mut Out) -> Outcome {
         Some(target) => match select::target(&world.analysis, shared, target)? {
             Target::Node(node) => Some(node),
             Target::Policy(_) => {
-                return Err(Failure::NotFound(format!("`{target}` is a policy; `overrule reach {target}` shows where it acts")));
+                return Err(Failure::NotFound(format!(
+                    "`{target}` is a policy; `overrule reach {target}` shows where it acts"
+                )));
             }
         },
     };

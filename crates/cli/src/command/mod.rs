@@ -24,9 +24,9 @@ use crate::world::World;
 /// The form asked for, or the one the command is best read in. Pictures are for `graph`.
 fn form(shared: &Shared, default: Form) -> Result<Form, Failure> {
     match shared.output.unwrap_or(default) {
-        Form::Tree | Form::Dot | Form::Mermaid | Form::Svg => {
-            Err(Failure::Usage("this form of output is for `overrule graph`; use table, wide, yaml or json".to_owned()))
-        }
+        Form::Tree | Form::Dot | Form::Mermaid | Form::Svg => Err(Failure::Usage(
+            "this form of output is for `overrule graph`; use table, wide, yaml or json".to_owned(),
+        )),
         form => Ok(form),
     }
 }
@@ -58,13 +58,25 @@ fn mention_unreached(world: &World, node: NodeId, out: &mut Out) {
     if paths.ids().any(|p| paths.node(p) == Some(node)) {
         return;
     }
-    let object = analysis.topology.nodes.get(node).and_then(|n| n.object).and_then(|o| analysis.snapshot.get(o));
+    let object = analysis
+        .topology
+        .nodes
+        .get(node)
+        .and_then(|n| n.object)
+        .and_then(|o| analysis.snapshot.get(o));
     let Some(object) = object else { return };
     let span = analysis.documents.view(object.root).span();
     let about = |d: &&Diagnostic| {
-        d.primary.as_ref().is_some_and(|l| l.span.source == span.source && (span.start..span.end).contains(&l.span.start))
+        d.primary.as_ref().is_some_and(|l| {
+            l.span.source == span.source && (span.start..span.end).contains(&l.span.start)
+        })
     };
     let found: Vec<Diagnostic> = analysis.diagnostics.iter().filter(about).cloned().collect();
-    let listed = view::diagnostics_short(&analysis.documents.sources, &found, &view::Styles::plain());
-    out.remark(&format!("{} is attached to nothing, so no path passes through it\n{}", analysis.snapshot.display(object.id), listed.trim_end()));
+    let listed =
+        view::diagnostics_short(&analysis.documents.sources, &found, &view::Styles::plain());
+    out.remark(&format!(
+        "{} is attached to nothing, so no path passes through it\n{}",
+        analysis.snapshot.display(object.id),
+        listed.trim_end()
+    ));
 }

@@ -18,7 +18,13 @@ pub fn run(shared: &Shared, asked: &Reach, out: &mut Out) -> Outcome {
 }
 
 /// Also what `explain POLICY` shows.
-pub fn write(shared: &Shared, world: &World, policy: PolicyId, rule: Option<&str>, out: &mut Out) -> Result<(), Failure> {
+pub fn write(
+    shared: &Shared,
+    world: &World,
+    policy: PolicyId,
+    rule: Option<&str>,
+    out: &mut Out,
+) -> Result<(), Failure> {
     let stage = world.analysis.stage();
     let scene = stage.scene();
     let reach = view::reach(&scene, first_part(&scene)?, policy, rule);

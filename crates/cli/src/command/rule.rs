@@ -23,7 +23,11 @@ pub fn run(asked: &Rule, out: &mut Out) -> Outcome {
         None => {
             let known = rules::codes();
             let near = nearest(&wanted, known.iter().map(|c| c.id), 3);
-            let hint = if near.is_empty() { "`overrule rule` lists all codes".to_owned() } else { format!("did you mean {}?", near.join(" or ")) };
+            let hint = if near.is_empty() {
+                "`overrule rule` lists all codes".to_owned()
+            } else {
+                format!("did you mean {}?", near.join(" or "))
+            };
             Err(Failure::NotFound(format!("there is no code `{code}`; {hint}")))
         }
     }

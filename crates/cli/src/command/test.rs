@@ -23,20 +23,28 @@ pub fn run(shared: &Shared, asked: &Test, out: &mut Out) -> Outcome {
     let mut results = loaded.broken;
     results.extend(loaded.cases.iter().flat_map(|case| run_case(case, profile)));
     if results.is_empty() && exit == Exit::Fine {
-        return Err(Failure::NotFound("no policy tests there; docs/testing.md shows how to write one".to_owned()));
+        return Err(Failure::NotFound(
+            "no policy tests there; docs/testing.md shows how to write one".to_owned(),
+        ));
     }
     write(shared, asked, &results, out)?;
     let failed = results.iter().any(|r| !r.passed());
     Ok(if failed { exit.worst(Exit::Findings) } else { exit })
 }
 
-fn write(shared: &Shared, asked: &Test, results: &[CaseResult], out: &mut Out) -> Result<(), Failure> {
+fn write(
+    shared: &Shared,
+    asked: &Test,
+    results: &[CaseResult],
+    out: &mut Out,
+) -> Result<(), Failure> {
     if let Some(path) = &asked.junit {
         let xml = junit(results);
         if path == Path::new("-") {
             return out.result(&xml);
         }
-        std::fs::write(path, xml).map_err(|e| Failure::World(format!("cannot write {}: {e}", path.display())))?;
+        std::fs::write(path, xml)
+            .map_err(|e| Failure::World(format!("cannot write {}: {e}", path.display())))?;
     }
     for result in results {
         out.result(&plain(result, shared.verbose))?;

@@ -2,7 +2,8 @@
 //! GEP-713: one flat ladder, folded from the top; state = the strategy of the rung above.
 
 use overrule_engine::{
-    Action, Algebra, Combine, Done, Fold, Group, MergePlan, Merger, Op, Outcome, Prefer, Rung, Step, Traced,
+    Action, Algebra, Combine, Done, Fold, Group, MergePlan, Merger, Op, Outcome, Prefer, Rung,
+    Step, Traced,
 };
 use serde_json::json;
 
@@ -19,7 +20,13 @@ pub struct Gep713 {
 }
 
 impl Combine for Gep713 {
-    fn combine(&self, _: u16, merger: &mut Merger<'_>, held: Traced, incoming: Traced) -> Option<Traced> {
+    fn combine(
+        &self,
+        _: u16,
+        merger: &mut Merger<'_>,
+        held: Traced,
+        incoming: Traced,
+    ) -> Option<Traced> {
         merger.atomic(held, incoming)
     }
 }
@@ -27,7 +34,14 @@ impl Combine for Gep713 {
 impl Algebra for Gep713 {
     type State = Option<u16>;
 
-    fn decide(&self, above: &mut Option<u16>, _: &Group, _: Rung, step: Option<&Step>, _: Option<&Traced>) -> Action<'_> {
+    fn decide(
+        &self,
+        above: &mut Option<u16>,
+        _: &Group,
+        _: Rung,
+        step: Option<&Step>,
+        _: Option<&Traced>,
+    ) -> Action<'_> {
         let established = *above;
         if established != Some(NONE) {
             *above = step.map(|s| s.mode);
@@ -43,7 +57,8 @@ impl Algebra for Gep713 {
 }
 
 fn fold(lab: &mut Lab, modes: &[u16]) -> (overrule_engine::Effective, Vec<Outcome>) {
-    let blocks: Vec<Block> = (0..).zip(modes).map(|(policy, mode)| Block::new(policy, "bare", *mode)).collect();
+    let blocks: Vec<Block> =
+        (0..).zip(modes).map(|(policy, mode)| Block::new(policy, "bare", *mode)).collect();
     let ladder = lab.group(0, &blocks);
     let algebra = Gep713 { plan: MergePlan::merge_patch() };
     let effective = Fold::new(&lab.documents, &lab.ladders, &algebra).ladder(ladder);
@@ -57,8 +72,16 @@ fn each_strategy_over_two_rungs() {
     let table = [
         (ATOMIC_DEFAULTS, json!({"a": 2, "b": {"c": null, "e": 2}}), at([("", 1)])),
         (ATOMIC_OVERRIDES, json!({"a": 1, "b": {"c": 1, "d": 1}}), at([("", 0)])),
-        (PATCH_DEFAULTS, json!({"a": 2, "b": {"d": 1, "e": 2}}), at([("/a", 1), ("/b/d", 0), ("/b/e", 1)])),
-        (PATCH_OVERRIDES, json!({"a": 1, "b": {"c": 1, "d": 1, "e": 2}}), at([("/a", 0), ("/b/c", 0), ("/b/d", 0), ("/b/e", 1)])),
+        (
+            PATCH_DEFAULTS,
+            json!({"a": 2, "b": {"d": 1, "e": 2}}),
+            at([("/a", 1), ("/b/d", 0), ("/b/e", 1)]),
+        ),
+        (
+            PATCH_OVERRIDES,
+            json!({"a": 1, "b": {"c": 1, "d": 1, "e": 2}}),
+            at([("/a", 0), ("/b/c", 0), ("/b/d", 0), ("/b/e", 1)]),
+        ),
         (NONE, json!({"a": 1, "b": {"c": 1, "d": 1}}), at([("", 0)])),
     ];
     for (mode, value, origins) in table {
@@ -74,7 +97,8 @@ fn each_strategy_over_two_rungs() {
 #[test]
 fn an_override_is_not_transitive() {
     let mut lab = Lab::new("{a: 1}\n---\n{a: 2}\n---\n{a: 3}\n");
-    let (effective, outcomes) = fold(&mut lab, &[ATOMIC_OVERRIDES, ATOMIC_DEFAULTS, ATOMIC_DEFAULTS]);
+    let (effective, outcomes) =
+        fold(&mut lab, &[ATOMIC_OVERRIDES, ATOMIC_DEFAULTS, ATOMIC_DEFAULTS]);
     assert_eq!(lab.json(effective.value.as_ref().expect("value")), json!({"a": 3}));
     assert_eq!(lab.losses(&effective), ["1  Shadowed by 0", "0  Shadowed by 2"]);
     assert_eq!(outcomes, [Outcome::Shadowed, Outcome::Shadowed, Outcome::InForce]);

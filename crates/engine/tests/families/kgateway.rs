@@ -5,16 +5,18 @@
 use std::collections::BTreeMap;
 
 use overrule_engine::{
-    Action, Algebra, Combine, Effective, Fate, Fold, Group, Key, LadderId, ListRule, Loss, MergePlan, Merger, Nulls,
-    Op, Outcome, Prefer, ReasonInfo, Rule, Rung, Step, Traced,
+    Action, Algebra, Combine, Effective, Fate, Fold, Group, Key, LadderId, ListRule, Loss,
+    MergePlan, Merger, Nulls, Op, Outcome, Prefer, ReasonInfo, Rule, Rung, Step, Traced,
 };
 use overrule_source::Documents;
 use serde_json::{Value, json};
 
 use crate::lab::{Block, Lab, WHY, at};
 
-static BUILT_IN: ReasonInfo = ReasonInfo { id: "built-in", sentence: "a filter of the route itself goes first" };
-static BROKEN: ReasonInfo = ReasonInfo { id: "broken", sentence: "the policy is broken and the rule answers 500" };
+static BUILT_IN: ReasonInfo =
+    ReasonInfo { id: "built-in", sentence: "a filter of the route itself goes first" };
+static BROKEN: ReasonInfo =
+    ReasonInfo { id: "broken", sentence: "the policy is broken and the rule answers 500" };
 
 /// Specs of groups. A level carries the annotation of the route that owns it.
 const SHALLOW_CHILD: u16 = 0;
@@ -70,7 +72,13 @@ impl<'a> Kgateway<'a> {
 }
 
 impl Combine for Kgateway<'_> {
-    fn combine(&self, number: u16, merger: &mut Merger<'_>, held: Traced, incoming: Traced) -> Option<Traced> {
+    fn combine(
+        &self,
+        number: u16,
+        merger: &mut Merger<'_>,
+        held: Traced,
+        incoming: Traced,
+    ) -> Option<Traced> {
         let documents = self.documents;
         if number == KEEP_CHILD {
             merger.lose(&incoming, &held, Fate::Shadowed);
@@ -87,13 +95,17 @@ impl Combine for Kgateway<'_> {
             Prefer::Held => (held, incoming),
             Prefer::Incoming => (incoming, held),
         };
-        let providers = |v: &Traced| v.get(documents, "providers").map(|p| p.items(documents)).unwrap_or_default();
+        let providers = |v: &Traced| {
+            v.get(documents, "providers").map(|p| p.items(documents)).unwrap_or_default()
+        };
         let mut united = providers(&first).into_vec();
         for other in providers(&second) {
-            let name = |v: &Traced| v.get(documents, "name").and_then(|n| match n.leaf(documents) {
-                overrule_engine::Leaf::Scalar(view) => view.as_str().map(str::to_owned),
-                _ => None,
-            });
+            let name = |v: &Traced| {
+                v.get(documents, "name").and_then(|n| match n.leaf(documents) {
+                    overrule_engine::Leaf::Scalar(view) => view.as_str().map(str::to_owned),
+                    _ => None,
+                })
+            };
             match united.iter().find(|known| name(known) == name(&other)) {
                 Some(known) => {
                     let known = known.clone();
@@ -109,7 +121,14 @@ impl Combine for Kgateway<'_> {
 impl Algebra for Kgateway<'_> {
     type State = ();
 
-    fn decide(&self, (): &mut (), group: &Group, rung: Rung, step: Option<&Step>, _: Option<&Traced>) -> Action<'_> {
+    fn decide(
+        &self,
+        (): &mut (),
+        group: &Group,
+        rung: Rung,
+        step: Option<&Step>,
+        _: Option<&Traced>,
+    ) -> Action<'_> {
         match (rung, step) {
             (_, Some(step)) if step.mode == POISON => Action::Poison(&BROKEN),
             (Rung::Group(id), _) if self.slots.contains_key(&id) => Action::Pass,
@@ -132,7 +151,14 @@ impl Algebra for Kgateway<'_> {
             value.parts(self.documents, &mut |below, step, _| {
                 let pointer = format!("/{}{below}", key.text(self.documents)).into();
                 let by = [].into_iter().collect();
-                effective.losses.push(Loss { step, pointer, node: None, fate: Fate::Masked, by, reason: &BUILT_IN });
+                effective.losses.push(Loss {
+                    step,
+                    pointer,
+                    node: None,
+                    fate: Fate::Masked,
+                    by,
+                    reason: &BUILT_IN,
+                });
             });
         }
         effective.value = Some(Traced::map(kept));
@@ -141,8 +167,10 @@ impl Algebra for Kgateway<'_> {
 
 /// A chain of three routes, one policy each, leaf first; annotations of the middle and the root.
 fn chain(lab: &mut Lab, mid: u16, root: u16) -> (LadderId, BTreeMap<LadderId, u16>) {
-    let levels: Vec<LadderId> =
-        (0..).zip([SHALLOW_CHILD, mid, root]).map(|(p, spec)| lab.group(spec, &[Block::new(p, "bare", 0)])).collect();
+    let levels: Vec<LadderId> = (0..)
+        .zip([SHALLOW_CHILD, mid, root])
+        .map(|(p, spec)| lab.group(spec, &[Block::new(p, "bare", 0)]))
+        .collect();
     let specs = levels.iter().copied().zip([SHALLOW_CHILD, mid, root]).collect();
     (lab.groups(CHAIN, &levels), specs)
 }
@@ -197,11 +225,14 @@ fn conserved(lab: &Lab, effective: &Effective) -> usize {
 /// the second parent policy overwrite the first under PreferParent.
 #[test]
 fn a_level_is_settled_first() {
-    let mut lab = Lab::new("{cors: child}\n---\n{cors: parent-old}\n---\n{cors: parent-new, csrf: parent-new}\n");
+    let mut lab = Lab::new(
+        "{cors: child}\n---\n{cors: parent-old}\n---\n{cors: parent-new, csrf: parent-new}\n",
+    );
     let child = lab.group(SHALLOW_CHILD, &[Block::new(0, "bare", 0)]);
     let parent = lab.group(SHALLOW_PARENT, &[Block::new(1, "bare", 0), Block::new(2, "bare", 0)]);
     let ladder = lab.groups(CHAIN, &[child, parent]);
-    let algebra = Kgateway::new(&lab.documents, [(child, SHALLOW_CHILD), (parent, SHALLOW_PARENT)].into());
+    let algebra =
+        Kgateway::new(&lab.documents, [(child, SHALLOW_CHILD), (parent, SHALLOW_PARENT)].into());
     let effective = Fold::new(&lab.documents, &lab.ladders, &algebra).ladder(ladder);
     let value = effective.value.as_ref().expect("value");
     assert_eq!(lab.json(value), json!({"cors": "parent-old", "csrf": "parent-new"}));
@@ -223,14 +254,19 @@ fn providers_unite_and_disable_sticks() {
         let child = lab.group(SHALLOW_CHILD, &[Block::new(first, "bare", 0)]);
         let parent = lab.group(annotation, &[Block::new(second, "bare", 0)]);
         let ladder = lab.groups(CHAIN, &[child, parent]);
-        let algebra = Kgateway::new(&lab.documents, [(child, SHALLOW_CHILD), (parent, annotation)].into());
+        let algebra =
+            Kgateway::new(&lab.documents, [(child, SHALLOW_CHILD), (parent, annotation)].into());
         let effective = Fold::new(&lab.documents, &lab.ladders, &algebra).ladder(ladder);
         let value = effective.value.clone().expect("value");
         (lab.json(&value), lab.origins(&value), lab.losses(&effective))
     };
     let (value, origins, losses) = run(0, 1, DEEP_PARENT);
-    assert_eq!(value, json!({"extAuth": {"providers": [{"name": "b"}, {"name": "c"}, {"name": "a"}]}}));
-    let expected = at([("/extAuth/providers/0", 1), ("/extAuth/providers/1", 1), ("/extAuth/providers/2", 0)]);
+    assert_eq!(
+        value,
+        json!({"extAuth": {"providers": [{"name": "b"}, {"name": "c"}, {"name": "a"}]}})
+    );
+    let expected =
+        at([("/extAuth/providers/0", 1), ("/extAuth/providers/1", 1), ("/extAuth/providers/2", 0)]);
     assert_eq!(origins, expected);
     assert_eq!(losses, ["0 /extAuth Shadowed by 1"]);
     for (first, second, annotation) in [(2, 1, DEEP_PARENT), (1, 2, DEEP_CHILD)] {
@@ -242,7 +278,8 @@ fn providers_unite_and_disable_sticks() {
 #[test]
 fn a_broken_policy_poisons_the_ladder_it_is_on() {
     let mut lab = Lab::new("{cors: leaf}\n---\n{csrf: broken}\n---\n{retry: gateway}\n");
-    let route = lab.group(SHALLOW_CHILD, &[Block::new(0, "bare", 0), Block::new(1, "bare", POISON)]);
+    let route =
+        lab.group(SHALLOW_CHILD, &[Block::new(0, "bare", 0), Block::new(1, "bare", POISON)]);
     let chain = lab.groups(CHAIN, &[route]);
     let gateway = lab.group(SHALLOW_CHILD, &[Block::new(2, "bare", 0)]);
     let ladder = lab.groups(TIERS, &[chain, gateway]);
@@ -251,12 +288,17 @@ fn a_broken_policy_poisons_the_ladder_it_is_on() {
     assert_eq!(effective.poison.len(), 1, "seen through two groups");
     assert_eq!(lab.policy(effective.poison[0].0), 1);
     // What else merged is still told.
-    assert_eq!(lab.json(effective.value.as_ref().expect("value")), json!({"cors": "leaf", "retry": "gateway"}));
+    assert_eq!(
+        lab.json(effective.value.as_ref().expect("value")),
+        json!({"cors": "leaf", "retry": "gateway"})
+    );
 }
 
 #[test]
 fn built_ins_mask_slots_after_the_fold() {
-    let mut lab = Lab::new("{timeouts: {request: 5s}, cors: leaf}\n---\n{timeouts: {request: 9s}, retry: gateway}\n---\n{}\n");
+    let mut lab = Lab::new(
+        "{timeouts: {request: 5s}, cors: leaf}\n---\n{timeouts: {request: 9s}, retry: gateway}\n---\n{}\n",
+    );
     let built_ins = lab.group(BUILT_INS, &[Block::new(2, "bare", 0)]);
     let route = lab.group(SHALLOW_CHILD, &[Block::new(0, "bare", 0)]);
     let chain = lab.groups(CHAIN, &[route]);
@@ -271,7 +313,8 @@ fn built_ins_mask_slots_after_the_fold() {
     let value = effective.value.as_ref().expect("value");
     assert_eq!(lab.json(value), json!({"cors": "leaf", "retry": "gateway"}));
     assert_eq!(lab.losses(&effective), ["1 /timeouts Shadowed by 0", "0 /timeouts Masked by "]);
-    let outcomes: Vec<Outcome> = [route, gateway].iter().map(|g| effective.outcome(lab.ladders.steps(*g)[0])).collect();
+    let outcomes: Vec<Outcome> =
+        [route, gateway].iter().map(|g| effective.outcome(lab.ladders.steps(*g)[0])).collect();
     assert_eq!(outcomes, [Outcome::Partly, Outcome::Partly]);
     let effective = fold.ladder(plain);
     let expected = json!({"timeouts": {"request": "5s"}, "cors": "leaf", "retry": "gateway"});

@@ -4,18 +4,21 @@
 use std::collections::BTreeSet;
 
 use overrule_engine::{
-    Action, Algebra, Combine, Done, Fate, Fold, Group, Key, Loss, MergePlan, Merger, Nulls, Op, Outcome, Prefer,
-    ReasonInfo, Rule, Rung, Step, Traced,
+    Action, Algebra, Combine, Done, Fate, Fold, Group, Key, Loss, MergePlan, Merger, Nulls, Op,
+    Outcome, Prefer, ReasonInfo, Rule, Rung, Step, Traced,
 };
 use overrule_source::Documents;
 use serde_json::json;
 
 use crate::lab::{Block, Lab, at};
 
-static DEFAULT_YIELDS: ReasonInfo = ReasonInfo { id: "default-yields", sentence: "a default gives way" };
-static OVERRIDES: ReasonInfo = ReasonInfo { id: "override-outranks", sentence: "an override stays" };
+static DEFAULT_YIELDS: ReasonInfo =
+    ReasonInfo { id: "default-yields", sentence: "a default gives way" };
+static OVERRIDES: ReasonInfo =
+    ReasonInfo { id: "override-outranks", sentence: "an override stays" };
 static WHEN: ReasonInfo = ReasonInfo { id: "when-false", sentence: "the condition does not hold" };
-static REMOVED: ReasonInfo = ReasonInfo { id: "removed-below", sentence: "a lower policy removes it" };
+static REMOVED: ReasonInfo =
+    ReasonInfo { id: "removed-below", sentence: "a lower policy removes it" };
 
 const ATOMIC_DEFAULT: u16 = 0;
 const MERGE_DEFAULT: u16 = 1;
@@ -35,7 +38,12 @@ struct Kuadrant<'a> {
 impl<'a> Kuadrant<'a> {
     fn new(documents: &'a Documents, guards: &[&'static str], lists: &[&[&'static str]]) -> Self {
         let plan = MergePlan::with_rules([(vec!["rules", "*"], Rule::Atomic)], Nulls::Keep);
-        Self { documents, plan, guards: guards.to_vec(), lists: lists.iter().map(|l| l.to_vec()).collect() }
+        Self {
+            documents,
+            plan,
+            guards: guards.to_vec(),
+            lists: lists.iter().map(|l| l.to_vec()).collect(),
+        }
     }
 }
 
@@ -44,7 +52,13 @@ fn number(low: usize, list: usize) -> u32 {
 }
 
 impl Combine for Kuadrant<'_> {
-    fn combine(&self, _: u16, merger: &mut Merger<'_>, held: Traced, incoming: Traced) -> Option<Traced> {
+    fn combine(
+        &self,
+        _: u16,
+        merger: &mut Merger<'_>,
+        held: Traced,
+        incoming: Traced,
+    ) -> Option<Traced> {
         merger.atomic(held, incoming)
     }
 }
@@ -57,7 +71,14 @@ impl Algebra for Kuadrant<'_> {
         true
     }
 
-    fn decide(&self, _: &mut Self::State, _: &Group, _: Rung, step: Option<&Step>, held: Option<&Traced>) -> Action<'_> {
+    fn decide(
+        &self,
+        _: &mut Self::State,
+        _: &Group,
+        _: Rung,
+        step: Option<&Step>,
+        held: Option<&Traced>,
+    ) -> Action<'_> {
         let step = step.expect("no groups here");
         if let Some(guard) = (step.extra as usize & 0xff).checked_sub(1).map(|i| self.guards[i]) {
             let holds = held.is_some_and(|h| h.at(self.documents, ["rules", guard]).is_some());
@@ -88,18 +109,28 @@ impl Algebra for Kuadrant<'_> {
         }
         let id = incoming.steps()[0];
         let rules = incoming.get(self.documents, "rules")?;
-        let (gone, kept): (Vec<_>, Vec<_>) =
-            rules.entries(self.documents).into_iter().partition(|(k, _)| removals.contains(k.text(self.documents)));
+        let (gone, kept): (Vec<_>, Vec<_>) = rules
+            .entries(self.documents)
+            .into_iter()
+            .partition(|(k, _)| removals.contains(k.text(self.documents)));
         for (key, value) in gone {
             let pointer = format!("/rules/{}", key.text(self.documents)).into();
             let Traced::Whole { node, .. } = value else { panic!("written") };
-            lose(Loss { step: id, pointer, node: Some(node), fate: Fate::Removed, by: [].into_iter().collect(), reason: &REMOVED });
+            lose(Loss {
+                step: id,
+                pointer,
+                node: Some(node),
+                fate: Fate::Removed,
+                by: [].into_iter().collect(),
+                reason: &REMOVED,
+            });
         }
         Some(Traced::map([(Key::Text("rules".into()), Traced::map(kept))]))
     }
 
     fn after(&self, removals: &mut Self::State, step: Option<&Step>) {
-        let list = step.and_then(|s| (s.extra as usize >> 8).checked_sub(1)).map(|i| &self.lists[i]);
+        let list =
+            step.and_then(|s| (s.extra as usize >> 8).checked_sub(1)).map(|i| &self.lists[i]);
         removals.extend(list.into_iter().flatten());
     }
 
@@ -137,8 +168,12 @@ overrides: {rules: {z: 9}}
     assert_eq!(lab.origins(value), at([("/rules/a", 0), ("/rules/b", 1), ("/rules/e", 0)]));
     assert_eq!(lab.losses(&effective), ["0 /rules/d Removed by ", "1 /rules/a Shadowed by 0"]);
     let done: Vec<Done> = effective.log.iter().map(|v| v.done).collect();
-    assert_eq!(done, [Done::Took, Done::Merged(Prefer::Held), Done::Merged(Prefer::Incoming), Done::Skipped]);
-    let outcomes: Vec<Outcome> = lab.ladders.steps(ladder).iter().map(|s| effective.outcome(*s)).collect();
+    assert_eq!(
+        done,
+        [Done::Took, Done::Merged(Prefer::Held), Done::Merged(Prefer::Incoming), Done::Skipped]
+    );
+    let outcomes: Vec<Outcome> =
+        lab.ladders.steps(ladder).iter().map(|s| effective.outcome(*s)).collect();
     assert_eq!(outcomes, [Outcome::Skipped, Outcome::InForce, Outcome::Partly, Outcome::Partly]);
 }
 
@@ -159,7 +194,8 @@ fn a_guard_sees_what_lies_below() {
 #[test]
 fn an_atomic_default_fills_only_emptiness() {
     // The lowest policy has an object but no rules: that is empty.
-    let text = "defaults: {rules: {a: 1}}\n---\ndefaults: {rules: {b: 2}}\n---\ndefaults: {rules: {}}\n";
+    let text =
+        "defaults: {rules: {a: 1}}\n---\ndefaults: {rules: {b: 2}}\n---\ndefaults: {rules: {}}\n";
     let mut lab = Lab::new(text);
     let blocks = [0, 1, 2].map(|p| Block::new(p, "defaults", ATOMIC_DEFAULT));
     let ladder = lab.group(0, &blocks);

@@ -5,8 +5,8 @@
 use std::cmp::Reverse;
 
 use overrule_engine::{
-    Action, Algebra, Combine, Effective, Fold, Group, Leaf, ListRule, MergePlan, Merger, Nulls, Op, Prefer, Rule,
-    Rung, Step, Traced,
+    Action, Algebra, Combine, Effective, Fold, Group, Leaf, ListRule, MergePlan, Merger, Nulls, Op,
+    Prefer, Rule, Rung, Step, Traced,
 };
 use overrule_source::Documents;
 use serde_json::json;
@@ -29,7 +29,10 @@ impl<'a> Kuma<'a> {
         let element = MergePlan::REST;
         Self {
             documents,
-            patch: MergePlan::with_rules([(vec!["appendBackends"], Rule::List(ListRule::Append))], Nulls::Keep),
+            patch: MergePlan::with_rules(
+                [(vec!["appendBackends"], Rule::List(ListRule::Append))],
+                Nulls::Keep,
+            ),
             routes: MergePlan::with_rules(
                 [(vec!["rules"], Rule::List(ListRule::Keyed { key: "matches".into(), element }))],
                 Nulls::Keep,
@@ -48,7 +51,13 @@ impl<'a> Kuma<'a> {
 }
 
 impl Combine for Kuma<'_> {
-    fn combine(&self, _: u16, merger: &mut Merger<'_>, held: Traced, incoming: Traced) -> Option<Traced> {
+    fn combine(
+        &self,
+        _: u16,
+        merger: &mut Merger<'_>,
+        held: Traced,
+        incoming: Traced,
+    ) -> Option<Traced> {
         merger.atomic(held, incoming)
     }
 }
@@ -60,7 +69,14 @@ impl Algebra for Kuma<'_> {
         group.spec == PATCH
     }
 
-    fn decide(&self, (): &mut (), group: &Group, _: Rung, _: Option<&Step>, _: Option<&Traced>) -> Action<'_> {
+    fn decide(
+        &self,
+        (): &mut (),
+        group: &Group,
+        _: Rung,
+        _: Option<&Step>,
+        _: Option<&Traced>,
+    ) -> Action<'_> {
         let (prefer, plan) = match group.spec {
             PATCH => (Prefer::Incoming, &self.patch),
             ROUTES => (Prefer::Held, &self.routes),
@@ -70,7 +86,9 @@ impl Algebra for Kuma<'_> {
     }
 
     fn finish(&self, ladder: &Group, effective: &mut Effective) {
-        let Some(value) = effective.value.as_ref().filter(|_| ladder.spec == INBOUND) else { return };
+        let Some(value) = effective.value.as_ref().filter(|_| ladder.spec == INBOUND) else {
+            return;
+        };
         let mut entries = value.items(self.documents).into_vec();
         entries.sort_by_key(|e| Reverse(self.specificity(e)));
         effective.value = Some(Traced::List(entries.into()));
@@ -97,7 +115,8 @@ to:
 - default: {http: {max: 2}, connect: 5s, appendBackends: [c]}
 ";
     let entry = |policy, block, entry| Block { entry, ..Block::new(policy, block, 0) };
-    let blocks = [entry(0, "to.1.default", 1), entry(0, "to.0.default", 0), entry(1, "to.0.default", 0)];
+    let blocks =
+        [entry(0, "to.1.default", 1), entry(0, "to.0.default", 0), entry(1, "to.0.default", 0)];
     let (lab, effective) = run(text, PATCH, &blocks);
     let value = effective.value.as_ref().expect("value");
     let expected = json!({"http": {"max": 1}, "connect": "5s", "idle": "20s", "appendBackends": ["c", "a", "b"]});
@@ -143,7 +162,10 @@ rules:
         ("/rules/1", 1),
     ]);
     assert_eq!(lab.origins(value), expected);
-    assert_eq!(lab.losses(&effective), ["1 /rules/0/matches Shadowed by 0", "1 /rules/0/default/filters Shadowed by 0"]);
+    assert_eq!(
+        lab.losses(&effective),
+        ["1 /rules/0/matches Shadowed by 0", "1 /rules/0/default/filters Shadowed by 0"]
+    );
 }
 
 #[test]
@@ -155,7 +177,8 @@ rules: [{match: {path: /a/b}, allow: 3}]
 ";
     let (lab, effective) = run(text, INBOUND, &[0, 1].map(|p| Block::new(p, "rules", 0)));
     let value = effective.value.as_ref().expect("value");
-    let order: Vec<_> = lab.json(value).as_array().expect("list").iter().map(|e| e["allow"].clone()).collect();
+    let order: Vec<_> =
+        lab.json(value).as_array().expect("list").iter().map(|e| e["allow"].clone()).collect();
     assert_eq!(order, [2, 3, 1]);
     assert_eq!(lab.origins(value), at([("/0", 0), ("/1", 1), ("/2", 0)]));
     assert!(effective.losses.is_empty());

@@ -2,8 +2,8 @@
 //! What all families share: a resolution folds each distinct ladder once and counts outcomes over paths.
 
 use overrule_engine::{
-    LadderId, Level, MergePlan, NewKind, Node, NodeId, Outcome, PolicyId, Rank, Resolution, ResolutionBuilder, Rung,
-    Topology,
+    LadderId, Level, MergePlan, NewKind, Node, NodeId, Outcome, PolicyId, Rank, Resolution,
+    ResolutionBuilder, Rung, Topology,
 };
 use overrule_model::{ObjectId, Sym};
 
@@ -26,7 +26,14 @@ fn resolve(leaves: u32) -> Resolution {
         at: None,
     };
     let mut builder = ResolutionBuilder::default();
-    let new = NewKind { group: Sym::EMPTY, kind: Sym::EMPTY, family: "test", profile: "test", keys: KEYS, assumed: false };
+    let new = NewKind {
+        group: Sym::EMPTY,
+        kind: Sym::EMPTY,
+        family: "test",
+        profile: "test",
+        keys: KEYS,
+        assumed: false,
+    };
     let kind = builder.kind(new);
     for policy in 0..3 {
         assert_eq!(builder.policy(ObjectId(policy), kind), PolicyId(policy));
@@ -44,7 +51,10 @@ fn resolve(leaves: u32) -> Resolution {
             extra: 0,
         };
         let step = builder.step(step, Rank::new([i64::from(level)]));
-        builder.ladders.group(overrule_engine::Group { spec: 0, rungs: [Rung::Step(step)].into_iter().collect() })
+        builder.ladders.group(overrule_engine::Group {
+            spec: 0,
+            rungs: [Rung::Step(step)].into_iter().collect(),
+        })
     };
     let (top, below) = (ladder_of(0, 0, PATCH_DEFAULTS), ladder_of(1, 1, ATOMIC_OVERRIDES));
     let root = nodes.add(node(0));
@@ -56,11 +66,26 @@ fn resolve(leaves: u32) -> Resolution {
         let here = if i % 2 == 0 { below } else { LadderId::EMPTY };
         ladders.push(builder.ladders.extend(top, here));
         if i % 2 == 0 {
-            builder.attach(overrule_engine::Attachment { policy: PolicyId(1), reference: i, node: leaf, at: span });
+            builder.attach(overrule_engine::Attachment {
+                policy: PolicyId(1),
+                reference: i,
+                node: leaf,
+                at: span,
+            });
         }
     }
-    builder.attach(overrule_engine::Attachment { policy: PolicyId(0), reference: 0, node: NodeId(0), at: span });
-    builder.reject(overrule_engine::Rejection { policy: PolicyId(2), reference: 0, reason: &WHY, at: span });
+    builder.attach(overrule_engine::Attachment {
+        policy: PolicyId(0),
+        reference: 0,
+        node: NodeId(0),
+        at: span,
+    });
+    builder.reject(overrule_engine::Rejection {
+        policy: PolicyId(2),
+        reference: 0,
+        reason: &WHY,
+        at: span,
+    });
     builder.set_ladders(kind, ladders);
     builder.finish(&lab.documents, &Gep713 { plan: MergePlan::merge_patch() })
 }
@@ -101,5 +126,9 @@ fn outcomes_are_counted_over_paths() {
 fn no_paths_no_folds() {
     let resolution = resolve(0);
     assert_eq!(resolution.folds(), 0);
-    assert_eq!(resolution.outcome(PolicyId(0)), Outcome::Inert, "it landed, but nothing passes there");
+    assert_eq!(
+        resolution.outcome(PolicyId(0)),
+        Outcome::Inert,
+        "it landed, but nothing passes there"
+    );
 }

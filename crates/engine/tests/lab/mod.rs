@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use overrule_engine::{
-    Combine, Effective, Group, LadderId, Ladders, Leaf, MergePlan, Merger, PolicyId, Prefer, ReasonInfo, Rung,
-    Step, StepId, Traced,
+    Combine, Effective, Group, LadderId, Ladders, Leaf, MergePlan, Merger, PolicyId, Prefer,
+    ReasonInfo, Rung, Step, StepId, Traced,
 };
 use overrule_source::{Documents, Kind, NodeRef, ReadOptions, View, read_one};
 use serde_json::{Map, Value};
@@ -66,7 +66,15 @@ impl Lab {
     /// Interns a step with a value of its own.
     pub fn step_at(&mut self, b: Block, value: NodeRef) -> StepId {
         let Block { policy, block, level, mode, extra, entry } = b;
-        self.ladders.step(Step { policy: PolicyId(policy), entry, block, level, value, mode, extra })
+        self.ladders.step(Step {
+            policy: PolicyId(policy),
+            entry,
+            block,
+            level,
+            value,
+            mode,
+            extra,
+        })
     }
 
     /// Interns a group of steps, top first.
@@ -94,7 +102,8 @@ impl Lab {
         match value.leaf(&self.documents) {
             Leaf::Map => {
                 let entries = value.entries(&self.documents);
-                let pairs = entries.iter().map(|(k, v)| (k.text(&self.documents).to_owned(), self.json(v)));
+                let pairs =
+                    entries.iter().map(|(k, v)| (k.text(&self.documents).to_owned(), self.json(v)));
                 Value::Object(pairs.collect::<Map<_, _>>())
             }
             Leaf::List => value.items(&self.documents).iter().map(|v| self.json(v)).collect(),
@@ -126,7 +135,8 @@ impl Lab {
     pub fn merge(&mut self, plan: &MergePlan, prefer: Prefer) -> (Option<Traced>, Vec<String>) {
         let (held, incoming) = (self.whole(0), self.whole(1));
         let mut losses = Vec::new();
-        let mut merger = Merger::new(&self.documents, plan, &NoCombinators, prefer, &WHY, &mut losses);
+        let mut merger =
+            Merger::new(&self.documents, plan, &NoCombinators, prefer, &WHY, &mut losses);
         let value = merger.merge(MergePlan::ROOT, held, incoming);
         let effective = Effective { losses, ..Effective::default() };
         (value, self.losses(&effective))

@@ -31,8 +31,13 @@ pub enum Strategy {
 
 impl Strategy {
     /// Every strategy.
-    pub const ALL: [Self; 5] =
-        [Self::None, Self::AtomicDefaults, Self::AtomicOverrides, Self::PatchDefaults, Self::PatchOverrides];
+    pub const ALL: [Self; 5] = [
+        Self::None,
+        Self::AtomicDefaults,
+        Self::AtomicOverrides,
+        Self::PatchDefaults,
+        Self::PatchOverrides,
+    ];
 
     /// GEP-713's name, which messages must use.
     pub fn name(self) -> &'static str {

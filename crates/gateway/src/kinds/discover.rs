@@ -14,7 +14,12 @@ use crate::codes_policy as codes;
 pub const LABEL: &str = "gateway.networking.k8s.io/policy";
 
 /// Adds a kind for every labelled definition that has no descriptor and no rules of its own.
-pub fn from_crds(documents: &Documents, snapshot: &Snapshot, kinds: &mut Kinds, out: &mut Vec<Diagnostic>) {
+pub fn from_crds(
+    documents: &Documents,
+    snapshot: &Snapshot,
+    kinds: &mut Kinds,
+    out: &mut Vec<Diagnostic>,
+) {
     for crd in snapshot.of_kind("apiextensions.k8s.io", "CustomResourceDefinition") {
         let label = snapshot.names().lookup(LABEL).and_then(|label| crd.labels.get(label));
         let Some(label) = label.map(|v| snapshot.text(v)) else { continue };
@@ -33,12 +38,16 @@ pub fn from_crds(documents: &Documents, snapshot: &Snapshot, kinds: &mut Kinds, 
         };
         let root = documents.view(crd.root);
         let Some((group, kind)) = group_kind(root) else { continue };
-        if foreign::owner(group, kind).is_some() || kinds.descriptors.iter().any(|d| *d.group == *group && *d.kind == *kind) {
+        if foreign::owner(group, kind).is_some()
+            || kinds.descriptors.iter().any(|d| *d.group == *group && *d.kind == *kind)
+        {
             continue;
         }
         let d = Diagnostic::new(
             &codes::ASSUMED_KIND,
-            format!("`{kind}` is resolved by GEP-713's default for its class ({label}); its controller may differ"),
+            format!(
+                "`{kind}` is resolved by GEP-713's default for its class ({label}); its controller may differ"
+            ),
         );
         out.push(d.at(crd.at).help("describe the kind to be sure: overrule rule OV1314"));
         kinds.add(Some(Descriptor::assumed(group, kind, class)));

@@ -13,17 +13,30 @@ pub fn owner(group: &str, kind: &str) -> Option<&'static str> {
     let owner = match (group, kind) {
         (
             "gateway.envoyproxy.io",
-            "ClientTrafficPolicy" | "BackendTrafficPolicy" | "SecurityPolicy" | "EnvoyExtensionPolicy" | "EnvoyPatchPolicy",
+            "ClientTrafficPolicy"
+            | "BackendTrafficPolicy"
+            | "SecurityPolicy"
+            | "EnvoyExtensionPolicy"
+            | "EnvoyPatchPolicy",
         ) => "Envoy Gateway",
         (
             "security.istio.io" | "telemetry.istio.io" | "extensions.istio.io",
-            "AuthorizationPolicy" | "RequestAuthentication" | "PeerAuthentication" | "Telemetry" | "WasmPlugin",
+            "AuthorizationPolicy"
+            | "RequestAuthentication"
+            | "PeerAuthentication"
+            | "Telemetry"
+            | "WasmPlugin",
         )
         | ("networking.istio.io", "EnvoyFilter") => "Istio",
         (
             "gateway.nginx.org",
-            "ClientSettingsPolicy" | "ObservabilityPolicy" | "UpstreamSettingsPolicy" | "ProxySettingsPolicy"
-            | "SnippetsPolicy" | "AuthenticationFilter" | "RateLimitPolicy",
+            "ClientSettingsPolicy"
+            | "ObservabilityPolicy"
+            | "UpstreamSettingsPolicy"
+            | "ProxySettingsPolicy"
+            | "SnippetsPolicy"
+            | "AuthenticationFilter"
+            | "RateLimitPolicy",
         ) => "NGINX Gateway Fabric",
         ("kuadrant.io" | "extensions.kuadrant.io", kind) if kind.ends_with("Policy") => "Kuadrant",
         ("gateway.kgateway.dev", kind) if kind.ends_with("Policy") => "kgateway",
@@ -37,16 +50,34 @@ pub fn owner(group: &str, kind: &str) -> Option<&'static str> {
 
 fn is_mesh_policy(kind: &str) -> bool {
     const POLICIES: [&str; 16] = [
-        "MeshHTTPRoute", "MeshTCPRoute", "MeshTLS", "MeshLoadBalancingStrategy", "MeshPassthrough", "MeshAccessLog",
-        "MeshTrace", "MeshFaultInjection", "MeshRateLimit", "MeshTimeout", "MeshTrafficPermission", "MeshHealthCheck",
-        "MeshCircuitBreaker", "MeshRetry", "MeshMetric", "MeshProxyPatch",
+        "MeshHTTPRoute",
+        "MeshTCPRoute",
+        "MeshTLS",
+        "MeshLoadBalancingStrategy",
+        "MeshPassthrough",
+        "MeshAccessLog",
+        "MeshTrace",
+        "MeshFaultInjection",
+        "MeshRateLimit",
+        "MeshTimeout",
+        "MeshTrafficPermission",
+        "MeshHealthCheck",
+        "MeshCircuitBreaker",
+        "MeshRetry",
+        "MeshMetric",
+        "MeshProxyPatch",
     ];
     POLICIES.contains(&kind)
 }
 
 /// Says once per kind which objects are not answered: foreign ones, and those that look like policies of a kind
 /// nobody described.
-pub fn report(documents: &Documents, snapshot: &Snapshot, kinds: &Kinds, out: &mut Vec<Diagnostic>) {
+pub fn report(
+    documents: &Documents,
+    snapshot: &Snapshot,
+    kinds: &Kinds,
+    out: &mut Vec<Diagnostic>,
+) {
     for (kind, objects) in snapshot.kinds() {
         let Some(first) = objects.first() else { continue };
         let (group_name, kind_name) = (snapshot.text(kind.group), snapshot.text(kind.kind));
@@ -55,14 +86,19 @@ pub fn report(documents: &Documents, snapshot: &Snapshot, kinds: &Kinds, out: &m
         }
         let count = objects.len();
         if let Some(owner) = owner(group_name, kind_name) {
-            let message = format!("`{kind_name}` follows rules of its own ({owner}) and is not resolved by this version; {count} found");
+            let message = format!(
+                "`{kind_name}` follows rules of its own ({owner}) and is not resolved by this version; {count} found"
+            );
             let d = Diagnostic::new(&codes::FOREIGN_KIND, message).at(first.at);
             out.push(d.field("kind").help("answers about paths it acts on leave it out; describe the kind with --kinds only if GEP-713's rules fit it"));
             continue;
         }
-        let looks_like_policy = objects.iter().find_map(|o| target_field(documents.view(o.root)).map(|at| (o, at)));
+        let looks_like_policy =
+            objects.iter().find_map(|o| target_field(documents.view(o.root)).map(|at| (o, at)));
         if let Some((_, field)) = looks_like_policy {
-            let message = format!("`{kind_name}` looks like a policy, but its kind is not known, so it is left out; {count} found");
+            let message = format!(
+                "`{kind_name}` looks like a policy, but its kind is not known, so it is left out; {count} found"
+            );
             let d = Diagnostic::new(&codes::UNKNOWN_KIND, message).at(field.span());
             let path = At::ROOT;
             let path = path.key("spec");

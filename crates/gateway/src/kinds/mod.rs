@@ -34,7 +34,9 @@ impl Kinds {
 
     /// The kind of an object, if it is a policy.
     pub fn find(&self, names: &Names, kind: GroupKind) -> Option<&Descriptor> {
-        self.descriptors.iter().find(|d| *d.kind == *names.text(kind.kind) && *d.group == *names.text(kind.group))
+        self.descriptors
+            .iter()
+            .find(|d| *d.kind == *names.text(kind.kind) && *d.group == *names.text(kind.group))
     }
 
     /// Collects the kinds of a run: descriptors in the input first, then the built-in ones, then kinds discovered by
@@ -43,12 +45,21 @@ impl Kinds {
         let mut kinds = Self::default();
         let mut diagnostics = Vec::new();
         for object in snapshot.of_kind(read::GROUP, read::KIND) {
-            kinds.add(read::descriptor(documents.view(object.root), Provenance::User, &mut diagnostics));
+            kinds.add(read::descriptor(
+                documents.view(object.root),
+                Provenance::User,
+                &mut diagnostics,
+            ));
         }
         for (name, text) in BUILT_IN {
-            let read = overrule_source::read_one(name, text, &overrule_source::ReadOptions::default());
+            let read =
+                overrule_source::read_one(name, text, &overrule_source::ReadOptions::default());
             for doc in read.documents.ids() {
-                kinds.add(read::descriptor(read.documents.root(doc), Provenance::BuiltIn, &mut diagnostics));
+                kinds.add(read::descriptor(
+                    read.documents.root(doc),
+                    Provenance::BuiltIn,
+                    &mut diagnostics,
+                ));
             }
         }
         discover::from_crds(documents, snapshot, &mut kinds, &mut diagnostics);

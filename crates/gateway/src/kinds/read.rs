@@ -17,21 +17,42 @@ pub const GROUP: &str = "overrule";
 pub const KIND: &str = "PolicyKind";
 
 const SPEC_FIELDS: &[&str] = &[
-    "group", "kind", "class", "targets", "effectiveAt", "references", "crossNamespace", "body", "defaults",
-    "overrides", "strategy", "merge",
+    "group",
+    "kind",
+    "class",
+    "targets",
+    "effectiveAt",
+    "references",
+    "crossNamespace",
+    "body",
+    "defaults",
+    "overrides",
+    "strategy",
+    "merge",
 ];
 const LEVELS: &[&str] = &["Gateway", "Listener", "Route", "Rule", "Backend"];
 const RULES: &[&str] = &["atomic", "append", "preferredFirst", "preferredLast", "keyed"];
 
 /// Reads one descriptor. Anything wrong refuses the whole descriptor: a half-read one would answer wrongly.
-pub fn descriptor(root: View<'_>, provenance: Provenance, out: &mut Vec<Diagnostic>) -> Option<Descriptor> {
+pub fn descriptor(
+    root: View<'_>,
+    provenance: Provenance,
+    out: &mut Vec<Diagnostic>,
+) -> Option<Descriptor> {
     let mut reader = Reader { fields: Fields::default() };
     let result = reader.descriptor(root, provenance);
-    let bad = reader.fields.diagnostics.iter().any(|d| d.severity() == overrule_source::Severity::Error);
+    let bad =
+        reader.fields.diagnostics.iter().any(|d| d.severity() == overrule_source::Severity::Error);
     out.append(&mut reader.fields.diagnostics);
     if bad {
-        let d = Diagnostic::new(&codes::BAD_DESCRIPTOR, "this policy kind is not used, because its descriptor has errors");
-        out.push(d.at(root.span()).help("mend the errors reported for it; docs/kinds.md lists every field"));
+        let d = Diagnostic::new(
+            &codes::BAD_DESCRIPTOR,
+            "this policy kind is not used, because its descriptor has errors",
+        );
+        out.push(
+            d.at(root.span())
+                .help("mend the errors reported for it; docs/kinds.md lists every field"),
+        );
         return None;
     }
     result
@@ -45,7 +66,13 @@ impl Reader {
     fn descriptor(&mut self, root: View<'_>, provenance: Provenance) -> Option<Descriptor> {
         if root.get("kind").and_then(View::as_str) != Some(KIND) {
             let message = "a file of policy kinds holds documents with `kind: PolicyKind`, this is another kind";
-            self.fields.report(&codes::BAD_DESCRIPTOR, &At::ROOT, root, message.to_owned(), "see docs/kinds.md for an example");
+            self.fields.report(
+                &codes::BAD_DESCRIPTOR,
+                &At::ROOT,
+                root,
+                message.to_owned(),
+                "see docs/kinds.md for an example",
+            );
             return None;
         }
         self.fields.only(root, &At::ROOT, &["apiVersion", "kind", "metadata", "spec"]);
@@ -78,12 +105,17 @@ impl Reader {
         }
         new.targets = targets;
         if spec.get("crossNamespace").is_some() {
-            new.cross_namespace = match self.word(spec, &at, "crossNamespace", &["Forbidden", "ReferenceGrant"])? {
-                "ReferenceGrant" => CrossNamespace::ReferenceGrant,
-                _ => CrossNamespace::Forbidden,
-            };
+            new.cross_namespace =
+                match self.word(spec, &at, "crossNamespace", &["Forbidden", "ReferenceGrant"])? {
+                    "ReferenceGrant" => CrossNamespace::ReferenceGrant,
+                    _ => CrossNamespace::Forbidden,
+                };
         }
-        for (key, slot) in [("body", &mut new.body), ("defaults", &mut new.defaults), ("overrides", &mut new.overrides)] {
+        for (key, slot) in [
+            ("body", &mut new.body),
+            ("defaults", &mut new.defaults),
+            ("overrides", &mut new.overrides),
+        ] {
             if let Some((text, _)) = self.fields.string(spec, &at, key) {
                 *slot = FieldPath::new(text);
             }
@@ -95,7 +127,13 @@ impl Reader {
     }
 
     /// A string member with one of the given values.
-    fn word<'a>(&mut self, of: View<'a>, at: &At<'_>, key: &str, allowed: &[&str]) -> Option<&'a str> {
+    fn word<'a>(
+        &mut self,
+        of: View<'a>,
+        at: &At<'_>,
+        key: &str,
+        allowed: &[&str],
+    ) -> Option<&'a str> {
         let (text, view) = self.fields.required(of, at, key)?;
         if allowed.contains(&text) {
             return Some(text);
@@ -111,7 +149,10 @@ impl Reader {
         for (i, item) in list.items().enumerate() {
             let at = at.index(i);
             self.fields.only(item, &at, &["group", "kind", "sections"]);
-            let group = self.fields.string(item, &at, "group").map_or("gateway.networking.k8s.io", |(g, _)| g);
+            let group = self
+                .fields
+                .string(item, &at, "group")
+                .map_or("gateway.networking.k8s.io", |(g, _)| g);
             let Some((kind, _)) = self.fields.required(item, &at, "kind") else { continue };
             let sections = item.get("sections");
             if let Some(view) = sections.filter(|v| v.as_bool().is_none()) {
@@ -172,7 +213,9 @@ impl Reader {
 
     /// `merge:` a list of `{path, rule}`; unlisted paths merge to the scalar, as RFC 7386 does.
     fn plan(&mut self, spec: View<'_>, at: &At<'_>) -> MergePlan {
-        let Some(list) = self.fields.list(spec, at, "merge") else { return MergePlan::merge_patch() };
+        let Some(list) = self.fields.list(spec, at, "merge") else {
+            return MergePlan::merge_patch();
+        };
         let at = at.key("merge");
         let mut rules = Vec::new();
         for (i, item) in list.items().enumerate() {

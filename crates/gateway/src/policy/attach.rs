@@ -5,7 +5,9 @@
 
 use hashbrown::HashMap;
 use overrule_engine::{Attachment, NodeId, PolicyId, Reason, Rejection};
-use overrule_model::{GroupKind, Object, ObjectId, ObjectKey, Requirement, Scope, Selector, Snapshot, Sym, nearest};
+use overrule_model::{
+    GroupKind, Object, ObjectId, ObjectKey, Requirement, Scope, Selector, Snapshot, Sym, nearest,
+};
 use overrule_source::{Diagnostic, Span};
 use smallvec::SmallVec;
 
@@ -34,7 +36,12 @@ pub fn attach(
     kinds: &Kinds,
     policies: &[Policy],
 ) -> Attached {
-    let mut attacher = Attacher { snapshot, topology, labels: LabelIndex::new(snapshot, policies), out: Attached::default() };
+    let mut attacher = Attacher {
+        snapshot,
+        topology,
+        labels: LabelIndex::new(snapshot, policies),
+        out: Attached::default(),
+    };
     let descriptors: Vec<&Descriptor> = kinds.iter().collect();
     for (id, policy) in (0..).map(PolicyId).zip(policies) {
         if let Some(descriptor) = descriptors.get(policy.kind) {
@@ -78,20 +85,35 @@ impl Attacher<'_> {
         self.out.rejections.push(Rejection { policy, reference, reason, at });
     }
 
-    fn land(&mut self, policy: PolicyId, index: u32, reference: &Reference, nodes: Vec<NodeId>, seen: &mut SmallVec<[(NodeId, Span); 4]>) {
+    fn land(
+        &mut self,
+        policy: PolicyId,
+        index: u32,
+        reference: &Reference,
+        nodes: Vec<NodeId>,
+        seen: &mut SmallVec<[(NodeId, Span); 4]>,
+    ) {
         let mut landed = false;
         for node in nodes {
             if let Some((_, first)) = seen.iter().find(|(n, _)| *n == node) {
-                let d = Diagnostic::new(&codes::DUPLICATE_TARGET, "this policy reaches one target twice; it counts once")
-                    .at_with(reference.at, "again here")
-                    .see(*first, "first here")
-                    .field(&*reference.field)
-                    .help("remove one of the two references");
+                let d = Diagnostic::new(
+                    &codes::DUPLICATE_TARGET,
+                    "this policy reaches one target twice; it counts once",
+                )
+                .at_with(reference.at, "again here")
+                .see(*first, "first here")
+                .field(&*reference.field)
+                .help("remove one of the two references");
                 self.out.diagnostics.push(d);
                 continue;
             }
             seen.push((node, reference.at));
-            self.out.attachments.push(Attachment { policy, reference: index, node, at: reference.at });
+            self.out.attachments.push(Attachment {
+                policy,
+                reference: index,
+                node,
+                at: reference.at,
+            });
             landed = true;
         }
         if !landed {
@@ -109,12 +131,20 @@ impl Attacher<'_> {
     }
 
     /// The nodes a reference means.
-    fn nodes(&self, policy: &Object, descriptor: &Descriptor, reference: &Reference) -> Result<Vec<NodeId>, Refusal> {
+    fn nodes(
+        &self,
+        policy: &Object,
+        descriptor: &Descriptor,
+        reference: &Reference,
+    ) -> Result<Vec<NodeId>, Refusal> {
         let kind = GroupKind { group: reference.group, kind: reference.kind };
         self.kind_allowed(descriptor, reference)?;
         let own = policy.scope.name();
         let namespace = reference.namespace.map_or(own, |(ns, _)| ns);
-        let scope = match overrule_model::cluster_scoped(self.snapshot.text(kind.group), self.snapshot.text(kind.kind)) {
+        let scope = match overrule_model::cluster_scoped(
+            self.snapshot.text(kind.group),
+            self.snapshot.text(kind.kind),
+        ) {
             Some(true) => Scope::Cluster,
             _ => Scope::Namespace(namespace),
         };
@@ -148,20 +178,29 @@ impl Attacher<'_> {
     }
 
     fn kind_allowed(&self, descriptor: &Descriptor, reference: &Reference) -> Result<(), Refusal> {
-        let (group, kind) = (self.snapshot.text(reference.group), self.snapshot.text(reference.kind));
+        let (group, kind) =
+            (self.snapshot.text(reference.group), self.snapshot.text(reference.kind));
         if descriptor.targets.is_empty() {
             return Ok(());
         }
         match descriptor.targets.iter().find(|t| *t.group == *group && *t.kind == *kind) {
             Some(target) if target.sections || reference.section.is_none() => Ok(()),
             Some(_) => {
-                let message = format!("`{}` cannot target a section of a `{kind}`", descriptor.kind);
+                let message =
+                    format!("`{}` cannot target a section of a `{kind}`", descriptor.kind);
                 let at = reference.section.map_or(reference.at, |(_, at)| at);
                 let d = Diagnostic::new(&codes::TARGET_KIND_NOT_ALLOWED, message).at(at);
-                Err((&reasons::KIND_NOT_ALLOWED, Box::new(d.field(format!("{}.sectionName", reference.field)).help("remove `sectionName`"))))
+                Err((
+                    &reasons::KIND_NOT_ALLOWED,
+                    Box::new(
+                        d.field(format!("{}.sectionName", reference.field))
+                            .help("remove `sectionName`"),
+                    ),
+                ))
             }
             None => {
-                let allowed: Vec<String> = descriptor.targets.iter().map(|t| t.kind.to_string()).collect();
+                let allowed: Vec<String> =
+                    descriptor.targets.iter().map(|t| t.kind.to_string()).collect();
                 let message = format!("`{}` cannot target a `{kind}`", descriptor.kind);
                 let d = Diagnostic::new(&codes::TARGET_KIND_NOT_ALLOWED, message)
                     .at(reference.at)
@@ -172,7 +211,13 @@ impl Attacher<'_> {
         }
     }
 
-    fn permitted(&self, policy: &Object, descriptor: &Descriptor, reference: &Reference, namespace: Sym) -> Result<(), Refusal> {
+    fn permitted(
+        &self,
+        policy: &Object,
+        descriptor: &Descriptor,
+        reference: &Reference,
+        namespace: Sym,
+    ) -> Result<(), Refusal> {
         let text = |sym| self.snapshot.text(sym);
         let name_sym = match &reference.who {
             Who::Named(name, _) => *name,
@@ -180,25 +225,35 @@ impl Attacher<'_> {
         };
         let GroupKind { group, kind } = policy.kind;
         let from = Referrer { group, kind, namespace: policy.scope.name() };
-        let to = Referent { group: reference.group, kind: reference.kind, namespace, name: name_sym };
-        let granted = descriptor.cross_namespace == CrossNamespace::ReferenceGrant && self.topology.grants.allows(from, to);
+        let to =
+            Referent { group: reference.group, kind: reference.kind, namespace, name: name_sym };
+        let granted = descriptor.cross_namespace == CrossNamespace::ReferenceGrant
+            && self.topology.grants.allows(from, to);
         if granted {
             return Ok(());
         }
         let own = text(policy.scope.name());
         let message = format!(
             "`{}` in namespace `{own}` may not target {} `{}` in namespace `{}`",
-            descriptor.kind, text(reference.kind), text(name_sym), text(namespace)
+            descriptor.kind,
+            text(reference.kind),
+            text(name_sym),
+            text(namespace)
         );
         let help = match descriptor.cross_namespace {
             CrossNamespace::Forbidden => "move the policy into the target's namespace".to_owned(),
             CrossNamespace::ReferenceGrant => format!(
                 "add a ReferenceGrant in namespace `{}` from {}/{} in `{own}`, or move the policy there",
-                text(namespace), descriptor.group, descriptor.kind
+                text(namespace),
+                descriptor.group,
+                descriptor.kind
             ),
         };
         let at = reference.namespace.map_or(reference.at, |(_, at)| at);
-        let d = Diagnostic::new(&codes::CROSS_NAMESPACE, message).at(at).field(format!("{}.namespace", reference.field)).help(help);
+        let d = Diagnostic::new(&codes::CROSS_NAMESPACE, message)
+            .at(at)
+            .field(format!("{}.namespace", reference.field))
+            .help(help);
         Err((&reasons::NOT_PERMITTED, Box::new(d)))
     }
 
@@ -211,29 +266,57 @@ impl Attacher<'_> {
         let elsewhere = all.iter().find(|o| o.name == name);
         let near = nearest(wanted, here.map(|o| text(o.name)), 3);
         let help = match (near.as_slice(), elsewhere) {
-            ([], Some(other)) => format!("there is one in namespace `{}`; a target must be in the policy's namespace unless a ReferenceGrant permits it", text(other.scope.name())),
-            ([], None) if all.is_empty() => format!("no `{kind}` was read at all; add its manifests with -f, and check group and kind"),
+            ([], Some(other)) => format!(
+                "there is one in namespace `{}`; a target must be in the policy's namespace unless a ReferenceGrant permits it",
+                text(other.scope.name())
+            ),
+            ([], None) if all.is_empty() => format!(
+                "no `{kind}` was read at all; add its manifests with -f, and check group and kind"
+            ),
             ([], None) => "check the name; `overrule get` lists what was read".to_owned(),
-            (near, _) => format!("did you mean {}?", near.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" or ")),
+            (near, _) => format!(
+                "did you mean {}?",
+                near.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" or ")
+            ),
         };
-        let place = if namespace.is_empty() { String::new() } else { format!(" in namespace `{}`", text(namespace)) };
-        let d = Diagnostic::new(&codes::TARGET_NOT_FOUND, format!("target {kind} `{wanted}` does not exist{place}"))
-            .at(at)
-            .field(format!("{}.name", reference.field))
-            .help(help);
+        let place = if namespace.is_empty() {
+            String::new()
+        } else {
+            format!(" in namespace `{}`", text(namespace))
+        };
+        let d = Diagnostic::new(
+            &codes::TARGET_NOT_FOUND,
+            format!("target {kind} `{wanted}` does not exist{place}"),
+        )
+        .at(at)
+        .field(format!("{}.name", reference.field))
+        .help(help);
         (&reasons::TARGET_NOT_FOUND, Box::new(d))
     }
 
-    fn no_section(&self, object: ObjectId, reference: &Reference, section: Sym, at: Span) -> Refusal {
+    fn no_section(
+        &self,
+        object: ObjectId,
+        reference: &Reference,
+        section: Sym,
+        at: Span,
+    ) -> Refusal {
         let text = |sym| self.snapshot.text(sym);
-        let known: Vec<&str> = self.topology.sections_of(object).map(|(name, _)| text(name)).collect();
+        let known: Vec<&str> =
+            self.topology.sections_of(object).map(|(name, _)| text(name)).collect();
         let help = match nearest(text(section), known.iter().copied(), 1).first() {
             Some(near) => format!("did you mean `{near}`? it has: {}", known.join(", ")),
-            None if known.is_empty() => "the target has no sections; remove `sectionName`".to_owned(),
+            None if known.is_empty() => {
+                "the target has no sections; remove `sectionName`".to_owned()
+            }
             None => format!("it has: {}", known.join(", ")),
         };
-        let message = format!("{} has no section `{}`", self.snapshot.display(object), text(section));
-        let mut d = Diagnostic::new(&codes::SECTION_NOT_FOUND, message).at(at).field(format!("{}.sectionName", reference.field)).help(help);
+        let message =
+            format!("{} has no section `{}`", self.snapshot.display(object), text(section));
+        let mut d = Diagnostic::new(&codes::SECTION_NOT_FOUND, message)
+            .at(at)
+            .field(format!("{}.sectionName", reference.field))
+            .help(help);
         if let Some(target) = self.snapshot.get(object) {
             d = d.see(target.at, "the target");
         }
@@ -242,7 +325,9 @@ impl Attacher<'_> {
 
     fn outside(&self, reference: &Reference) -> Refusal {
         let kind = self.snapshot.text(reference.kind);
-        let message = format!("a `{kind}` is no part of the Gateway API hierarchy, so no path passes through it");
+        let message = format!(
+            "a `{kind}` is no part of the Gateway API hierarchy, so no path passes through it"
+        );
         let d = Diagnostic::new(&codes::TARGET_KIND_NOT_ALLOWED, message)
             .at(reference.at)
             .field(format!("{}.kind", reference.field))
@@ -252,10 +337,13 @@ impl Attacher<'_> {
 
     fn selects_nothing(&self, reference: &Reference) -> Refusal {
         let kind = self.snapshot.text(reference.kind);
-        let d = Diagnostic::new(&codes::SELECTOR_MATCHES_NOTHING, format!("no `{kind}` of the policy's namespace has these labels"))
-            .at(reference.at)
-            .field(&*reference.field)
-            .help("check the labels of the targets; selectors reach the policy's own namespace only");
+        let d = Diagnostic::new(
+            &codes::SELECTOR_MATCHES_NOTHING,
+            format!("no `{kind}` of the policy's namespace has these labels"),
+        )
+        .at(reference.at)
+        .field(&*reference.field)
+        .help("check the labels of the targets; selectors reach the policy's own namespace only");
         (&reasons::SELECTOR_MATCHES_NOTHING, Box::new(d))
     }
 }
@@ -287,14 +375,24 @@ impl LabelIndex {
     }
 
     /// Objects of a kind and scope that a selector selects, by name.
-    fn select(&self, snapshot: &Snapshot, kind: GroupKind, scope: Scope, selector: &Selector) -> Vec<ObjectId> {
+    fn select(
+        &self,
+        snapshot: &Snapshot,
+        kind: GroupKind,
+        scope: Scope,
+        selector: &Selector,
+    ) -> Vec<ObjectId> {
         let fits = |o: &&Object| o.scope == scope && selector.matches(&o.labels);
         let pairs = selector.requirements.iter().filter_map(|r| match r {
-            Requirement::Equals(key, value) => Some(self.0.get(&(kind, *key, *value)).map_or(&[][..], Vec::as_slice)),
+            Requirement::Equals(key, value) => {
+                Some(self.0.get(&(kind, *key, *value)).map_or(&[][..], Vec::as_slice))
+            }
             _ => None,
         });
         match pairs.min_by_key(|list| list.len()) {
-            Some(list) => list.iter().filter_map(|id| snapshot.get(*id)).filter(fits).map(|o| o.id).collect(),
+            Some(list) => {
+                list.iter().filter_map(|id| snapshot.get(*id)).filter(fits).map(|o| o.id).collect()
+            }
             None => {
                 let all = snapshot.of_kind(snapshot.text(kind.group), snapshot.text(kind.kind));
                 all.iter().filter(fits).map(|o| o.id).collect()

@@ -10,7 +10,11 @@ use crate::codes_policy as codes;
 use crate::kinds::{Descriptor, FieldPath, Kinds, Strategy};
 
 /// Reads every policy of every kind, by kind, namespace, name.
-pub fn parse(documents: &Documents, snapshot: &mut Snapshot, kinds: &Kinds) -> (Vec<Policy>, Vec<Diagnostic>) {
+pub fn parse(
+    documents: &Documents,
+    snapshot: &mut Snapshot,
+    kinds: &Kinds,
+) -> (Vec<Policy>, Vec<Diagnostic>) {
     let mut found: Vec<(usize, Object)> = Vec::new();
     for (kind, descriptor) in kinds.iter().enumerate() {
         // A described kind nobody uses yet still has a name in answers.
@@ -37,7 +41,13 @@ struct Parser<'s> {
 }
 
 impl Parser<'_> {
-    fn policy(&mut self, kind: usize, descriptor: &Descriptor, object: &Object, root: View<'_>) -> Policy {
+    fn policy(
+        &mut self,
+        kind: usize,
+        descriptor: &Descriptor,
+        object: &Object,
+        root: View<'_>,
+    ) -> Policy {
         let references = self.references(descriptor, root);
         let content = self.content(descriptor, object, root);
         Policy { object: object.id, kind, references, content, at: object.at }
@@ -49,7 +59,9 @@ impl Parser<'_> {
             let (path, at) = (&descriptor.target_ref, one);
             found.extend(with_path(path, |p| self.reference(at, p, false)));
         }
-        for (path, labelled) in [(&descriptor.target_refs, false), (&descriptor.target_selectors, true)] {
+        for (path, labelled) in
+            [(&descriptor.target_refs, false), (&descriptor.target_selectors, true)]
+        {
             let Some(list) = path.find(root) else { continue };
             if list.kind() != Kind::List {
                 with_path(path, |p| self.fields.wrong_type(p, list, "a list"));
@@ -87,7 +99,9 @@ impl Parser<'_> {
             kind: self.intern(kind),
             namespace: namespace.map(|(text, view)| (self.intern(text), view.span())),
             who,
-            section: section.filter(|(text, _)| !text.is_empty()).map(|(text, view)| (self.intern(text), view.span())),
+            section: section
+                .filter(|(text, _)| !text.is_empty())
+                .map(|(text, view)| (self.intern(text), view.span())),
             at: item.span(),
             field: at.to_string().into(),
         })
@@ -104,7 +118,8 @@ impl Parser<'_> {
             let at = at.key("matchLabels");
             for (key, value) in map.entries() {
                 match value.as_str() {
-                    Some(text) => requirements.push(Requirement::Equals(self.intern(key.key_text()), self.intern(text))),
+                    Some(text) => requirements
+                        .push(Requirement::Equals(self.intern(key.key_text()), self.intern(text))),
                     None => {
                         self.fields.wrong_type(&at.key(key.key_text()), value, "a string");
                         requirements.push(never());
@@ -147,7 +162,12 @@ impl Parser<'_> {
     }
 
     /// Which block holds the policy, and by which strategy. GEP-713: a policy names at most one.
-    fn content(&mut self, descriptor: &Descriptor, object: &Object, root: View<'_>) -> Option<Content> {
+    fn content(
+        &mut self,
+        descriptor: &Descriptor,
+        object: &Object,
+        root: View<'_>,
+    ) -> Option<Content> {
         let Some(body) = descriptor.body.find(root) else {
             with_path(&descriptor.body, |at| self.fields.missing(at, root));
             return None;
@@ -167,7 +187,10 @@ impl Parser<'_> {
         let blocks: SmallVec<[(&'static str, View<'_>); 3]> =
             defaults.into_iter().chain(overrides).chain(bare.map(|v| ("bare", v))).collect();
         if let [first, second, ..] = blocks.as_slice() {
-            let message = format!("this policy has both `{}` and `{}`, so it names more than one strategy and is refused", first.0, second.0);
+            let message = format!(
+                "this policy has both `{}` and `{}`, so it names more than one strategy and is refused",
+                first.0, second.0
+            );
             let d = Diagnostic::new(&codes::TWO_STRATEGIES, message)
                 .at_with(second.1.span(), "a second strategy")
                 .see(first.1.span(), "the first one")
@@ -181,7 +204,11 @@ impl Parser<'_> {
             Some(_) => ("bare", body),
             None => {
                 let d = Diagnostic::new(&codes::EMPTY_POLICY, "this policy sets nothing");
-                self.fields.diagnostics.push(d.at(object.at).field(descriptor.body.to_string()).help("add what it should set, or remove it"));
+                self.fields.diagnostics.push(
+                    d.at(object.at)
+                        .field(descriptor.body.to_string())
+                        .help("add what it should set, or remove it"),
+                );
                 ("bare", body)
             }
         };
@@ -196,7 +223,8 @@ impl Parser<'_> {
 
     fn named_strategy(&mut self, descriptor: &Descriptor, view: View<'_>) -> Option<Strategy> {
         let text = view.as_str().unwrap_or_default();
-        let own = descriptor.strategy_words.iter().find(|(word, _)| **word == *text).map(|(_, s)| *s);
+        let own =
+            descriptor.strategy_words.iter().find(|(word, _)| **word == *text).map(|(_, s)| *s);
         if let Some(strategy) = own.or_else(|| Strategy::parse(text)) {
             return Some(strategy);
         }
@@ -205,7 +233,12 @@ impl Parser<'_> {
     }
 
     /// `defaults` alone are Atomic defaults, `overrides` alone Atomic overrides; a member may say `merge`.
-    fn block_strategy(&mut self, descriptor: &Descriptor, block: &str, view: View<'_>) -> Option<Strategy> {
+    fn block_strategy(
+        &mut self,
+        descriptor: &Descriptor,
+        block: &str,
+        view: View<'_>,
+    ) -> Option<Strategy> {
         let word = view.get(&descriptor.block_strategy).filter(|v| !v.is_null());
         let text = word.map_or("atomic", |v| v.as_str().unwrap_or(""));
         match (block, text.to_ascii_lowercase().as_str()) {
@@ -225,8 +258,13 @@ impl Parser<'_> {
         let text = view.scalar_text().unwrap_or("?");
         let mut known: Vec<&str> = descriptor.strategy_words.iter().map(|(w, _)| &**w).collect();
         known.extend(Strategy::ALL.map(Strategy::id));
-        let d = Diagnostic::new(&codes::UNKNOWN_STRATEGY, format!("`{text}` is no merge strategy; the policy is refused"));
-        self.fields.diagnostics.push(d.at(view.span()).field(field).help(format!("use one of: {}", known.join(", "))));
+        let d = Diagnostic::new(
+            &codes::UNKNOWN_STRATEGY,
+            format!("`{text}` is no merge strategy; the policy is refused"),
+        );
+        self.fields
+            .diagnostics
+            .push(d.at(view.span()).field(field).help(format!("use one of: {}", known.join(", "))));
     }
 }
 

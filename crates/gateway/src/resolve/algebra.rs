@@ -5,7 +5,8 @@
 //! The strategy of the established one decides, and the merged result carries the strategy of the challenger.
 
 use overrule_engine::{
-    Action, Algebra, Combine, Group, Key, Loss, MergePlan, Merger, Op, Prefer, ReasonInfo, Rung, Step, Traced,
+    Action, Algebra, Combine, Group, Key, Loss, MergePlan, Merger, Op, Prefer, ReasonInfo, Rung,
+    Step, Traced,
 };
 use overrule_source::Documents;
 
@@ -51,7 +52,13 @@ fn operation(strategy: Strategy) -> (Op, &'static ReasonInfo) {
 
 impl Combine for Gep713<'_> {
     /// GEP-713 kinds register no combinators.
-    fn combine(&self, _number: u16, merger: &mut Merger<'_>, held: Traced, incoming: Traced) -> Option<Traced> {
+    fn combine(
+        &self,
+        _number: u16,
+        merger: &mut Merger<'_>,
+        held: Traced,
+        incoming: Traced,
+    ) -> Option<Traced> {
         merger.atomic(held, incoming)
     }
 }
@@ -59,7 +66,14 @@ impl Combine for Gep713<'_> {
 impl Algebra for Gep713<'_> {
     type State = Established;
 
-    fn decide(&self, state: &mut Established, group: &Group, _rung: Rung, step: Option<&Step>, _held: Option<&Traced>) -> Action<'_> {
+    fn decide(
+        &self,
+        state: &mut Established,
+        group: &Group,
+        _rung: Rung,
+        step: Option<&Step>,
+        _held: Option<&Traced>,
+    ) -> Action<'_> {
         static ATOMIC: MergePlan = MergePlan::ATOMIC;
         let plan = self.kind(group).map_or(&ATOMIC, |k| &k.plan);
         let direct = self.direct.get(group.spec as usize).copied().unwrap_or(false);
@@ -69,7 +83,11 @@ impl Algebra for Gep713<'_> {
             // A direct kind never merges: the first rung stands, and the reason depends on where the other one sits.
             (Some((_, above)), Some((_, below))) if direct => {
                 state.0 = established;
-                let reason = if above == below { &reasons::OLDEST_ALONE } else { &reasons::SECTION_OUTRANKS };
+                let reason = if above == below {
+                    &reasons::OLDEST_ALONE
+                } else {
+                    &reasons::SECTION_OUTRANKS
+                };
                 (Op::Keep, reason)
             }
             (Some((Strategy::None, _)), _) => {
@@ -83,7 +101,14 @@ impl Algebra for Gep713<'_> {
     }
 
     /// The body of a bare policy holds its references too; they are no policy.
-    fn filter(&self, _state: &mut Established, group: &Group, step: Option<&Step>, incoming: Traced, _lose: &mut dyn FnMut(Loss)) -> Option<Traced> {
+    fn filter(
+        &self,
+        _state: &mut Established,
+        group: &Group,
+        step: Option<&Step>,
+        incoming: Traced,
+        _lose: &mut dyn FnMut(Loss),
+    ) -> Option<Traced> {
         let (Some(step), Some(kind)) = (step, self.kind(group)) else { return Some(incoming) };
         let hidden = |key: &str| match step.block {
             "bare" => kind.is_plumbing(key),

@@ -60,19 +60,34 @@ impl Findings<'_> {
                     self.resolution.attachments_of(id).map(|a| self.node_name(a.node)).collect();
                 let d = Diagnostic::new(
                     &codes::INERT,
-                    format!("this policy has no effect: no path passes through {}", targets.join(", ")),
+                    format!(
+                        "this policy has no effect: no path passes through {}",
+                        targets.join(", ")
+                    ),
                 );
-                out.push(d.at(policy.at).field("metadata.name").help("attach routes there (see `overrule graph`), or remove the policy"));
+                out.push(
+                    d.at(policy.at)
+                        .field("metadata.name")
+                        .help("attach routes there (see `overrule graph`), or remove the policy"),
+                );
             }
             // Losers of kinds that do not merge are reported as conflicts, with the winner.
             Outcome::Shadowed if !direct => {
                 let pairs = winners.range((id, PolicyId(0))..=(id, PolicyId(u32::MAX)));
-                let by: Vec<String> = pairs.map(|(_, by)| format!("`{}`", self.name(*by))).collect();
+                let by: Vec<String> =
+                    pairs.map(|(_, by)| format!("`{}`", self.name(*by))).collect();
                 let d = Diagnostic::new(
                     &codes::SHADOWED_EVERYWHERE,
-                    format!("nothing of this policy is in force anywhere; it is shadowed by {}", by.join(", ")),
+                    format!(
+                        "nothing of this policy is in force anywhere; it is shadowed by {}",
+                        by.join(", ")
+                    ),
                 );
-                out.push(d.at(policy.at).field("metadata.name").help(format!("see why: overrule explain {}", self.policy_target(policy))));
+                out.push(
+                    d.at(policy.at)
+                        .field("metadata.name")
+                        .help(format!("see why: overrule explain {}", self.policy_target(policy))),
+                );
             }
             _ => {}
         }
@@ -87,7 +102,12 @@ impl Findings<'_> {
         let text = |sym| self.snapshot.text(sym);
         let mut name = match node.object {
             Some(object) => self.snapshot.display(object).to_string(),
-            None => format!("{}/{}/{}", text(node.kind).to_lowercase(), text(node.namespace), text(node.name)),
+            None => format!(
+                "{}/{}/{}",
+                text(node.kind).to_lowercase(),
+                text(node.namespace),
+                text(node.name)
+            ),
         };
         if !node.section.is_empty() {
             name.push('#');
@@ -103,7 +123,9 @@ impl Findings<'_> {
             for loss in &effective.losses {
                 let Some(loser) = self.policy_of(loss.step) else { continue };
                 if self.resolution.tally(loser).outcome() == Outcome::Shadowed {
-                    found.extend(loss.by.iter().filter_map(|s| self.policy_of(*s)).map(|by| (loser, by)));
+                    found.extend(
+                        loss.by.iter().filter_map(|s| self.policy_of(*s)).map(|by| (loser, by)),
+                    );
                 }
             }
         }
@@ -140,14 +162,26 @@ impl Findings<'_> {
         }
     }
 
-    fn pair(&self, above: StepId, below: StepId, seen: &mut BTreeSet<(PolicyId, PolicyId)>, out: &mut Vec<Diagnostic>) {
-        let steps = (self.resolution.ladders.get_step(above), self.resolution.ladders.get_step(below));
+    fn pair(
+        &self,
+        above: StepId,
+        below: StepId,
+        seen: &mut BTreeSet<(PolicyId, PolicyId)>,
+        out: &mut Vec<Diagnostic>,
+    ) {
+        let steps =
+            (self.resolution.ladders.get_step(above), self.resolution.ladders.get_step(below));
         let ranks = (self.resolution.rank(above), self.resolution.rank(below));
         let ((Some(a), Some(b)), (Some(rank_a), Some(rank_b))) = (steps, ranks) else { return };
         let kind = self.resolution.policy(a.policy).and_then(|p| self.kinds.get(p.kind.0 as usize));
         let Some(kind) = kind else { return };
-        let Some(key) = rank_a.against(rank_b).key.and_then(|k| self.keys(kind).get(k)) else { return };
-        if a.policy == b.policy || !matches!(*key, "created" | "name") || !seen.insert((a.policy, b.policy)) {
+        let Some(key) = rank_a.against(rank_b).key.and_then(|k| self.keys(kind).get(k)) else {
+            return;
+        };
+        if a.policy == b.policy
+            || !matches!(*key, "created" | "name")
+            || !seen.insert((a.policy, b.policy))
+        {
             return;
         }
         let (Some(first), Some(second)) =
@@ -168,7 +202,14 @@ impl Findings<'_> {
         self.resolution.kind(kind.id).map_or(&[], |k| k.keys)
     }
 
-    fn conflict(&self, a: &Step, b: &Step, first: &Policy, second: &Policy, out: &mut Vec<Diagnostic>) {
+    fn conflict(
+        &self,
+        a: &Step,
+        b: &Step,
+        first: &Policy,
+        second: &Policy,
+        out: &mut Vec<Diagnostic>,
+    ) {
         let message = format!(
             "this policy is refused: `{}` has the same target, stands before it, and the kind does not merge",
             self.name(a.policy)
@@ -181,8 +222,20 @@ impl Findings<'_> {
         out.push(d);
     }
 
-    fn several(&self, a: &Step, b: &Step, first: &Policy, second: &Policy, key: &str, out: &mut Vec<Diagnostic>) {
-        let why = if key == "created" { "it is older" } else { "they are of one age and its name comes first" };
+    fn several(
+        &self,
+        a: &Step,
+        b: &Step,
+        first: &Policy,
+        second: &Policy,
+        key: &str,
+        out: &mut Vec<Diagnostic>,
+    ) {
+        let why = if key == "created" {
+            "it is older"
+        } else {
+            "they are of one age and its name comes first"
+        };
         let message = format!(
             "`{}` and `{}` have one target; the first is established ({why}), so its strategy decides between them",
             self.name(a.policy),
@@ -196,13 +249,25 @@ impl Findings<'_> {
         out.push(d);
     }
 
-    fn unknown_age(&self, a: &Step, b: &Step, first: &Policy, second: &Policy, key: &str, out: &mut Vec<Diagnostic>) {
+    fn unknown_age(
+        &self,
+        a: &Step,
+        b: &Step,
+        first: &Policy,
+        second: &Policy,
+        key: &str,
+        out: &mut Vec<Diagnostic>,
+    ) {
         let created = |p: &Policy| self.snapshot.get(p.object).map(|o| o.created);
         let (Some(older), Some(newer)) = (created(first), created(second)) else { return };
         if older.is_known() && newer.is_known() {
             return;
         }
-        let how = if key == "created" { "an unknown creation time counts as newest" } else { "both are unknown, so the name decides" };
+        let how = if key == "created" {
+            "an unknown creation time counts as newest"
+        } else {
+            "both are unknown, so the name decides"
+        };
         let message = format!(
             "which of `{}` and `{}` is older decides here, and the manifests do not say: {how}",
             self.name(a.policy),

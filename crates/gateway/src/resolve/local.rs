@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: attachments. Out: for each kind and node, its own policies as a ladder in rank order. Not here: paths.
 
-use overrule_engine::{Attachment, Group, LadderId, NodeId, Rank, ResolutionBuilder, Rung, Step, StepId};
+use overrule_engine::{
+    Attachment, Group, LadderId, NodeId, Rank, ResolutionBuilder, Rung, Step, StepId,
+};
 use overrule_model::Snapshot;
 
 use super::Active;
@@ -42,7 +44,10 @@ pub(crate) fn build(
     for attachment in attachments {
         let Some(policy) = policies.get(attachment.policy.0 as usize) else { continue };
         let Some(Some(kind)) = kinds.get(policy.kind) else { continue };
-        let (Some(content), Some(node)) = (policy.content, topology.nodes.get(attachment.node)) else { continue };
+        let (Some(content), Some(node)) = (policy.content, topology.nodes.get(attachment.node))
+        else {
+            continue;
+        };
         let created = snapshot.get(policy.object).map_or(i64::MAX, |o| o.created.key());
         let name = ordinals.get(attachment.policy.0 as usize).copied().unwrap_or(0);
         let level = i64::from(node.level.0);
@@ -63,7 +68,9 @@ pub(crate) fn build(
         };
         by_place.push((kind.id.0, attachment.node, builder.step(step, rank)));
     }
-    by_place.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| builder.rank(a.2).cmp(&builder.rank(b.2))));
+    by_place.sort_by(|a, b| {
+        (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| builder.rank(a.2).cmp(&builder.rank(b.2)))
+    });
     let mut locals = Locals { ladders: vec![Vec::new(); active] };
     for place in by_place.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
         let Some(&(kind, node, _)) = place.first() else { continue };
@@ -85,7 +92,8 @@ pub(crate) fn build(
 fn ordinals(snapshot: &Snapshot, policies: &[Policy]) -> Vec<i64> {
     let full_name = |i: &u32| {
         let object = policies.get(*i as usize).and_then(|p| snapshot.get(p.object));
-        let (namespace, name) = object.map_or(("", ""), |o| (snapshot.text(o.scope.name()), snapshot.text(o.name)));
+        let (namespace, name) =
+            object.map_or(("", ""), |o| (snapshot.text(o.scope.name()), snapshot.text(o.name)));
         (namespace.bytes().chain(*b"/").chain(name.bytes()), *i)
     };
     let mut order: Vec<u32> = (0..u32::try_from(policies.len()).unwrap_or(u32::MAX)).collect();

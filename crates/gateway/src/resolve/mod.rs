@@ -95,7 +95,8 @@ pub fn resolve(
     for rejection in attached.rejections {
         builder.reject(rejection);
     }
-    let locals = local::build(snapshot, topology, &mut builder, &active, policies, &attached.attachments);
+    let locals =
+        local::build(snapshot, topology, &mut builder, &active, policies, &attached.attachments);
     let kinds: Vec<Active<'_>> = active.into_iter().flatten().collect();
     walk::paths(snapshot, topology, &mut builder, &kinds, &locals);
     let algebra = algebra::Gep713::new(documents, &kinds);

@@ -17,7 +17,13 @@ use crate::topology::{GROUP, GatewayTopology, Link, Listener, ListenerIx, PortIx
 type Stack = SmallVec<[LadderId; 4]>;
 
 /// Enumerates paths and says which ladder each kind has on them.
-pub(crate) fn paths(snapshot: &Snapshot, topology: &GatewayTopology, builder: &mut ResolutionBuilder, kinds: &[Active<'_>], locals: &Locals) {
+pub(crate) fn paths(
+    snapshot: &Snapshot,
+    topology: &GatewayTopology,
+    builder: &mut ResolutionBuilder,
+    kinds: &[Active<'_>],
+    locals: &Locals,
+) {
     let mut walk = Walk {
         snapshot,
         topology,
@@ -26,7 +32,9 @@ pub(crate) fn paths(snapshot: &Snapshot, topology: &GatewayTopology, builder: &m
         locals,
         ladders: vec![Vec::new(); kinds.len()],
         resorted: BTreeMap::new(),
-        to_backends: kinds.iter().any(|k| !k.is_direct() && k.descriptor.effective_at >= level::BACKEND),
+        to_backends: kinds
+            .iter()
+            .any(|k| !k.is_direct() && k.descriptor.effective_at >= level::BACKEND),
     };
     walk.reserve();
     let objects = walk.gateways();
@@ -56,8 +64,12 @@ impl Walk<'_, '_> {
     /// Growing a million-entry list by doubling would hold twice its size for a moment; count first.
     fn reserve(&mut self) {
         let accepted = self.topology.links.iter().filter(|l| l.accepted());
-        let rules: usize = accepted.map(|l| 1 + self.topology.route(l.route).map_or(0, |r| r.rules.len())).sum();
-        let count = rules + self.topology.gateways.len() + self.topology.classes.len() + self.topology.listeners.len();
+        let rules: usize =
+            accepted.map(|l| 1 + self.topology.route(l.route).map_or(0, |r| r.rules.len())).sum();
+        let count = rules
+            + self.topology.gateways.len()
+            + self.topology.classes.len()
+            + self.topology.listeners.len();
         self.builder.paths.reserve(count);
         for ladders in &mut self.ladders {
             ladders.reserve_exact(count);
@@ -80,13 +92,15 @@ impl Walk<'_, '_> {
                     made
                 }
             };
-            let (path, stack) = self.step(Some(class_path), &class_stack, gateway.node, level::GATEWAY, false);
+            let (path, stack) =
+                self.step(Some(class_path), &class_stack, gateway.node, level::GATEWAY, false);
             objects.insert(gateway.node, path);
             for ix in gateway.listeners.clone().map(ListenerIx) {
                 self.listener(path, &stack, ix, &mut objects);
             }
             for set in gateway.sets.iter().filter_map(|ix| self.topology.set(*ix)) {
-                let (path, stack) = self.step(Some(path), &stack, set.node, level::LISTENER_SET, false);
+                let (path, stack) =
+                    self.step(Some(path), &stack, set.node, level::LISTENER_SET, false);
                 objects.insert(set.node, path);
                 for ix in set.listeners.clone().map(ListenerIx) {
                     self.listener(path, &stack, ix, &mut objects);
@@ -96,7 +110,13 @@ impl Walk<'_, '_> {
         objects
     }
 
-    fn listener(&mut self, parent: PathId, above: &Stack, ix: ListenerIx, objects: &mut ObjectPaths) {
+    fn listener(
+        &mut self,
+        parent: PathId,
+        above: &Stack,
+        ix: ListenerIx,
+        objects: &mut ObjectPaths,
+    ) {
         let topology = self.topology;
         let Some(listener): Option<&Listener> = topology.listener(ix) else { return };
         let (path, stack) = self.step(Some(parent), above, listener.node, level::LISTENER, false);
@@ -110,14 +130,18 @@ impl Walk<'_, '_> {
         let topology = self.topology;
         let Some(route) = topology.route(link.route) else { return };
         let (path, stack) = self.step(Some(parent), above, route.node, level::ROUTE, false);
-        let rules = topology.rules.get(route.rules.start as usize..route.rules.end as usize).unwrap_or(&[]);
+        let rules =
+            topology.rules.get(route.rules.start as usize..route.rules.end as usize).unwrap_or(&[]);
         for rule in rules {
             if !self.to_backends {
                 self.leaf(path, &stack, rule.node, level::RULE);
                 continue;
             }
             let (path, stack) = self.step(Some(path), &stack, rule.node, level::RULE, false);
-            let uses = topology.uses.get(rule.backends.start as usize..rule.backends.end as usize).unwrap_or(&[]);
+            let uses = topology
+                .uses
+                .get(rule.backends.start as usize..rule.backends.end as usize)
+                .unwrap_or(&[]);
             let mut seen: SmallVec<[(u32, Option<u16>); 4]> = SmallVec::new();
             for used in uses {
                 if !seen.contains(&(used.backend.0, used.port)) {
@@ -128,18 +152,29 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn backend(&mut self, parent: PathId, above: &Stack, ix: crate::topology::BackendIx, number: Option<u16>) {
+    fn backend(
+        &mut self,
+        parent: PathId,
+        above: &Stack,
+        ix: crate::topology::BackendIx,
+        number: Option<u16>,
+    ) {
         let topology = self.topology;
         let Some(backend) = topology.backend(ix) else { return };
-        let ports = topology.ports.get(backend.ports.start as usize..backend.ports.end as usize).unwrap_or(&[]);
+        let ports = topology
+            .ports
+            .get(backend.ports.start as usize..backend.ports.end as usize)
+            .unwrap_or(&[]);
         let port = ports.iter().find(|p| Some(p.number) == number);
-        let (path, stack) = self.step(Some(parent), above, backend.node, level::BACKEND, port.is_some());
+        let (path, stack) =
+            self.step(Some(parent), above, backend.node, level::BACKEND, port.is_some());
         if let Some(port) = port {
             // The port is where the effective policy of a backend stands, if the Service names it.
             let (_, stack) = self.step(Some(path), &stack, port.node, level::PORT, true);
             for (index, kind) in self.kinds.iter().enumerate() {
                 if !kind.is_direct() && kind.descriptor.effective_at == level::BACKEND {
-                    let ladder = self.settle(index, stack.get(index).copied().unwrap_or(LadderId::EMPTY));
+                    let ladder =
+                        self.settle(index, stack.get(index).copied().unwrap_or(LadderId::EMPTY));
                     if let Some(slot) = self.ladders.get_mut(index).and_then(|l| l.last_mut()) {
                         *slot = ladder;
                     }
@@ -149,7 +184,14 @@ impl Walk<'_, '_> {
     }
 
     /// Extends a path by one node; `inner` if its ladder is said at a node below it.
-    fn step(&mut self, parent: Option<PathId>, above: &Stack, node: NodeId, at: Level, inner: bool) -> (PathId, Stack) {
+    fn step(
+        &mut self,
+        parent: Option<PathId>,
+        above: &Stack,
+        node: NodeId,
+        at: Level,
+        inner: bool,
+    ) -> (PathId, Stack) {
         let path = self.builder.paths.add(parent, node);
         let mut stack = above.clone();
         for (index, slot) in stack.iter_mut().enumerate() {
@@ -169,7 +211,11 @@ impl Walk<'_, '_> {
     }
 
     fn say(&mut self, index: usize, ladder: LadderId, at: Level, inner: bool) {
-        let is_target = !inner && self.kinds.get(index).is_some_and(|k| !k.is_direct() && k.descriptor.effective_at == at);
+        let is_target = !inner
+            && self
+                .kinds
+                .get(index)
+                .is_some_and(|k| !k.is_direct() && k.descriptor.effective_at == at);
         let ladder = if is_target { self.settle(index, ladder) } else { LadderId::NONE };
         if let Some(list) = self.ladders.get_mut(index) {
             list.push(ladder);
@@ -202,7 +248,8 @@ impl Walk<'_, '_> {
             let targets = self.direct_objects(index, kind);
             for (object, sections) in targets {
                 let whole = self.locals.at(index, object);
-                let sectioned = sections.iter().any(|s| self.locals.at(index, *s) != LadderId::EMPTY);
+                let sectioned =
+                    sections.iter().any(|s| self.locals.at(index, *s) != LadderId::EMPTY);
                 let path = self.object_path(&mut made, None, object);
                 if !sectioned {
                     self.set(index, path, whole);
@@ -217,7 +264,12 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn object_path(&mut self, made: &mut ObjectPaths, parent: Option<PathId>, node: NodeId) -> PathId {
+    fn object_path(
+        &mut self,
+        made: &mut ObjectPaths,
+        parent: Option<PathId>,
+        node: NodeId,
+    ) -> PathId {
         *made.entry(node).or_insert_with(|| self.builder.paths.add(parent, node))
     }
 
@@ -235,20 +287,23 @@ impl Walk<'_, '_> {
     /// Objects a direct kind can target: all of its target kinds, or, where they are not known, those it does target.
     fn direct_objects(&self, index: usize, kind: &Active<'_>) -> Vec<(NodeId, Vec<NodeId>)> {
         let mut found: Vec<(NodeId, Vec<NodeId>)> = Vec::new();
-        let mut add = |group: &str, name: &str, node: NodeId, sections: &mut dyn Iterator<Item = NodeId>| {
-            let possible = kind.descriptor.targets.iter().any(|t| *t.group == *group && *t.kind == *name);
-            if possible {
-                found.push((node, sections.collect()));
-            } else if !self.locals.is_empty(index) {
-                let sections: Vec<NodeId> = sections.collect();
-                let here = |n: &NodeId| self.locals.at(index, *n) != LadderId::EMPTY;
-                if here(&node) || sections.iter().any(here) {
-                    found.push((node, sections));
+        let mut add =
+            |group: &str, name: &str, node: NodeId, sections: &mut dyn Iterator<Item = NodeId>| {
+                let possible =
+                    kind.descriptor.targets.iter().any(|t| *t.group == *group && *t.kind == *name);
+                if possible {
+                    found.push((node, sections.collect()));
+                } else if !self.locals.is_empty(index) {
+                    let sections: Vec<NodeId> = sections.collect();
+                    let here = |n: &NodeId| self.locals.at(index, *n) != LadderId::EMPTY;
+                    if here(&node) || sections.iter().any(here) {
+                        found.push((node, sections));
+                    }
                 }
-            }
-        };
+            };
         let t = self.topology;
-        let listeners = |range: Range<u32>| range.filter_map(|i| t.listener(ListenerIx(i)).map(|l| l.node));
+        let listeners =
+            |range: Range<u32>| range.filter_map(|i| t.listener(ListenerIx(i)).map(|l| l.node));
         for class in &t.classes {
             add(GROUP, "GatewayClass", class.node, &mut std::iter::empty());
         }

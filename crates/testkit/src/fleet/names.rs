@@ -6,13 +6,31 @@ use super::FleetSpec;
 const REGIONS: [&str; 8] =
     ["eu-west", "eu-central", "eu-north", "us-east", "us-west", "ap-south", "ap-east", "sa-east"];
 const TEAMS: [&str; 20] = [
-    "checkout", "payments", "catalog", "search", "identity", "shipping", "pricing", "inventory", "orders", "loyalty",
-    "media", "messaging", "analytics", "fraud", "billing", "support", "partners", "mobile", "content", "returns",
+    "checkout",
+    "payments",
+    "catalog",
+    "search",
+    "identity",
+    "shipping",
+    "pricing",
+    "inventory",
+    "orders",
+    "loyalty",
+    "media",
+    "messaging",
+    "analytics",
+    "fraud",
+    "billing",
+    "support",
+    "partners",
+    "mobile",
+    "content",
+    "returns",
 ];
 const THINGS: [&str; 25] = [
-    "cart", "basket", "session", "profile", "ledger", "invoice", "quote", "stock", "label", "parcel", "review",
-    "coupon", "wishlist", "address", "token", "consent", "image", "banner", "feed", "report", "alert", "ticket",
-    "refund", "voucher", "menu",
+    "cart", "basket", "session", "profile", "ledger", "invoice", "quote", "stock", "label",
+    "parcel", "review", "coupon", "wishlist", "address", "token", "consent", "image", "banner",
+    "feed", "report", "alert", "ticket", "refund", "voucher", "menu",
 ];
 const ROLES: [&str; 8] = ["api", "web", "admin", "worker", "gateway", "cache", "export", "sync"];
 const TIERS: [&str; 4] = ["gold", "silver", "bronze", "internal"];
@@ -41,7 +59,10 @@ pub(super) fn listener(l: u32) -> String {
     match l {
         0 => "http".to_owned(),
         1 => "https".to_owned(),
-        l => format!("https-{}", at(&TEAMS, l)) + &if l >= size(&TEAMS) { format!("-{}", l / size(&TEAMS)) } else { String::new() },
+        l => {
+            format!("https-{}", at(&TEAMS, l))
+                + &if l >= size(&TEAMS) { format!("-{}", l / size(&TEAMS)) } else { String::new() }
+        }
     }
 }
 
@@ -97,5 +118,9 @@ pub(super) fn rule_is_named(route: u32, r: u32) -> bool {
 
 /// The section name of a rule.
 pub(super) fn rule(route: u32, r: u32) -> String {
-    if rule_is_named(route, r) { format!("{}-{r}", at(&THINGS, route + r)) } else { format!("rule-{}", r + 1) }
+    if rule_is_named(route, r) {
+        format!("{}-{r}", at(&THINGS, route + r))
+    } else {
+        format!("rule-{}", r + 1)
+    }
 }

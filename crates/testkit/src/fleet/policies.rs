@@ -12,7 +12,8 @@ pub const GROUP: &str = "policies.example.com";
 pub(super) const KINDS: u32 = 5;
 
 /// One for each strategy; the first three are what most fleets have.
-const NAMES: [&str; 5] = ["TimeoutPolicy", "RateLimitPolicy", "AccessPolicy", "CorsPolicy", "QuotaPolicy"];
+const NAMES: [&str; 5] =
+    ["TimeoutPolicy", "RateLimitPolicy", "AccessPolicy", "CorsPolicy", "QuotaPolicy"];
 
 pub(super) fn kind(i: u32) -> Value {
     let name = NAMES[i as usize];
@@ -23,7 +24,9 @@ pub(super) fn kind(i: u32) -> Value {
             spec["merge"] = json!([{"path": "limits", "rule": "keyed", "key": "name"}]);
         }
         2 => spec["strategy"] = json!({"default": "PatchOverrides"}),
-        3 => spec["strategy"] = json!({"default": "AtomicOverrides", "field": "spec.mergeType", "words": {"Replace": "AtomicDefaults", "Lock": "AtomicOverrides"}}),
+        3 => {
+            spec["strategy"] = json!({"default": "AtomicOverrides", "field": "spec.mergeType", "words": {"Replace": "AtomicDefaults", "Lock": "AtomicOverrides"}})
+        }
         4 => spec["strategy"] = json!({"default": "None"}),
         _ => {}
     }
@@ -59,7 +62,8 @@ pub(super) fn policy(spec: &FleetSpec, n: u32) -> Value {
     if rng.percent(spec.created) {
         // Few days, so that equal times happen.
         let (day, hour) = (1 + rng.below(28), rng.below(4) * 6);
-        metadata["creationTimestamp"] = format!("2026-0{}-{day:02}T{hour:02}:00:00Z", 1 + rng.below(9)).into();
+        metadata["creationTimestamp"] =
+            format!("2026-0{}-{day:02}T{hour:02}:00:00Z", 1 + rng.below(9)).into();
     }
     let mut body = body(kind, level, place, &mut rng);
     let selector = goal.target.get("matchLabels").is_some();
@@ -76,7 +80,9 @@ pub(super) fn policy(spec: &FleetSpec, n: u32) -> Value {
 /// the policy before them.
 fn place(spec: &FleetSpec, level: usize, mut i: u32, count: u32) -> u32 {
     let kinds = spec.kinds.max(1);
-    let shares = |i: u32| Rng::new(spec.seed, "conflict", u64::from(i) * 8 + level as u64).percent(spec.conflicts);
+    let shares = |i: u32| {
+        Rng::new(spec.seed, "conflict", u64::from(i) * 8 + level as u64).percent(spec.conflicts)
+    };
     while i >= kinds && shares(i) {
         i -= kinds;
     }
@@ -93,7 +99,11 @@ fn goal(spec: &FleetSpec, level: usize, place: u32, rng: &mut Rng) -> (u32, Goal
     let group = "gateway.networking.k8s.io";
     let goal = match level {
         0 | 1 => {
-            let (gateway, listener) = if level == 0 { (place, None) } else { (place / spec.listeners, Some(place % spec.listeners)) };
+            let (gateway, listener) = if level == 0 {
+                (place, None)
+            } else {
+                (place / spec.listeners, Some(place % spec.listeners))
+            };
             let name = names::gateway(gateway);
             let mut target = json!({"group": group, "kind": "Gateway", "name": name});
             let mut called = name;
@@ -104,7 +114,11 @@ fn goal(spec: &FleetSpec, level: usize, place: u32, rng: &mut Rng) -> (u32, Goal
             Goal { namespace: names::gateway_namespace(gateway), target, called }
         }
         _ => {
-            let (route, rule) = if level == 2 { (place, None) } else { (place / spec.rules, Some(place % spec.rules)) };
+            let (route, rule) = if level == 2 {
+                (place, None)
+            } else {
+                (place / spec.rules, Some(place % spec.rules))
+            };
             let name = names::service(route);
             let mut target = json!({"group": group, "kind": "HTTPRoute", "name": name});
             if let Some(r) = rule {
@@ -126,7 +140,9 @@ fn goal(spec: &FleetSpec, level: usize, place: u32, rng: &mut Rng) -> (u32, Goal
 fn body(kind: u32, level: usize, place: u32, rng: &mut Rng) -> Map<String, Value> {
     let seconds = |rng: &mut Rng| format!("{}s", 1 + rng.below(60));
     let content = match kind {
-        0 => json!({"timeouts": {"request": seconds(rng), "backendRequest": seconds(rng)}, "retries": {"attempts": rng.below(5), "on": ["5xx", "reset"]}}),
+        0 => {
+            json!({"timeouts": {"request": seconds(rng), "backendRequest": seconds(rng)}, "retries": {"attempts": rng.below(5), "on": ["5xx", "reset"]}})
+        }
         1 => {
             let limit = |name: &str, rng: &mut Rng| json!({"name": name, "rate": {"requests": 10 * (1 + rng.below(100)), "per": *rng.pick(&["second", "minute"])}});
             let mut limits = vec![limit("global", rng)];
@@ -142,7 +158,9 @@ fn body(kind: u32, level: usize, place: u32, rng: &mut Rng) -> Map<String, Value
             }
             json!({"rules": rules})
         }
-        3 => json!({"allowOrigins": [format!("https://app-{}.example.com", rng.below(9))], "maxAge": seconds(rng)}),
+        3 => {
+            json!({"allowOrigins": [format!("https://app-{}.example.com", rng.below(9))], "maxAge": seconds(rng)})
+        }
         _ => json!({"quota": {"requestsPerDay": 1000 * (1 + rng.below(100))}}),
     };
     let Value::Object(mut content) = content else { return Map::new() };

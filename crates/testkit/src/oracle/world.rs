@@ -26,7 +26,11 @@ pub(super) fn group(object: &Value) -> &str {
     text(object, "/apiVersion").rsplit_once('/').map_or("", |(group, _)| group)
 }
 
-pub(super) fn of_kind<'w>(world: &'w [Value], of: &str, kind: &str) -> impl Iterator<Item = &'w Value> {
+pub(super) fn of_kind<'w>(
+    world: &'w [Value],
+    of: &str,
+    kind: &str,
+) -> impl Iterator<Item = &'w Value> {
     world.iter().filter(move |o| group(o) == of && text(o, "/kind") == kind)
 }
 
@@ -55,7 +59,8 @@ pub(super) fn places_of(world: &[Value], key: &(String, String, String)) -> Vec<
     let mut places = vec![Place { level, object: key.clone(), section: String::new(), label }];
     for (i, section) in sections.iter().enumerate() {
         let written = text(section, "/name");
-        let section = if written.is_empty() { format!("rule-{}", i + 1) } else { written.to_owned() };
+        let section =
+            if written.is_empty() { format!("rule-{}", i + 1) } else { written.to_owned() };
         let level = if level == 4 { 5 } else { LISTENER };
         places.push(Place { level, object: key.clone(), section: section.clone(), label: section });
     }
@@ -76,9 +81,12 @@ pub(super) fn paths(world: &[Value]) -> Vec<Vec<Place>> {
         found.push(above.clone());
         let mut taken: Vec<&Value> = Vec::new();
         through(world, gateway, &above, &mut taken, &mut found);
-        let mut sets: Vec<&Value> =
-            of_kind(world, GATEWAY_API, "ListenerSet").filter(|set| is_part_of(world, set, gateway)).collect();
-        let age = |o: &Value| Some(text(o, "/metadata/creationTimestamp").to_owned()).filter(|t| !t.is_empty());
+        let mut sets: Vec<&Value> = of_kind(world, GATEWAY_API, "ListenerSet")
+            .filter(|set| is_part_of(world, set, gateway))
+            .collect();
+        let age = |o: &Value| {
+            Some(text(o, "/metadata/creationTimestamp").to_owned()).filter(|t| !t.is_empty())
+        };
         sets.sort_by_key(|set| (age(set).unwrap_or("~".to_owned()), full(set)));
         for set in sets {
             let above = [&above[..], &places_of(world, &key(set))[..1]].concat();
@@ -90,24 +98,37 @@ pub(super) fn paths(world: &[Value]) -> Vec<Vec<Place>> {
 }
 
 /// Paths through the listeners of a Gateway or ListenerSet.
-fn through<'w>(world: &'w [Value], owner: &'w Value, above: &[Place], taken: &mut Vec<&'w Value>, found: &mut Vec<Vec<Place>>) {
+fn through<'w>(
+    world: &'w [Value],
+    owner: &'w Value,
+    above: &[Place],
+    taken: &mut Vec<&'w Value>,
+    found: &mut Vec<Vec<Place>>,
+) {
     let listeners = list(owner, "/spec/listeners");
-    let same = |a: &Value, b: &Value| (&a["port"], text(a, "/hostname")) == (&b["port"], text(b, "/hostname"));
+    let same = |a: &Value, b: &Value| {
+        (&a["port"], text(a, "/hostname")) == (&b["port"], text(b, "/hostname"))
+    };
     for (i, listener) in listeners.iter().enumerate() {
         let place = places_of(world, &key(owner))[i + 1].clone();
         let path = [above, &[place]].concat();
         found.push(path.clone());
         // Listeners that cannot be told apart: none of one object counts, and none that an earlier object has.
-        let conflicted = listeners.iter().enumerate().any(|(j, other)| i != j && same(listener, other))
-            || taken.iter().any(|other| same(listener, other));
+        let conflicted =
+            listeners.iter().enumerate().any(|(j, other)| i != j && same(listener, other))
+                || taken.iter().any(|other| same(listener, other));
         if conflicted {
             continue;
         }
         for kind in ["HTTPRoute", "GRPCRoute"] {
-            for route in of_kind(world, GATEWAY_API, kind).filter(|r| attaches(world, r, owner, listener)) {
+            for route in
+                of_kind(world, GATEWAY_API, kind).filter(|r| attaches(world, r, owner, listener))
+            {
                 let places = places_of(world, &key(route));
                 let path = [&path[..], &places[..1]].concat();
-                found.extend(places[1..].iter().map(|rule| [&path[..], std::slice::from_ref(rule)].concat()));
+                found.extend(
+                    places[1..].iter().map(|rule| [&path[..], std::slice::from_ref(rule)].concat()),
+                );
                 found.push(path);
             }
         }
@@ -118,12 +139,14 @@ fn through<'w>(world: &'w [Value], owner: &'w Value, above: &[Place], taken: &mu
 /// Spec 5.2: kind, namespace, port and section name, hostnames; one parentRef is enough.
 fn attaches(world: &[Value], route: &Value, owner: &Value, listener: &Value) -> bool {
     let kinds = list(listener, "/allowedRoutes/kinds");
-    let kind_allowed = kinds.is_empty() || kinds.iter().any(|k| text(k, "/kind") == text(route, "/kind"));
+    let kind_allowed =
+        kinds.is_empty() || kinds.iter().any(|k| text(k, "/kind") == text(route, "/kind"));
     let from = listener.pointer("/allowedRoutes/namespaces");
     let namespace_allowed = allowed(world, from, "Same", namespace(owner), namespace(route));
     let hosts = list(route, "/spec/hostnames");
     let listens = text(listener, "/hostname");
-    let hosts_meet = hosts.is_empty() || hosts.iter().any(|h| meet(listens, h.as_str().unwrap_or("")));
+    let hosts_meet =
+        hosts.is_empty() || hosts.iter().any(|h| meet(listens, h.as_str().unwrap_or("")));
     let named = list(route, "/spec/parentRefs").iter().any(|parent| {
         let or = |pointer: &str, default: &str| match text(parent, pointer) {
             "" => default.to_owned(),
@@ -141,7 +164,9 @@ fn attaches(world: &[Value], route: &Value, owner: &Value, listener: &Value) -> 
 fn meet(a: &str, b: &str) -> bool {
     let within = |narrow: &str, wide: &str| {
         let suffix = wide.strip_prefix('*');
-        suffix.is_some_and(|s| narrow.trim_start_matches('*').ends_with(s) && narrow.trim_start_matches('*') != s)
+        suffix.is_some_and(|s| {
+            narrow.trim_start_matches('*').ends_with(s) && narrow.trim_start_matches('*') != s
+        })
     };
     a.is_empty() || b.is_empty() || a == b || within(a, b) || within(b, a)
 }
@@ -155,7 +180,10 @@ fn allowed(world: &[Value], rule: Option<&Value>, default: &str, host: &str, gue
             let object = of_kind(world, "", "Namespace").find(|n| name(n) == guest);
             let label = |key: &str| match key {
                 "kubernetes.io/metadata.name" => Some(guest),
-                _ => object.and_then(|o| o.pointer("/metadata/labels")).and_then(|l| l.get(key)).and_then(Value::as_str),
+                _ => object
+                    .and_then(|o| o.pointer("/metadata/labels"))
+                    .and_then(|l| l.get(key))
+                    .and_then(Value::as_str),
             };
             rule.and_then(|r| r.get("selector")).is_some_and(|s| selects(s, &label))
         }
@@ -164,7 +192,15 @@ fn allowed(world: &[Value], rule: Option<&Value>, default: &str, host: &str, gue
 }
 
 fn is_part_of(world: &[Value], set: &Value, gateway: &Value) -> bool {
-    let named = Some(text(set, "/spec/parentRef/namespace")).filter(|n| !n.is_empty()).unwrap_or(namespace(set));
+    let named = Some(text(set, "/spec/parentRef/namespace"))
+        .filter(|n| !n.is_empty())
+        .unwrap_or(namespace(set));
     (named, text(set, "/spec/parentRef/name")) == (namespace(gateway), name(gateway))
-        && allowed(world, gateway.pointer("/spec/allowedListeners/namespaces"), "None", namespace(gateway), namespace(set))
+        && allowed(
+            world,
+            gateway.pointer("/spec/allowedListeners/namespaces"),
+            "None",
+            namespace(gateway),
+            namespace(set),
+        )
 }

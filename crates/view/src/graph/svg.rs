@@ -191,7 +191,7 @@ impl Svg {
         let place = words::place_or_nothing(policy.at.as_ref());
         let tip =
             format!("{} {}: {} {place}", policy.policy_kind, policy.policy, attachment.outcome);
-        let is_lost = !matches!(attachment.outcome, "in force" | "partly");
+        let is_lost = !matches!(attachment.outcome, "in force" | "partly" | "inert");
         let class = if is_lost { "policy lost" } else { "policy" };
         self.out.push_str(&format!("<g><title>{}</title>\n", escape::xml(&tip)));
         self.out.push_str(&format!(

@@ -6,11 +6,11 @@ use crate::escape;
 
 /// Colours of policies, dark enough for black text on a light fill of the same hue.
 const POLICIES: [&str; 8] =
-    ["#0072b2", "#e69f00", "#cc79a7", "#009e73", "#56b4e9", "#d55e00", "#8c6bb1", "#7f7f00"];
+    ["#1f83c6", "#e69f00", "#cc79a7", "#009e73", "#56b4e9", "#d55e00", "#8c6bb1", "#7f7f00"];
 
 /// The colour of a policy, the same in every picture.
 pub(super) fn color(policy: usize) -> &'static str {
-    POLICIES.get(policy % POLICIES.len()).copied().unwrap_or("#0072b2")
+    POLICIES.get(policy % POLICIES.len()).copied().unwrap_or("#1f83c6")
 }
 
 /// A directed graph from left to right.

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Documents become resources: identity, scope, lists, duplicates, and what is refused, each as a row.
+
+use overrule_model::{Created, Parsed, TargetName, parse};
+use overrule_source::{Documents, Input, ReadOptions, read};
+
+fn load(files: &[(&str, &str)]) -> (Documents, Parsed) {
+    let inputs = files.iter().map(|(name, text)| Input::new(*name, *text)).collect();
+    let read = read(inputs, &ReadOptions::default());
+    assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
+    let parsed = parse(&read.documents);
+    (read.documents, parsed)
+}
+
+fn names(parsed: &Parsed) -> Vec<String> {
+    parsed.snapshot.objects().map(|o| parsed.snapshot.display(o.id).to_string()).collect()
+}
+
+fn found(documents: &Documents, parsed: &Parsed) -> Vec<String> {
+    let place = |d: &overrule_source::Diagnostic| {
+        documents.sources.position(d.primary.as_ref().unwrap().span)
+    };
+    parsed.diagnostics.iter().map(|d| format!("{} {} {}", d.code.id, place(d), d.field)).collect()
+}
+
+#[test]
+fn every_form_of_a_resource_is_read() {
+    let rows: &[(&str, &str, &[&str])] = &[
+        (
+            "namespaced",
+            "{apiVersion: v1, kind: Service, metadata: {name: a, namespace: b}}",
+            &["service/b/a"],
+        ),
+        (
+            "no namespace",
+            "{apiVersion: v1, kind: Service, metadata: {name: a}}",
+            &["service/default/a"],
+        ),
+        (
+            "cluster-scoped",
+            "{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: a}}",
+            &["gatewayclass/a"],
+        ),
+        (
+            "list",
+            "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Service, metadata: {name: a}}, {apiVersion: v1, kind: Service, metadata: {name: b}}]}",
+            &["service/default/a", "service/default/b"],
+        ),
+        (
+            "typed list",
+            "{apiVersion: v1, kind: ServiceList, metadata: {}, items: [{apiVersion: v1, kind: Service, metadata: {name: a}}]}",
+            &["service/default/a"],
+        ),
+        (
+            "bare list",
+            "- {apiVersion: v1, kind: Service, metadata: {name: a}}",
+            &["service/default/a"],
+        ),
+        (
+            "kumactl list",
+            "{total: 1, items: [{type: MeshTimeout, mesh: m, name: a}]}",
+            &["meshtimeout/m/a"],
+        ),
+        ("universal", "{type: MeshTimeout, name: a, spec: {}}", &["meshtimeout/default/a"]),
+        ("universal mesh", "{type: Mesh, name: a}", &["mesh/a"]),
+        (
+            "scope from a definition",
+            "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: x}, spec: {group: g.io, scope: Cluster, names: {kind: Foo}}}\n---\n{apiVersion: g.io/v1, kind: Foo, metadata: {name: a}}",
+            &["customresourcedefinition/x", "foo/a"],
+        ),
+        (
+            "two groups",
+            "{apiVersion: a.io/v1, kind: Foo, metadata: {name: x}}\n---\n{apiVersion: b.io/v1, kind: Foo, metadata: {name: x}}",
+            &["foo.a.io/default/x", "foo.b.io/default/x"],
+        ),
+    ];
+    for (what, text, expected) in rows {
+        let (_, parsed) = load(&[("a.yaml", text)]);
+        assert_eq!(names(&parsed), *expected, "{what}");
+        assert!(parsed.diagnostics.is_empty(), "{what}: {:?}", parsed.diagnostics);
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_place() {
+    let rows: &[(&str, &str, &[&str])] = &[
+        ("no resource", "a: b\n---\nc: d\n", &["OV1101 a.yaml:1:1 "]),
+        ("kind alone", "kind: Gateway\n", &["OV1101 a.yaml:1:1 "]),
+        ("kustomization", "resources: [a.yaml]\n", &["OV1108 a.yaml:1:1 "]),
+        ("no metadata", "apiVersion: v1\nkind: Service\n", &["OV1106 a.yaml:1:1 metadata"]),
+        (
+            "no name",
+            "apiVersion: v1\nkind: Service\nmetadata: {namespace: b}\n",
+            &["OV1106 a.yaml:3:11 metadata.name"],
+        ),
+        (
+            "number as name",
+            "apiVersion: v1\nkind: Service\nmetadata: {name: 5}\n",
+            &["OV1105 a.yaml:3:18 metadata.name"],
+        ),
+        (
+            "bad name",
+            "apiVersion: v1\nkind: Service\nmetadata: {name: A_b}\n",
+            &["OV1103 a.yaml:3:18 metadata.name"],
+        ),
+        (
+            "label is a boolean",
+            "apiVersion: v1\nkind: Service\nmetadata: {name: a, labels: {x: true}}\n",
+            &["OV1105 a.yaml:3:33 metadata.labels.x"],
+        ),
+        (
+            "bad time",
+            "apiVersion: v1\nkind: Service\nmetadata: {name: a, creationTimestamp: yesterday}\n",
+            &["OV1104 a.yaml:3:40 metadata.creationTimestamp"],
+        ),
+        (
+            "namespace on a class",
+            "apiVersion: gateway.networking.k8s.io/v1\nkind: GatewayClass\nmetadata: {name: a, namespace: b}\n",
+            &["OV1110 a.yaml:3:18 metadata.namespace"],
+        ),
+    ];
+    for (what, text, expected) in rows {
+        let (documents, parsed) = load(&[("a.yaml", text)]);
+        assert_eq!(found(&documents, &parsed), *expected, "{what}");
+        assert!(
+            parsed.diagnostics.iter().all(|d| d.help.is_some()),
+            "{what}: every finding has a remedy"
+        );
+    }
+}
+
+#[test]
+fn of_two_definitions_the_first_by_file_and_line_stays_whatever_the_order_of_files() {
+    let service = |port: u16| {
+        format!("apiVersion: v1\nkind: Service\nmetadata: {{name: a}}\nspec: {{port: {port}}}\n")
+    };
+    let (one, two) = (service(1), service(2));
+    for files in [[("a.yaml", &*one), ("b.yaml", &*two)], [("b.yaml", &*two), ("a.yaml", &*one)]] {
+        let (documents, parsed) = load(&files);
+        assert_eq!(found(&documents, &parsed), ["OV1102 b.yaml:3:18 metadata.name"]);
+        let kept = parsed.snapshot.objects().next().unwrap();
+        let port = documents.view(kept.root).get("spec").unwrap().get("port").unwrap();
+        assert_eq!(port.as_i64(), Some(1));
+    }
+}
+
+#[test]
+fn targets_are_found_by_kind_plural_short_name_and_group() {
+    let text = "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart, namespace: shop}}\n---\n{apiVersion: a.io/v1, kind: TimeoutPolicy, metadata: {name: t, namespace: shop}}";
+    let (_, parsed) = load(&[("a.yaml", text)]);
+    for name in [
+        "httproute/shop/cart",
+        "HTTPRoutes/shop/cart",
+        "hr/shop/cart",
+        "httproute.gateway.networking.k8s.io/shop/cart",
+        "timeoutpolicies/shop/t",
+    ] {
+        let target: TargetName = name.parse().unwrap();
+        assert_eq!(parsed.snapshot.resolve(&target).len(), 1, "{name}");
+        assert_eq!(target.to_string(), name, "text form round-trips");
+    }
+    for name in ["", "x", "a//b", "a/b/c/d", "a/b#", ".g/b", "/b"] {
+        assert!(name.parse::<TargetName>().is_err(), "{name:?}");
+    }
+}
+
+#[test]
+fn an_unknown_creation_time_is_a_case_of_its_own() {
+    let known = Created::parse("2026-01-31T09:00:00Z").unwrap();
+    assert!(
+        known.key() < Created::Assumed(0).key()
+            && Created::Assumed(7).key() < Created::Absent.key()
+    );
+    let text = "{apiVersion: v1, kind: Service, metadata: {name: b}}\n---\n{apiVersion: v1, kind: Service, metadata: {name: a, creationTimestamp: null}}";
+    let (documents, mut parsed) = load(&[("a.yaml", text)]);
+    assert!(parsed.snapshot.objects().all(|o| o.created == Created::Absent));
+    parsed.snapshot.assume_file_order(&documents.sources);
+    let created: Vec<Created> = parsed.snapshot.objects().map(|o| o.created).collect();
+    assert_eq!(created, [Created::Assumed(1), Created::Assumed(0)], "b is written first");
+}
