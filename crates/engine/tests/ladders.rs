@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: steps and groups. Out: that equal stacks are one ladder, however they were put together. Not here: folding.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a broken expectation shall stop the test"
+)]
 
 mod lab;
 

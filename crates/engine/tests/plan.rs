@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: merge plans and two documents. Out: every rule of a plan, seen from both sides. Not here: ladders.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a broken expectation shall stop the test"
+)]
 
 mod lab;
 

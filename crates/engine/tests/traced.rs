@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: values put together by hand. Out: what reading them gives, and who wrote each part. Not here: merging.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a broken expectation shall stop the test"
+)]
 
 mod lab;
 

@@ -4,6 +4,13 @@
 //!
 //! Beyond the shared keys (`expect`, `none`, `conflicted`) a case may hold `rejected` (policy, reason id), `outcomes`
 //! (policy, word), and in `expect` `assumed`. `sources` go by JSON pointer and are complete; so is `expect`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a broken expectation shall stop the test"
+)]
 
 use std::collections::BTreeSet;
 use std::path::Path;

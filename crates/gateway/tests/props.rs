@@ -2,6 +2,13 @@
 //! In: small random worlds. Out: what must hold in every one of them. Not here: particular rules (`gep713.rs`).
 //!
 //! `PROPTEST_CASES=100000 cargo test -p overrule-gateway --test props --release` looks longer.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a broken expectation shall stop the test"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -212,16 +212,17 @@ impl Text<'_> {
         self.heading("Who had a value there", out)?;
         for had in &field.candidates {
             let value = crate::table::cut(&yaml::flow(&had.value), 80);
-            let at = format!("({})", words::place_or_nothing(had.at.as_ref()));
+            let at = had.at.as_ref().map_or_else(|| "implied".to_owned(), words::place);
+            let at = format!("({at})");
             let (n, name) = (had.position, self.policy(&had.policy));
             writeln!(out, "  {n}. {name}  {value}  {}", Painted(self.styles.dim, &at))?;
-            let what = match had.outcome {
-                "partly" => "partly in force, the rest shadowed",
-                outcome => outcome,
+            let (what, by) = match had.outcome {
+                "partly" => ("partly in force, lost the rest", "to"),
+                outcome => (outcome, "by"),
             };
             write!(out, "     {what}")?;
             if !had.by.is_empty() {
-                write!(out, " by {}", self.policies(&had.by))?;
+                write!(out, " {by} {}", self.policies(&had.by))?;
             }
             match had.because {
                 Some(because) => writeln!(out, ": {because}")?,

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use overrule_engine::{Done, Loss, Outcome, Rung, StepId};
+use overrule_engine::{Done, Loss, Outcome, Reason, Rung, StepId};
 use overrule_model::nearest;
 use overrule_source::NodeRef;
 
@@ -13,51 +13,55 @@ use crate::losses::Losses;
 use crate::{v1, value};
 
 /// What became of a step at one pointer.
-pub(crate) struct Fared<'a> {
+pub(crate) struct Fared {
     pub(crate) outcome: Outcome,
     /// The steps in force there instead.
     pub(crate) by: Vec<StepId>,
-    /// The losses that say so.
-    pub(crate) losses: Vec<&'a Loss>,
+    /// The rules by which it is not in force, as they were applied.
+    pub(crate) reasons: Vec<Reason>,
 }
 
 /// Everything about one field on one ladder.
 pub(crate) fn focus(losses: Losses<'_>, steps: &[StepId], asked: &str) -> v1::FieldFocus {
     let pointer = resolve(&losses, steps, asked);
     let documents = losses.scene.documents;
-    let found = losses.effective.value.as_ref();
-    let here = found.and_then(|v| {
-        let path: Vec<_> = pointer_segments(&pointer).collect();
-        v.at(documents, path.iter().map(|s| &**s))
-    });
+    let spec = losses.effective.value.as_ref().map(|v| value::of_traced(documents, v));
+    let path: Vec<_> = pointer_segments(&pointer).collect();
+    let here = spec.as_ref().and_then(|s| s.at(path.iter().map(|s| &**s))).cloned();
     let mut candidates = Vec::new();
     for (position, step) in (1..).zip(steps) {
-        let Some(node) = node_at(&losses, *step, &pointer) else { continue };
         let Some(fared) = fared(&losses, *step, &pointer) else { continue };
-        let reason = fared.losses.first().map(|l| l.reason);
+        let node = node_at(&losses, *step, &pointer);
+        // A value that nobody wrote is in force through the policy that implies it.
+        let implied = here.as_ref().filter(|_| fared.outcome == Outcome::InForce);
+        let value = match (node, implied) {
+            (Some(node), _) => value::of_node(documents, node),
+            (None, Some(value)) => value.clone(),
+            (None, None) => continue,
+        };
         candidates.push(v1::HadValue {
             position,
             policy: losses.part.step_name(losses.scene, *step),
-            value: value::of_node(documents, node),
-            at: Some(losses.scene.place_of(node)),
+            value,
+            at: node.map(|n| losses.scene.place_of(n)),
             outcome: fared.outcome.word(),
             by: losses.names(&fared.by),
-            reason: reason.map(|r| r.id),
-            because: reason.map(|r| r.sentence),
+            reason: fared.reasons.first().map(|r| r.id),
+            because: fared.reasons.first().map(|r| r.sentence),
         });
     }
     let nowhere = here.is_none() && candidates.is_empty();
     v1::FieldFocus {
         asked: asked.to_owned(),
         suggestions: if nowhere { suggestions(&known(&losses), asked) } else { Vec::new() },
-        value: here.map(|v| value::of_traced(documents, &v)),
+        value: here,
         candidates,
         pointer,
     }
 }
 
 /// What became of what a step wrote at a pointer; none if that is no part of the policy (a target reference).
-pub(crate) fn fared<'a>(losses: &Losses<'a>, step: StepId, pointer: &str) -> Option<Fared<'a>> {
+pub(crate) fn fared(losses: &Losses<'_>, step: StepId, pointer: &str) -> Option<Fared> {
     let now = losses.in_force(pointer);
     let holds = now.contains(&step);
     let own = losses.effective.losses.iter().filter(|l| l.step == step);
@@ -68,19 +72,22 @@ pub(crate) fn fared<'a>(losses: &Losses<'a>, step: StepId, pointer: &str) -> Opt
         true => lost.iter().flat_map(|l| losses.by(l)).collect(),
         false => now.iter().copied().collect(),
     };
+    let mut reasons: Vec<Reason> = lost.iter().map(|l| l.reason).collect();
     let outcome = match (holds, lost.iter().map(|l| l.fate).min()) {
         (true, None) => Outcome::InForce,
         (true, Some(_)) => Outcome::Partly,
         (false, Some(fate)) => fate.into(),
         (false, None) => {
-            let log = losses.effective.log.iter().find(|v| v.rung == Rung::Step(step))?;
-            match log.done {
-                Done::Skipped | Done::Poisoned => Outcome::Skipped,
+            let verdict = losses.effective.log.iter().find(|v| v.rung == Rung::Step(step))?;
+            reasons.push(verdict.reason);
+            match verdict.done {
+                Done::Skipped => Outcome::Skipped,
+                Done::Poisoned => Outcome::Inert,
                 _ => return None,
             }
         }
     };
-    Some(Fared { outcome, by: instead.into_iter().collect(), losses: lost })
+    Some(Fared { outcome, by: instead.into_iter().collect(), reasons })
 }
 
 /// The node a step wrote at a pointer.

@@ -4,10 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use overrule_engine::{Fate, KindId, LadderId, Outcome, PolicyId, StepId};
+use overrule_engine::{KindId, LadderId, Outcome, PolicyId, StepId};
 use overrule_model::{Created, Object};
 
-use crate::losses::Losses;
+use crate::losses::{Losses, Sorted};
 use crate::{Part, Scene, v1};
 
 /// The policies of a part whose object is kept, with what became of them.
@@ -76,11 +76,14 @@ fn known(created: Created) -> Option<i64> {
     }
 }
 
+/// Sentences by kind and name of the policy.
+type Losers = BTreeMap<(KindId, String), BTreeSet<String>>;
+
 struct Lister<'a> {
     scene: &'a Scene<'a>,
     part: &'a Part<'a>,
     strategies: BTreeMap<PolicyId, &'static str>,
-    losers: BTreeMap<PolicyId, BTreeSet<String>>,
+    losers: Losers,
 }
 
 impl Lister<'_> {
@@ -104,17 +107,18 @@ impl Lister<'_> {
             created: known(object.created).map(|_| object.created.to_string()),
             created_seconds: known(object.created),
             strategy: self.strategies.get(&id).copied(),
-            why: self.why(id, outcome),
+            why: self.why(id, kind, outcome),
             at: self.scene.place(object.at),
         }
     }
 
-    fn why(&self, id: PolicyId, outcome: Outcome) -> Vec<String> {
+    fn why(&self, id: PolicyId, kind: KindId, outcome: Outcome) -> Vec<String> {
         let rejections = self.part.resolution.rejections_of(id);
         let mut why: Vec<String> = rejections
             .map(|r| format!("reference {} rejected: {}", r.reference + 1, r.reason.sentence))
             .collect();
-        why.extend(self.losers.get(&id).into_iter().flatten().cloned());
+        let name = self.part.policy_name(self.scene, id);
+        why.extend(self.losers.get(&(kind, name)).into_iter().flatten().cloned());
         if outcome == Outcome::Inert && self.part.resolution.tally(id).paths() == 0 {
             why.push("no path passes through its targets".to_owned());
         }
@@ -133,30 +137,39 @@ fn strategies(part: &Part<'_>) -> BTreeMap<PolicyId, &'static str> {
 }
 
 /// Why each policy is not in force where it is not, in one pass over the distinct ladders.
-fn losers(scene: &Scene<'_>, part: &Part<'_>) -> BTreeMap<String, BTreeSet<String>> {
-    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+fn losers(scene: &Scene<'_>, part: &Part<'_>) -> Losers {
+    let mut found = Losers::new();
     let ladders = u32::try_from(part.resolution.ladders.len()).unwrap_or(u32::MAX);
     for ladder in (0..ladders).map(LadderId) {
         let Some(effective) = part.resolution.effective(ladder) else { continue };
         let steps = part.resolution.ladders.steps(ladder);
+        // All policies of a ladder are of one kind.
+        let policy = steps.first().and_then(|s| part.policy_of(*s));
+        let Some(kind) = policy.and_then(|p| part.resolution.policy(p)).map(|p| p.kind) else {
+            continue;
+        };
         let Sorted { shadowed, masked, removed, skipped } =
             Losses { scene, part, effective }.sorted(&steps);
+        for (step, reason) in &effective.poison {
+            let name = part.step_name(scene, *step);
+            let sentence = format!("broken: {}", reason.sentence);
+            found.entry((kind, name)).or_default().insert(sentence);
+        }
         let lists = [
             ("shadowed", shadowed),
             ("masked", masked),
             ("removed", removed),
             ("skipped", skipped),
         ];
-        for (word, lost) in
-            lists.into_iter().flat_map(|(word, list)| list.into_iter().map(move |l| (word, l)))
-        {
-            let by = if lost.by.is_empty() {
-                String::new()
-            } else {
-                format!(" by {}", lost.by.join(", "))
-            };
-            let sentence = format!("{word}{by}: {}", lost.because);
-            found.entry(lost.policy).or_default().insert(sentence);
+        for (word, list) in lists {
+            for lost in list {
+                let by = match lost.by.as_slice() {
+                    [] => String::new(),
+                    by => format!(" by {}", by.join(", ")),
+                };
+                let sentence = format!("{word}{by}: {}", lost.because);
+                found.entry((kind, lost.policy)).or_default().insert(sentence);
+            }
         }
     }
     found

@@ -157,7 +157,7 @@ impl<'a> Asker<'a> {
             let Some(fared) = fared(&losses, step, rule.unwrap_or("")) else { continue };
             tally.add(fared.outcome, 1);
             by.extend(losses.names(&fared.by));
-            reasons.extend(fared.losses.iter().map(|l| l.reason));
+            reasons.extend(fared.reasons);
         }
         reasons.sort_by_key(|r| r.id);
         reasons.dedup();
@@ -219,7 +219,12 @@ fn verdict(reach: &v1::Reach, landed: bool, unknown: bool) -> String {
     };
     match counts.words().as_slice() {
         [(_, "partly")] => format!("{who} is partly in force on {all} it reaches"),
-        [(_, "inert")] => format!("{who} has nothing to contribute on {all} it reaches"),
+        [(_, "inert")] => {
+            let why: BTreeSet<&str> =
+                reach.paths().flat_map(|p| p.because.iter().copied()).collect();
+            let why = why.into_iter().map(|w| format!(": {w}")).collect::<String>();
+            format!("{who} has nothing to contribute on {all} it reaches{why}")
+        }
         [(_, word)] => format!("{who} is {word} on {all} it reaches{}", by_whom(reach)),
         several => {
             let word =
@@ -233,8 +238,7 @@ fn verdict(reach: &v1::Reach, landed: bool, unknown: bool) -> String {
 
 /// Who stands in its place, if it is the same everywhere or few.
 fn by_whom(reach: &v1::Reach) -> String {
-    let paths = reach.targets.iter().flat_map(|t| &t.paths);
-    let by: BTreeSet<&str> = paths.flat_map(|p| &p.by).map(String::as_str).collect();
+    let by: BTreeSet<&str> = reach.paths().flat_map(|p| &p.by).map(String::as_str).collect();
     let by: Vec<&str> = by.into_iter().collect();
     match by.len() {
         0 => String::new(),
@@ -244,6 +248,10 @@ fn by_whom(reach: &v1::Reach) -> String {
 }
 
 impl v1::Reach {
+    fn paths(&self) -> impl Iterator<Item = &v1::ReachPath> {
+        self.targets.iter().flat_map(|t| &t.paths)
+    }
+
     /// The verdict, escaped for a terminal.
     pub(crate) fn verdict_line(&self) -> String {
         escape::terminal(&self.verdict).into_owned()

@@ -91,7 +91,7 @@ fn rows(target: &v1::ReachTarget, wide: bool, styles: &Styles, table: &mut Table
 fn why(path: &v1::ReachPath) -> String {
     let because = path.because.join("; ");
     let by = |names: &[String]| match path.outcome {
-        "partly" => format!("the rest shadowed by {}", words::shown_and(names)),
+        "partly" => format!("lost the rest to {}", words::shown_and(names)),
         _ => format!("by {}", words::shown_and(names)),
     };
     match (path.by.as_slice(), because.is_empty()) {

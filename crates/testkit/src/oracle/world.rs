@@ -4,7 +4,8 @@
 
 use serde_json::Value;
 
-use super::{GATEWAY_API, LISTENER, Place, selects};
+use super::attach::selects;
+use super::{GATEWAY_API, LISTENER, Place};
 
 pub(super) fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or("")

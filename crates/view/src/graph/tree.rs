@@ -17,14 +17,13 @@ const SHORT: usize = 4;
 pub(super) fn write(graph: &Graph, styles: &Styles, out: &mut dyn fmt::Write) -> fmt::Result {
     let sizes = sizes(graph);
     let mut drawn = vec![false; graph.data.nodes.len()];
-    let mut roots: Vec<usize> =
-        (0..graph.data.nodes.len()).filter(|n| graph.above(*n).is_empty()).collect();
-    if roots.is_empty() {
-        // Every node is below another one: begin with the first.
-        roots.extend((!graph.data.nodes.is_empty()).then_some(0));
-    }
-    for root in roots {
-        Tree { graph, styles, sizes: &sizes, drawn: &mut drawn }.root(root, out)?;
+    let count = graph.data.nodes.len();
+    let roots = (0..count).filter(|n| graph.above(*n).is_empty());
+    // Circles have no root; they begin with their first node.
+    for root in roots.chain(0..count) {
+        if drawn.get(root) != Some(&true) {
+            Tree { graph, styles, sizes: &sizes, drawn: &mut drawn }.root(root, out)?;
+        }
     }
     rejected(graph, styles, out)?;
     unattached(graph, styles, out)
@@ -128,29 +127,27 @@ fn name(node: &v1::GraphNode) -> String {
     })
 }
 
-/// How many lines each node takes with everything below it. A circle counts once.
+/// How many lines each node takes with everything below it, from the ends upwards; what leads into a circle is long.
 fn sizes(graph: &Graph) -> Vec<usize> {
-    let mut sizes = vec![0_usize; graph.data.nodes.len()];
-    let mut seen = vec![false; graph.data.nodes.len()];
-    for root in 0..graph.data.nodes.len() {
-        let mut open = vec![(root, false)];
-        while let Some((node, done)) = open.pop() {
-            if done {
-                let own = 1 + graph.policies(node).count();
-                let below = graph.below(node).iter().filter_map(|n| sizes.get(*n));
-                // Enough to know that it is long.
-                let sum = below.fold(own, |sum, size| sum.saturating_add(*size)).min(SHORT + 1);
-                if let Some(slot) = sizes.get_mut(node) {
-                    *slot = sum;
+    let count = graph.data.nodes.len();
+    let mut sizes = vec![SHORT + 1; count];
+    let mut waiting: Vec<usize> = (0..count).map(|n| graph.below(n).len()).collect();
+    let mut ready: Vec<usize> = (0..count).filter(|n| graph.below(*n).is_empty()).collect();
+    while let Some(node) = ready.pop() {
+        let own = 1 + graph.policies(node).count();
+        let below = graph.below(node).iter().filter_map(|n| sizes.get(*n));
+        // Enough to know that it is long.
+        let sum = below.fold(own, |sum, size| sum.saturating_add(*size)).min(SHORT + 1);
+        if let Some(slot) = sizes.get_mut(node) {
+            *slot = sum;
+        }
+        for above in graph.above(node) {
+            if let Some(left) = waiting.get_mut(*above) {
+                *left = left.saturating_sub(1);
+                if *left == 0 {
+                    ready.push(*above);
                 }
-                continue;
             }
-            match seen.get_mut(node) {
-                Some(slot) if !*slot => *slot = true,
-                _ => continue,
-            }
-            open.push((node, true));
-            open.extend(graph.below(node).iter().map(|n| (*n, false)));
         }
     }
     sizes
