@@ -18,6 +18,7 @@ fuzz_target!(init: common::one_thread(), |data: &[u8]| {
         limits: if choice & 2 != 0 { small } else { Limits::default() },
         duplicate_keys: if choice & 1 != 0 { DuplicateKeys::LastWins } else { DuplicateKeys::Error },
         redactions: if choice & 4 != 0 { SECRETS.to_vec() } else { Vec::new() },
+        ..ReadOptions::default()
     };
     let name = if choice & 8 != 0 { "a.json" } else { "a.yaml" };
     // Two files: documents must not leak into each other.

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use overrule::files::{self, WorldError};
-use overrule_source::{Diagnostic, Documents, Input, ReadOptions, Severity, SourceMap};
+use overrule_source::{Diagnostic, Documents, Input, Severity, SourceMap};
 
 use crate::case::Case;
 use crate::read::{is_case, read};
@@ -50,7 +50,7 @@ pub fn load(paths: &[PathBuf]) -> Loaded {
 /// Reads every test of one file. Paths in it are relative to `folder`; without one they cannot be read.
 pub fn read_file(input: Input, folder: Option<&Path>) -> (Vec<Case>, Vec<CaseResult>) {
     let name = input.name.to_string();
-    let text = overrule_source::read(vec![input], &ReadOptions::default());
+    let text = overrule_source::read(vec![input], &crate::read::options());
     let documents = &text.documents;
     let errors: Vec<Diagnostic> =
         text.diagnostics.into_iter().filter(|d| d.severity() == Severity::Error).collect();

@@ -23,9 +23,9 @@ mod tests {
 
     #[test]
     fn every_code_has_a_page_and_every_page_a_code() {
-        let codes: Vec<&str> = codes().iter().map(|c| c.id).collect();
+        let ids: Vec<&str> = codes().iter().map(|c| c.id).collect();
         let pages: Vec<&str> = PAGES.iter().map(|(id, _)| *id).collect();
-        assert_eq!(codes, pages);
+        assert_eq!(ids, pages);
         for code in codes() {
             let title = format!("# {}: {}\n", code.id, code.title);
             assert!(

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use overrule::files::{self, File};
+use overrule::gateway::codes_policy;
 use overrule::model::Created;
 use overrule::source::{DuplicateKeys, Severity};
 use overrule::{Analysis, Assume, Options, Stages};
@@ -47,6 +48,7 @@ pub fn load(shared: &Shared, out: &mut Out, include_kinds: Vec<String>) -> Resul
         assume_created,
         include_kinds,
         kind_sources,
+        ..Options::default()
     };
     let progress = Progress::new(shared, total);
     let analysis = Analysis::with_progress(inputs, &options, &progress);
@@ -70,27 +72,48 @@ fn add_new(files: &mut Vec<File>, more: Vec<File>) {
 }
 
 impl World {
-    /// Says on the side that the input has findings which this command does not list.
-    pub fn mention_findings(&self, out: &mut Out) {
+    /// Says on the side what an answer leaves out, and that the input has findings which this command does not list.
+    pub fn mention_findings(&self, shared: &Shared, out: &mut Out) {
+        let unresolved = [&codes_policy::FOREIGN_KIND, &codes_policy::UNKNOWN_KIND];
+        for d in self
+            .analysis
+            .diagnostics
+            .iter()
+            .filter(|d| unresolved.iter().any(|c| c.id == d.code.id))
+        {
+            out.remark(&format!("note: {}", overrule::view::escape::terminal(&d.message)));
+        }
         let count = |severity| {
             self.analysis.diagnostics.iter().filter(|d| d.severity() == severity).count()
         };
         let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
         if errors + warnings > 0 {
+            let place: String =
+                shared.files.iter().map(|p| format!(" -f {}", p.display())).collect();
+            let place = if place == " -f ." { String::new() } else { place };
             out.remark(&format!(
-                "note: the input has {}; see them with: overrule check",
-                plural(errors, warnings)
+                "note: the input has {}; to see more: overrule check{place}",
+                findings(errors, warnings)
             ));
         }
     }
 }
 
-fn plural(errors: usize, warnings: usize) -> String {
-    let words = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
+/// `1 error and 2 warnings`.
+fn findings(errors: usize, warnings: usize) -> String {
     match (errors, warnings) {
-        (0, w) => words(w, "warning"),
-        (e, 0) => words(e, "error"),
-        (e, w) => format!("{} and {}", words(e, "error"), words(w, "warning")),
+        (0, w) => counted(w, "warning"),
+        (e, 0) => counted(e, "error"),
+        (e, w) => format!("{} and {}", counted(e, "error"), counted(w, "warning")),
+    }
+}
+
+/// `1 file`, `2 files`, `3 policies`.
+pub fn counted(n: usize, word: &str) -> String {
+    match (n, word.strip_suffix('y')) {
+        (1, _) => format!("1 {word}"),
+        (_, Some(stem)) => format!("{n} {stem}ies"),
+        (_, None) => format!("{n} {word}s"),
     }
 }
 

@@ -2,7 +2,7 @@
 //! In: a ladder and a family's algebra. Out: the [`Effective`] value, everything that lost, and a log of each step.
 //! Not here: which ladder belongs to which path (`resolution.rs`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use overrule_source::{Documents, NodeRef};
 use smallvec::SmallVec;
@@ -150,17 +150,32 @@ pub struct Effective {
 impl Effective {
     /// What became of one step.
     pub fn outcome(&self, step: StepId) -> Outcome {
-        let holds = self.value.as_ref().is_some_and(|v| v.steps().contains(&step));
-        let lost = self.losses.iter().filter(|l| l.step == step).map(|l| l.fate).min();
-        let skipped =
-            self.log.iter().any(|v| v.rung == Rung::Step(step) && v.done == Done::Skipped);
-        match (holds, lost) {
+        self.outcomes(&[step]).first().copied().unwrap_or(Outcome::Inert)
+    }
+
+    /// What became of each of these steps, in one pass over the value and the losses.
+    pub fn outcomes(&self, steps: &[StepId]) -> SmallVec<[Outcome; 4]> {
+        let held: BTreeSet<StepId> = self.value.iter().flat_map(Traced::steps).collect();
+        let mut lost: BTreeMap<StepId, Fate> = BTreeMap::new();
+        for loss in &self.losses {
+            let fate = lost.entry(loss.step).or_insert(loss.fate);
+            *fate = loss.fate.min(*fate);
+        }
+        let skips = self.log.iter().filter(|v| v.done == Done::Skipped).map(|v| v.rung);
+        let skipped: BTreeSet<StepId> = skips
+            .filter_map(|rung| match rung {
+                Rung::Step(step) => Some(step),
+                Rung::Group(_) => None,
+            })
+            .collect();
+        let outcome = |step: &StepId| match (held.contains(step), lost.get(step)) {
             (true, None) => Outcome::InForce,
             (true, Some(_)) => Outcome::Partly,
-            (false, Some(fate)) => fate.into(),
-            (false, None) if skipped => Outcome::Skipped,
+            (false, Some(fate)) => Outcome::from(*fate),
+            (false, None) if skipped.contains(step) => Outcome::Skipped,
             (false, None) => Outcome::Inert,
-        }
+        };
+        steps.iter().map(outcome).collect()
     }
 }
 

@@ -105,6 +105,8 @@ impl<'a> Merger<'a> {
     }
 
     fn fields(&mut self, at: PlanId, held: &Traced, incoming: &Traced) -> Traced {
+        let preferred = if self.prefer == Prefer::Held { held } else { incoming };
+        let deleter = preferred.steps().first().copied();
         let held = held.entries(self.documents);
         let incoming = incoming.entries(self.documents);
         let index = Index::new(self.documents, &incoming);
@@ -136,7 +138,11 @@ impl<'a> Merger<'a> {
                 merged.extend(result.map(|value| (key, value)));
             }
         }
-        Traced::Map(merged.into())
+        match deleter {
+            // Whoever deleted the last member is the origin of what is left: nothing.
+            Some(step) if merged.is_empty() => Traced::Implied { step, json: "{}".into() },
+            _ => Traced::Map(merged.into()),
+        }
     }
 
     fn lists(&mut self, rule: &ListRule, held: &Traced, incoming: &Traced) -> Traced {
@@ -242,9 +248,14 @@ fn strip_nulls(documents: &Documents, value: Traced) -> Option<Traced> {
     if !value.is_map(documents) || !has_nulls(documents, &value) {
         return Some(value);
     }
+    let step = value.steps().first().copied();
     let entries = value.entries(documents).into_iter();
-    let kept = entries.filter_map(|(k, v)| strip_nulls(documents, v).map(|v| (k, v)));
-    Some(Traced::Map(kept.collect::<Vec<_>>().into()))
+    let kept: Vec<_> =
+        entries.filter_map(|(k, v)| strip_nulls(documents, v).map(|v| (k, v))).collect();
+    match step {
+        Some(step) if kept.is_empty() => Some(Traced::Implied { step, json: "{}".into() }),
+        _ => Some(Traced::Map(kept.into())),
+    }
 }
 
 fn has_nulls(documents: &Documents, value: &Traced) -> bool {

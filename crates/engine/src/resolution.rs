@@ -365,9 +365,9 @@ fn policy_outcomes(
     effective: &Effective,
 ) -> SmallVec<[(PolicyId, Outcome); 2]> {
     let mut by_policy: SmallVec<[(PolicyId, Tally); 2]> = SmallVec::new();
-    for step in ladders.steps(ladder) {
-        let Some(policy) = ladders.get_step(step).map(|s| s.policy) else { continue };
-        let outcome = effective.outcome(step);
+    let steps = ladders.steps(ladder);
+    for (step, outcome) in steps.iter().zip(effective.outcomes(&steps)) {
+        let Some(policy) = ladders.get_step(*step).map(|s| s.policy) else { continue };
         match by_policy.iter_mut().find(|(p, _)| *p == policy) {
             Some((_, tally)) => tally.add(outcome, 1),
             None => {

@@ -5,6 +5,7 @@
 //! A part that one step wrote verbatim is a pointer into its document; nothing is copied. Only what a merge puts
 //! together is new, and only as deep as the merge went.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use overrule_source::{Documents, Kind, NodeRef, View};
@@ -45,7 +46,8 @@ pub enum Traced {
     Map(Arc<[(Key, Traced)]>),
     /// A list put together from several steps.
     List(Arc<[Traced]>),
-    /// A value nobody wrote: a schema default, a canonical form. The step is the one that implies it.
+    /// A value nobody wrote: a schema default, a canonical form, a mapping (`{}`) all of whose members were deleted.
+    /// The step is the one that implies it.
     Implied {
         /// Who implies it.
         step: StepId,
@@ -73,6 +75,7 @@ impl Traced {
         match self {
             Self::Map(_) => Leaf::Map,
             Self::List(_) => Leaf::List,
+            Self::Implied { json, .. } if &**json == "{}" => Leaf::Map,
             Self::Implied { json, .. } => Leaf::Implied(json),
             Self::Whole { node, .. } => {
                 let view = documents.view(*node);
@@ -162,15 +165,19 @@ impl Traced {
 
     /// Every step that wrote a part of it, each once, in order of appearance.
     pub fn steps(&self) -> SmallVec<[StepId; 2]> {
-        let mut found = SmallVec::new();
-        self.collect_steps(&mut found);
-        found
+        let mut all = SmallVec::new();
+        self.collect_steps(&mut all);
+        if all.len() > 1 {
+            let mut seen = BTreeSet::new();
+            all.retain(|step| seen.insert(*step));
+        }
+        all
     }
 
     fn collect_steps(&self, found: &mut SmallVec<[StepId; 2]>) {
         match self {
             Self::Whole { step, .. } | Self::Implied { step, .. } => {
-                if !found.contains(step) {
+                if found.last() != Some(step) {
                     found.push(*step);
                 }
             }

@@ -42,4 +42,6 @@ overrule_source::codes! {
     EMPTY_POLICY = "OV1319", Warning, "policy is empty";
     /// A discovery label with a value GEP-713 does not know.
     BAD_POLICY_LABEL = "OV1320", Warning, "unknown policy class";
+    /// An override that lost to a policy ranked below it.
+    OVERRIDE_UNDONE = "OV1321", Warning, "override is undone further down";
 }

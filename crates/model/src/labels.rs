@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: label maps and selectors. Out: whether they fit. Not here: indexes over many objects.
 
+use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use crate::{Names, Sym};
 
-/// Labels of one object, sorted by symbol for lookup.
+/// Labels of one object, in the order written: there are few, and a scan is the fastest lookup.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Labels(Box<[(Sym, Sym)]>);
 
@@ -13,10 +14,14 @@ impl Labels {
     /// From pairs in any order; a repeated key keeps its last value.
     pub fn new(pairs: impl IntoIterator<Item = (Sym, Sym)>) -> Self {
         let mut list: Vec<(Sym, Sym)> = Vec::new();
+        let mut places: HashMap<Sym, usize> = HashMap::new();
         for (key, value) in pairs {
-            match list.iter_mut().find(|(k, _)| *k == key) {
+            match places.get(&key).and_then(|i| list.get_mut(*i)) {
                 Some(entry) => entry.1 = value,
-                None => list.push((key, value)),
+                None => {
+                    places.insert(key, list.len());
+                    list.push((key, value));
+                }
             }
         }
         Self(list.into_boxed_slice())
@@ -141,15 +146,20 @@ fn clause_of(clause: &str, names: &mut Names) -> Result<Requirement, SelectorErr
             !k.is_empty() && k.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
         if ok { Ok(names.intern(k)) } else { Err(bad()) }
     };
+    let value_of = |v: &str, names: &mut Names| {
+        let v = v.trim();
+        let ok = v.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+        if ok { Ok(names.intern(v)) } else { Err(bad()) }
+    };
     if let Some((key, value)) = clause.split_once("!=") {
-        return Ok(Requirement::NotEquals(key_of(key, names)?, names.intern(value.trim())));
+        return Ok(Requirement::NotEquals(key_of(key, names)?, value_of(value, names)?));
     }
     if let Some((key, value)) = clause.split_once("==").or_else(|| clause.split_once('=')) {
-        return Ok(Requirement::Equals(key_of(key, names)?, names.intern(value.trim())));
+        return Ok(Requirement::Equals(key_of(key, names)?, value_of(value, names)?));
     }
     if let Some(rest) = clause.strip_suffix(')') {
         let (head, values) = rest.split_once('(').ok_or_else(bad)?;
-        let values = values.split(',').map(|v| names.intern(v.trim())).collect();
+        let values = values.split(',').map(|v| value_of(v, names)).collect::<Result<_, _>>()?;
         let mut words = head.split_whitespace();
         let (key, word) = (words.next().ok_or_else(bad)?, words.next().ok_or_else(bad)?);
         let key = key_of(key, names)?;
@@ -196,7 +206,18 @@ mod tests {
 
     #[test]
     fn broken_selectors_are_refused() {
-        for selector in ["", "a b", "app in (x", "app)x(", "=x", "app within (x)", ",,"] {
+        for selector in [
+            "",
+            "a b",
+            "app in (x",
+            "app)x(",
+            "=x",
+            "app within (x)",
+            ",,",
+            "a==b==c",
+            "a=b c",
+            "a in (b c)",
+        ] {
             assert!(Selector::parse(selector, &mut Names::default()).is_err(), "{selector:?}");
         }
     }

@@ -78,6 +78,9 @@ impl<'a> Parser<'a> {
     }
 
     fn not_a_resource(&mut self, root: View<'a>) {
+        if is_policy_test(root) {
+            return;
+        }
         let source = root.span().source.0;
         if self.reported.contains(&source) {
             return;
@@ -307,6 +310,12 @@ impl<'a> Parser<'a> {
 
 fn source_name<'s>(sources: &'s overrule_source::SourceMap, object: &Object) -> &'s str {
     sources.get(object.at.source).map_or("", |s| s.name())
+}
+
+/// A policy test: manifests and expectations. It is run by `overrule test` and says nothing about this input.
+fn is_policy_test(root: View<'_>) -> bool {
+    let has = |key: &str| root.get(key).is_some();
+    has("name") && (has("input") || has("files")) && !has("kind")
 }
 
 /// `kind: List`, `kind: HTTPRouteList`, and kumactl's `{items: [...], total: n}`.

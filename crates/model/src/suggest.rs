@@ -12,6 +12,10 @@ pub fn nearest<'a>(
     let mut scored: Vec<(usize, &str)> = candidates
         .into_iter()
         .filter_map(|c| {
+            // Words of very different length are far apart whatever their letters; most are, so look at that first.
+            if c.len().abs_diff(lower.len()) * 3 > lower.len().max(c.len()).max(3) {
+                return None;
+            }
             let distance = distance(&lower, &c.to_lowercase());
             let length = lower.chars().count().max(c.chars().count());
             // A third of the letters may differ; beyond that a suggestion is noise.

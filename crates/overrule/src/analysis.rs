@@ -8,7 +8,9 @@ use overrule_gateway::kinds::{Kinds, Strategy};
 use overrule_gateway::policy::{self, Policy};
 use overrule_gateway::topology::{self, GatewayTopology};
 use overrule_model::{Created, Snapshot};
-use overrule_source::{Diagnostic, Documents, DuplicateKeys, Input, ReadOptions, Redaction};
+use overrule_source::{
+    Diagnostic, Documents, DuplicateKeys, Input, ReadOptions, Redaction, SingleLetters,
+};
 use overrule_view::{Findings, Part, Scene};
 
 /// What to assume about objects that carry no creation time.
@@ -28,6 +30,8 @@ pub enum Assume {
 pub struct Options {
     /// Duplicate keys: an error, or the last one wins.
     pub duplicate_keys: DuplicateKeys,
+    /// Plain `y` and `n`: booleans, as Kubernetes reads them, or text.
+    pub single_letters: SingleLetters,
     /// Creation times.
     pub assume_created: Assume,
     /// Kinds to resolve although no policy of them is there.
@@ -81,6 +85,7 @@ impl Analysis {
         inputs.sort_by(|a, b| a.name.cmp(&b.name));
         let read_options = ReadOptions {
             duplicate_keys: options.duplicate_keys,
+            single_letters: options.single_letters,
             redactions: SECRETS.to_vec(),
             ..ReadOptions::default()
         };

@@ -34,6 +34,7 @@ pub fn resources(scene: &Scene<'_>, keep: &dyn Fn(&Object) -> bool) -> v1::Resou
         namespace: namespace(scene, object),
         name: text(object.name),
         created: known(object.created).map(|_| object.created.to_string()),
+        conditions: Vec::new(),
         at: scene.place(object.at),
     });
     v1::ResourceList { api_version: v1::API_VERSION, kind: "ResourceList", items: kept.collect() }

@@ -56,6 +56,21 @@ pub fn policies_table(
     table.write("", None, styles, out)
 }
 
+/// `Accepted=True`, or with its reason where it is not true; each once, though every parentRef has its own.
+fn conditions(list: &[v1::Condition]) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for c in list {
+        let word = match c.status.as_str() {
+            "True" => format!("{}=True", c.r#type),
+            status => format!("{}={status}({})", c.r#type, c.reason),
+        };
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    if words.is_empty() { "-".to_owned() } else { words.join(",") }
+}
+
 /// Resources as a table.
 pub fn resources_table(
     list: &v1::ResourceList,
@@ -67,7 +82,8 @@ pub fn resources_table(
         return Ok(());
     }
     let mut narrow = Table::new(["KIND", "NAMESPACE", "NAME", "FILE"]);
-    let mut broad = Table::new(["KIND", "NAMESPACE", "NAME", "FILE", "API VERSION", "CREATED"]);
+    let mut broad =
+        Table::new(["KIND", "NAMESPACE", "NAME", "FILE", "API VERSION", "CREATED", "CONDITIONS"]);
     for resource in &list.items {
         let kind = escaped(&resource.kind);
         let namespace = escaped(resource.namespace.as_deref().unwrap_or(""));
@@ -80,7 +96,16 @@ pub fn resources_table(
                 group => format!("{group}/{}", resource.version),
             };
             let created = resource.created.as_deref().unwrap_or("-");
-            broad.push([kind, namespace, name, file, escaped(&version), created.into()]);
+            let conditions = Cell::from(conditions(&resource.conditions));
+            broad.push([
+                kind,
+                namespace,
+                name,
+                file,
+                escaped(&version),
+                created.into(),
+                conditions,
+            ]);
         } else {
             narrow.push([kind, namespace, name, file]);
         }

@@ -7,7 +7,7 @@ mod gateway;
 
 use std::collections::BTreeSet;
 
-use overrule_source::{Input, Position, ReadOptions, Severity};
+use overrule_source::{Input, Position, Severity};
 use serde_json::Value;
 
 use crate::case::{Affected, Can, Case, Conflicted, Given, Invalid, Status, Word};
@@ -228,7 +228,7 @@ pub(crate) fn detect(
     inputs: &[Input],
     profiles: &[Word],
 ) -> Result<&'static str, Vec<&'static str>> {
-    let read = overrule_source::read(inputs.to_vec(), &ReadOptions::default());
+    let read = overrule_source::read(inputs.to_vec(), &crate::read::options());
     let snapshot = overrule_model::parse(&read.documents).snapshot;
     let groups = snapshot.kinds().filter_map(|(kind, _)| by_group(snapshot.text(kind.group)));
     let families: BTreeSet<&'static str> = groups.collect();

@@ -7,7 +7,7 @@
 //! anchor outside, a test written as JSON) they are handed on as JSON, without their lines.
 
 use overrule_model::At;
-use overrule_source::{Input, Kind, ReadOptions, Severity, Span, View, read_one};
+use overrule_source::{Input, Kind, Severity, Span, View, read_one};
 use serde_json::{Value, json};
 
 use super::Load;
@@ -100,7 +100,7 @@ impl Reader<'_> {
 
 /// Whether a text is read as a list of exactly these manifests.
 fn holds(text: &str, manifests: &[Value]) -> bool {
-    let read = read_one("", text, &ReadOptions::default());
+    let read = read_one("", text, &crate::read::options());
     let clean = read.diagnostics.iter().all(|d| d.severity() != Severity::Error);
     let items = match read.documents.ids().next() {
         Some(doc) if read.documents.len() == 1 => read.documents.root(doc).get("items"),
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     fn excerpt_of(text: &str, key: &str) -> String {
-        let read = read_one("t.yaml", text, &ReadOptions::default());
+        let read = read_one("t.yaml", text, &crate::read::options());
         let root = read.documents.root(read.documents.ids().next().unwrap());
         let (key, list) = root.get_entry(key).unwrap();
         let skipped: Vec<Span> =

@@ -11,11 +11,18 @@ mod reader;
 mod status;
 
 use overrule_model::At;
-use overrule_source::{Diagnostic, DocId, Documents, Input, Kind, View};
+use overrule_source::{
+    Diagnostic, DocId, Documents, Input, Kind, ReadOptions, SingleLetters, View,
+};
 
 use crate::case::{Case, Setting, Word};
 use crate::{codes, family, value};
 use reader::Reader;
+
+/// How test files are read: no Kubernetes ever reads them, and their authors mean text by a plain `y` or `n`.
+pub(crate) fn options() -> ReadOptions {
+    ReadOptions { single_letters: SingleLetters::Text, ..ReadOptions::default() }
+}
 
 /// Keys of a case.
 const KEYS: &[&str] = &[

@@ -1,51 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `overrule check`: every finding of every stage.
 
-use overrule::source::{Diagnostic, Severity};
+use overrule::Analysis;
+use overrule::model::Object;
+use overrule::source::{Diagnostic, Severity, Span};
 use overrule::view;
 
 use super::{form, write_value};
 use crate::args::{Check, FailOn, Form, Shared};
 use crate::output::{Exit, Out, Outcome};
-use crate::world;
+use crate::select::Filter;
+use crate::world::{self, counted};
 
 pub fn run(shared: &Shared, check: &Check, out: &mut Out) -> Outcome {
-    let world = world::load(shared, out, Vec::new())?;
+    let mut world = world::load(shared, out, Vec::new())?;
+    let filter = Filter::new(&mut world.analysis, shared)?;
     let analysis = &world.analysis;
     let sources = &analysis.documents.sources;
+    let found: Vec<Diagnostic> = kept(analysis, &filter).cloned().collect();
     let threshold = match check.fail_on {
         FailOn::Error => Some(Severity::Error),
         FailOn::Warning => Some(Severity::Warning),
         FailOn::Note => Some(Severity::Note),
         FailOn::Never => None,
     };
-    let failed = threshold.is_some_and(|t| analysis.diagnostics.iter().any(|d| d.severity() >= t));
+    let failed = threshold.is_some_and(|t| found.iter().any(|d| d.severity() >= t));
     match form(shared, Form::Table)? {
         Form::Table | Form::Wide => {
-            let shown: Vec<Diagnostic> = analysis
-                .diagnostics
-                .iter()
-                .filter(|d| !shared.quiet || d.severity() == Severity::Error)
-                .cloned()
-                .collect();
+            let loud = |d: &&Diagnostic| !shared.quiet || d.severity() == Severity::Error;
+            let shown: Vec<Diagnostic> = found.iter().filter(loud).cloned().collect();
             let text = if check.short {
                 view::diagnostics_short(sources, &shown, &out.styles)
             } else {
                 view::diagnostics_text(sources, &shown, &out.styles)
             };
             out.result(&text)?;
-            let counted = format!(
-                "{} resources in {} files, {} policies of {} kinds",
-                analysis.snapshot.len(),
-                sources.len(),
-                analysis.resolution.policies().count(),
-                analysis.resolution.kinds().count(),
-            );
-            let found = view::summary(&analysis.diagnostics);
-            let found = if found.is_empty() { "no findings".to_owned() } else { found };
-            out.remark(&format!("{counted}: {found}"));
+            if !sources.is_empty() {
+                out.remark(&summary(analysis, &found));
+            }
         }
-        form => write_value(out, form, &view::diagnostics(sources, &analysis.diagnostics))?,
+        form => write_value(out, form, &view::diagnostics(sources, &found))?,
     }
     Ok(if failed { world.exit.worst(Exit::Findings) } else { world.exit })
+}
+
+fn summary(analysis: &Analysis, found: &[Diagnostic]) -> String {
+    let counts = view::summary(found);
+    format!(
+        "{} in {}, {} of {}: {}",
+        counted(analysis.snapshot.len(), "resource"),
+        counted(analysis.documents.sources.len(), "file"),
+        counted(analysis.resolution.policies().count(), "policy"),
+        counted(analysis.resolution.kinds().count(), "kind"),
+        if counts.is_empty() { "no findings" } else { &counts },
+    )
+}
+
+/// Findings about the objects that -n and -l leave, and those about no object (a file that cannot be read).
+fn kept<'a>(analysis: &'a Analysis, filter: &'a Filter) -> impl Iterator<Item = &'a Diagnostic> {
+    let span_of = |o: &Object| analysis.documents.view(o.root).span();
+    let mut objects: Vec<(Span, &Object)> =
+        analysis.snapshot.objects().map(|o| (span_of(o), o)).collect();
+    objects.sort_by_key(|(span, _)| *span);
+    analysis.diagnostics.iter().filter(move |d| {
+        let Some(at) = d.primary.as_ref().map(|l| l.span) else { return true };
+        let before =
+            objects.partition_point(|(span, _)| (span.source, span.start) <= (at.source, at.start));
+        let around = before.checked_sub(1).and_then(|i| objects.get(i));
+        let inside = around.filter(|(span, _)| span.source == at.source && at.start < span.end);
+        inside.is_none_or(|(_, object)| filter.object(object))
+    })
 }

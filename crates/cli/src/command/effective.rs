@@ -40,9 +40,9 @@ pub fn run(shared: &Shared, asked: &Effective, out: &mut Out) -> Outcome {
         if let Some(node) = asked_node {
             mention_unreached(&world, node, out);
         }
-        nothing(asked, &world, out);
+        nothing(shared, asked, &world, out);
     }
-    world.mention_findings(out);
+    world.mention_findings(shared, out);
     Ok(world.exit)
 }
 
@@ -99,16 +99,18 @@ fn json_list<'a>(
     out.line("\n]}")
 }
 
-fn nothing(asked: &Effective, world: &World, out: &mut Out) {
-    let place = asked.target.as_deref().map_or("anywhere", |t| t);
+fn nothing(shared: &Shared, asked: &Effective, world: &World, out: &mut Out) {
+    let namespace = shared.namespace.as_ref().filter(|_| !shared.all_namespaces);
+    let place = match (&asked.target, namespace) {
+        (Some(target), _) => format!("at {target}"),
+        (None, Some(namespace)) => format!("in namespace {namespace}"),
+        (None, None) => "anywhere".to_owned(),
+    };
     let what = asked.kind.as_deref().unwrap_or("policy");
     let hint = if world.analysis.resolution.policies().next().is_none() {
         "no policies were read"
     } else {
         "`overrule get policies` shows where they landed"
     };
-    out.remark(&format!(
-        "no {what} is in force {}{place}; {hint}",
-        if place == "anywhere" { "" } else { "at " }
-    ));
+    out.remark(&format!("no {what} is in force {place}; {hint}"));
 }

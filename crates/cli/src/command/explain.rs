@@ -8,7 +8,7 @@ use overrule::view;
 
 use super::{first_part, form, mention_unreached, reach, text, write_value};
 use crate::args::{Explain, Form, Shared};
-use crate::output::{Failure, Out, Outcome};
+use crate::output::{Exit, Failure, Out, Outcome};
 use crate::select::{self, Filter, Target};
 use crate::world::{self, World};
 
@@ -18,17 +18,20 @@ const SHOWN: usize = 8;
 pub fn run(shared: &Shared, asked: &Explain, out: &mut Out) -> Outcome {
     let mut world = world::load(shared, out, asked.kind.iter().cloned().collect())?;
     let filter = Filter::new(&mut world.analysis, shared)?;
+    let mut exit = world.exit;
     match select::target(&world.analysis, shared, &asked.target)? {
         Target::Policy(policy) => {
-            reach::write(shared, &world, policy, asked.field.as_deref(), out)?
+            if !reach::write(shared, &world, policy, asked.field.as_deref(), out)? {
+                exit = exit.worst(Exit::Findings);
+            }
         }
         Target::Node(node) => {
             let kinds = select::kinds(&world.analysis, asked.kind.as_deref())?;
             node_explained(shared, asked, &world, node, &kinds, &filter, out)?;
         }
     }
-    world.mention_findings(out);
-    Ok(world.exit)
+    world.mention_findings(shared, out);
+    Ok(exit)
 }
 
 fn node_explained(
@@ -76,22 +79,18 @@ fn node_explained(
             }
         }
         form => {
-            for ((kind, _), paths) in &told {
-                for path in paths {
-                    write_value(
-                        out,
-                        form,
-                        &view::explain(&scene, part, *path, Some(*kind), field),
-                    )?;
-                }
-            }
+            let all =
+                told.iter().flat_map(|((kind, _), paths)| paths.iter().map(move |p| (*kind, *p)));
+            let items =
+                all.map(|(kind, path)| view::explain(&scene, part, path, Some(kind), field));
+            write_value(out, form, &view::v1::ExplanationList::new(items.collect()))?;
         }
     }
     if told.is_empty() {
         mention_unreached(world, node, out);
         let what = asked.kind.as_deref().unwrap_or("policy");
         out.remark(&format!(
-            "no {what} reaches {}; `overrule graph {}` shows what does",
+            "no {what} reaches {}; `overrule graph {}` shows where policies are attached",
             asked.target, asked.target
         ));
     }

@@ -28,7 +28,7 @@ pub fn run(shared: &Shared, asked: &Get, out: &mut Out) -> Outcome {
         (None, Some("all")) => resources(shared, &world, &|o| filter.object(o), out)?,
         (None, Some(word)) => of_kind(shared, &world, word, &filter, out)?,
     }
-    world.mention_findings(out);
+    world.mention_findings(shared, out);
     Ok(world.exit)
 }
 
@@ -75,6 +75,9 @@ fn policies(
     let stage = world.analysis.stage();
     let scene = stage.scene();
     let list = view::policies(&scene, first_part(&scene)?, keep);
+    if list.items.is_empty() {
+        out.remark("no policy fits");
+    }
     match form(shared, Form::Table)? {
         form @ (Form::Table | Form::Wide) => {
             let styles = out.styles;
@@ -93,7 +96,11 @@ fn resources(
     out: &mut Out,
 ) -> Result<(), Failure> {
     let stage = world.analysis.stage();
-    let list = view::resources(&stage.scene(), keep);
+    let mut list = view::resources(&stage.scene(), keep);
+    if list.items.is_empty() {
+        out.remark("no resource fits");
+    }
+    add_conditions(world, keep, &mut list);
     match form(shared, Form::Table)? {
         form @ (Form::Table | Form::Wide) => {
             let styles = out.styles;
@@ -103,11 +110,39 @@ fn resources(
     }
 }
 
+/// Routes get the conditions a controller would write: view knows no Gateway API, so they are added here.
+fn add_conditions(
+    world: &World,
+    keep: &dyn Fn(&Object) -> bool,
+    list: &mut view::v1::ResourceList,
+) {
+    let analysis = &world.analysis;
+    let kept = analysis.snapshot.objects().filter(|o| keep(o));
+    for (object, item) in kept.zip(&mut list.items) {
+        let node = analysis.topology.object_node(object.id);
+        let Some(route) = node.and_then(|n| analysis.topology.route_of(n)) else { continue };
+        for condition in analysis.topology.conditions(route) {
+            item.conditions.push(view::v1::Condition {
+                r#type: format!("{:?}", condition.kind),
+                status: format!("{:?}", condition.status),
+                reason: condition.reason.to_owned(),
+                parent_ref: condition.parent,
+            });
+        }
+    }
+}
+
 fn without(shared: &Shared, world: &World, kind: &str, out: &mut Out) -> Result<(), Failure> {
     let stage = world.analysis.stage();
     let scene = stage.scene();
     let part = first_part(&scene)?;
-    for kind in select::kinds(&world.analysis, Some(kind))? {
+    let kinds = select::kinds(&world.analysis, Some(kind))?;
+    if kinds.len() > 1 {
+        return Err(Failure::Usage(format!(
+            "several groups have a kind `{kind}`; write {kind}.GROUP"
+        )));
+    }
+    for kind in kinds {
         let list = view::without(&scene, part, kind);
         match form(shared, Form::Table)? {
             Form::Table | Form::Wide => {

@@ -10,6 +10,11 @@ use crate::select::{self, Target};
 use crate::world;
 
 pub fn run(shared: &Shared, asked: &Graph, out: &mut Out) -> Outcome {
+    if shared.selector.is_some() || (shared.namespace.is_some() && asked.target.is_none()) {
+        let message =
+            "graph shows everything, or what passes through a TARGET; -n and -l do not narrow it";
+        return Err(Failure::Usage(message.to_owned()));
+    }
     let world = world::load(shared, out, Vec::new())?;
     let focus = match &asked.target {
         None => None,

@@ -6,25 +6,25 @@ use overrule::view;
 
 use super::{first_part, form, text, write_value};
 use crate::args::{Form, Reach, Shared};
-use crate::output::{Failure, Out, Outcome};
+use crate::output::{Exit, Failure, Out, Outcome};
 use crate::select;
 use crate::world::{self, World};
 
 pub fn run(shared: &Shared, asked: &Reach, out: &mut Out) -> Outcome {
     let world = world::load(shared, out, Vec::new())?;
     let policy = select::policy(&world.analysis, shared, &asked.policy)?;
-    write(shared, &world, policy, asked.rule.as_deref(), out)?;
-    Ok(world.exit)
+    let known = write(shared, &world, policy, asked.rule.as_deref(), out)?;
+    Ok(if known { world.exit } else { world.exit.worst(Exit::Findings) })
 }
 
-/// Also what `explain POLICY` shows.
+/// Also what `explain POLICY` shows. Whether the policy has the part asked about.
 pub fn write(
     shared: &Shared,
     world: &World,
     policy: PolicyId,
     rule: Option<&str>,
     out: &mut Out,
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     let stage = world.analysis.stage();
     let scene = stage.scene();
     let reach = view::reach(&scene, first_part(&scene)?, policy, rule);
@@ -32,8 +32,9 @@ pub fn write(
         Form::Table | Form::Wide => {
             let wide = shared.verbose || form(shared, Form::Table)? == Form::Wide;
             let styles = out.styles;
-            out.result(&text(|s| view::reach_text(&reach, wide, &styles, s)))
+            out.result(&text(|s| view::reach_text(&reach, wide, &styles, s)))?;
         }
-        form => write_value(out, form, &reach),
+        form => write_value(out, form, &reach)?,
     }
+    Ok(rule.is_none() || !reach.targets.is_empty())
 }

@@ -7,7 +7,7 @@ use overrule::gateway::topology::{
 };
 use overrule::view::{Part, Scene, escape};
 
-use super::{effective, first_part};
+use super::{effective, first_part, form};
 use crate::args::{Effective, Form, Shared};
 use crate::output::{Exit, Failure, Out, Outcome};
 use crate::world::World;
@@ -36,13 +36,18 @@ pub fn run(
     }
     let mut chosen = Vec::new();
     for taken in &routed.taken {
-        out.remark(&escape::terminal(&names.taken(taken, &request)));
+        let answer = escape::terminal(&names.taken(taken, &request)).into_owned();
+        match form(shared, Form::Yaml)? {
+            // The path of each item says it in JSON; a remark keeps stdout one document.
+            Form::Json => out.remark(&answer),
+            _ => out.line(&format!("# {answer}"))?,
+        }
         chosen.extend(paths_of(world, taken, kinds));
     }
     if effective::write(shared, Form::Yaml, &chosen, world, out)? == 0 {
         out.remark("no policy applies there");
     }
-    world.mention_findings(out);
+    world.mention_findings(shared, out);
     Ok(world.exit)
 }
 

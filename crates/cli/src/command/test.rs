@@ -5,12 +5,17 @@ use std::path::Path;
 
 use overrule_cases::{CaseResult, junit, load, plain, run as run_case, summary};
 
-use crate::args::{Shared, Test};
+use crate::args::{Form, Shared, Test};
 use crate::output::{Exit, Failure, Out, Outcome};
 use crate::world;
 
 pub fn run(shared: &Shared, asked: &Test, out: &mut Out) -> Outcome {
     world::profiles(shared, out)?;
+    if shared.output.is_some_and(|form| form != Form::Table) {
+        return Err(Failure::Usage(
+            "test writes plain lines; for programs there is --junit FILE".to_owned(),
+        ));
+    }
     let loaded = load(&asked.paths);
     let mut exit = Exit::Fine;
     for error in &loaded.errors {

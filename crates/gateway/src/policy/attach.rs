@@ -3,6 +3,8 @@
 //!
 //! Every (policy, reference) ends in at least one attachment or exactly one rejection.
 
+use std::cell::Cell;
+
 use hashbrown::HashMap;
 use overrule_engine::{Attachment, NodeId, PolicyId, Reason, Rejection};
 use overrule_model::{
@@ -40,6 +42,7 @@ pub fn attach(
         snapshot,
         topology,
         labels: LabelIndex::new(snapshot, policies),
+        budget: Cell::new(100_000),
         out: Attached::default(),
     };
     let descriptors: Vec<&Descriptor> = kinds.iter().collect();
@@ -55,6 +58,7 @@ struct Attacher<'a> {
     snapshot: &'a Snapshot,
     topology: &'a GatewayTopology,
     labels: LabelIndex,
+    budget: Cell<usize>,
     out: Attached,
 }
 
@@ -264,7 +268,7 @@ impl Attacher<'_> {
         let all = self.snapshot.of_kind(text(reference.group), kind);
         let here = all.iter().filter(|o| o.scope.name() == namespace);
         let elsewhere = all.iter().find(|o| o.name == name);
-        let near = nearest(wanted, here.map(|o| text(o.name)), 3);
+        let near = self.suggest(wanted, all.len(), here.map(|o| text(o.name)));
         let help = match (near.as_slice(), elsewhere) {
             ([], Some(other)) => format!(
                 "there is one in namespace `{}`; a target must be in the policy's namespace unless a ReferenceGrant permits it",
@@ -292,6 +296,22 @@ impl Attacher<'_> {
         .field(format!("{}.name", reference.field))
         .help(help);
         (&reasons::TARGET_NOT_FOUND, Box::new(d))
+    }
+
+    /// The nearest names, as long as the budget of comparisons lasts: help must not make a broken fleet slow.
+    fn suggest<'n>(
+        &self,
+        word: &str,
+        cost: usize,
+        names: impl Iterator<Item = &'n str>,
+    ) -> Vec<&'n str> {
+        match self.budget.get().checked_sub(cost) {
+            Some(left) => {
+                self.budget.set(left);
+                nearest(word, names, 3)
+            }
+            None => Vec::new(),
+        }
     }
 
     fn no_section(

@@ -228,7 +228,9 @@ impl Parser<'_> {
         if let Some(strategy) = own.or_else(|| Strategy::parse(text)) {
             return Some(strategy);
         }
-        self.unknown_strategy(descriptor, &descriptor.strategy_field.to_string(), view);
+        let mut known: Vec<&str> = descriptor.strategy_words.iter().map(|(w, _)| &**w).collect();
+        known.extend(Strategy::ALL.map(Strategy::id));
+        self.unknown_strategy(&known, &descriptor.strategy_field.to_string(), view);
         None
     }
 
@@ -248,16 +250,14 @@ impl Parser<'_> {
             ("overrides", "merge" | "patch") => Some(Strategy::PatchOverrides),
             _ => {
                 let field = format!("{}.{block}.{}", descriptor.body, descriptor.block_strategy);
-                self.unknown_strategy(descriptor, &field, word.unwrap_or(view));
+                self.unknown_strategy(&["atomic", "merge", "patch"], &field, word.unwrap_or(view));
                 None
             }
         }
     }
 
-    fn unknown_strategy(&mut self, descriptor: &Descriptor, field: &str, view: View<'_>) {
+    fn unknown_strategy(&mut self, known: &[&str], field: &str, view: View<'_>) {
         let text = view.scalar_text().unwrap_or("?");
-        let mut known: Vec<&str> = descriptor.strategy_words.iter().map(|(w, _)| &**w).collect();
-        known.extend(Strategy::ALL.map(Strategy::id));
         let d = Diagnostic::new(
             &codes::UNKNOWN_STRATEGY,
             format!("`{text}` is no merge strategy; the policy is refused"),

@@ -10,6 +10,7 @@ use overrule_source::Diagnostic;
 
 use super::Active;
 use crate::codes_policy as codes;
+use crate::kinds::Strategy;
 use crate::policy::Policy;
 use crate::topology::GatewayTopology;
 
@@ -28,6 +29,7 @@ pub(crate) fn report(
         findings.dead(id, policy, &winners, out);
     }
     findings.pairs(out);
+    findings.undone(out);
 }
 
 /// Pairs of a policy and one that took its place.
@@ -130,6 +132,44 @@ impl Findings<'_> {
             }
         }
         found
+    }
+
+    /// GEP-713's second surprise: after a step the lower policy's strategy governs, so an override can lose to a policy
+    /// two rungs below it. Each pair is reported once.
+    fn undone(&self, out: &mut Vec<Diagnostic>) {
+        let mut seen = BTreeSet::new();
+        for effective in self.used_ladders().filter_map(|l| self.resolution.effective(l)) {
+            for loss in &effective.losses {
+                let Some(lost) = self.resolution.ladders.get_step(loss.step) else { continue };
+                let strategy = Strategy::from_code(lost.mode);
+                let is_override =
+                    matches!(strategy, Strategy::AtomicOverrides | Strategy::PatchOverrides);
+                for by in loss.by.iter().filter_map(|s| self.policy_of(*s)) {
+                    if is_override && by != lost.policy && seen.insert((lost.policy, by)) {
+                        out.extend(self.override_undone(lost.policy, by));
+                    }
+                }
+            }
+        }
+    }
+
+    fn override_undone(&self, lost: PolicyId, by: PolicyId) -> Option<Diagnostic> {
+        let kind = self.resolution.policy(lost).and_then(|p| self.kinds.get(p.kind.0 as usize))?;
+        let (first, second) =
+            (self.policies.get(lost.0 as usize)?, self.policies.get(by.0 as usize)?);
+        if kind.is_direct() || kind.is_none() {
+            return None;
+        }
+        let message = format!(
+            "this override is undone in places: `{}` stands below it, with a default between them that gives way",
+            self.name(by)
+        );
+        let d = Diagnostic::new(&codes::OVERRIDE_UNDONE, message)
+            .at_with(first.at, "the override")
+            .see(second.at, "what undoes it")
+            .field("metadata.name")
+            .help("GEP-713: a merged result carries the lower policy's strategy; keep one policy below an override, or make each an override");
+        Some(d)
     }
 
     fn policy_of(&self, step: StepId) -> Option<PolicyId> {

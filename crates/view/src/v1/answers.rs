@@ -190,6 +190,27 @@ pub struct Explanation {
     pub kinds: Vec<ExplainedKind>,
 }
 
+/// Many explanations: one for each path that passes through the target asked about.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExplanationList {
+    /// `overrule/v1`.
+    #[schemars(extend("const" = "overrule/v1"))]
+    pub api_version: &'static str,
+    /// `ExplanationList`.
+    #[schemars(extend("const" = "ExplanationList"))]
+    pub kind: &'static str,
+    /// The explanations, in path order.
+    pub items: Vec<Explanation>,
+}
+
+impl ExplanationList {
+    /// A list of these.
+    pub fn new(items: Vec<Explanation>) -> Self {
+        Self { api_version: super::API_VERSION, kind: "ExplanationList", items }
+    }
+}
+
 /// Why the effective policy of one kind is what it is.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -200,8 +200,25 @@ pub struct Resource {
     /// Creation time as RFC 3339, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created: Option<String>,
+    /// Conditions of a route.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Condition>,
     /// Where it is written.
     pub at: Place,
+}
+
+/// A condition of a route, as its controller would write it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Condition {
+    /// `Accepted` or `ResolvedRefs`.
+    pub r#type: String,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// Why, in the words of the Gateway API.
+    pub reason: String,
+    /// Index of the parentRef it is about, from 0.
+    pub parent_ref: u16,
 }
 
 /// Paths that no policy of a kind covers.

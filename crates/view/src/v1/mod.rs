@@ -12,14 +12,15 @@ mod schema;
 mod value;
 
 pub use answers::{
-    Block, Contributor, EffectivePolicy, EffectivePolicyList, ExplainedKind, Explanation, Failure,
-    FieldFocus, HadValue, Lost, Origin, OtherProfile, PathElement, Place, Rung, Step,
+    Block, Contributor, EffectivePolicy, EffectivePolicyList, ExplainedKind, Explanation,
+    ExplanationList, Failure, FieldFocus, HadValue, Lost, Origin, OtherProfile, PathElement, Place,
+    Rung, Step,
 };
 pub use graph::{
     Graph, GraphAttachment, GraphEdge, GraphNode, GraphPolicy, GraphRejection, Unattached,
 };
 pub use lists::{
-    Counts, DiagnosticItem, DiagnosticList, PolicyList, PolicySummary, Reach, ReachPath,
+    Condition, Counts, DiagnosticItem, DiagnosticList, PolicyList, PolicySummary, Reach, ReachPath,
     ReachReference, ReachTarget, Related, Resource, ResourceList, Uncovered, UncoveredList,
 };
 pub use schema::schema;

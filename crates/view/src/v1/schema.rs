@@ -6,8 +6,8 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use super::{
-    DiagnosticList, EffectivePolicy, EffectivePolicyList, Explanation, Graph, PolicyList, Reach,
-    ResourceList, UncoveredList,
+    DiagnosticList, EffectivePolicy, EffectivePolicyList, Explanation, ExplanationList, Graph,
+    PolicyList, Reach, ResourceList, UncoveredList,
 };
 
 /// The schema of all kinds: exactly one fits, told apart by `kind`.
@@ -18,6 +18,7 @@ pub fn schema() -> Value {
         of::<EffectivePolicy>(&mut generator),
         of::<EffectivePolicyList>(&mut generator),
         of::<Explanation>(&mut generator),
+        of::<ExplanationList>(&mut generator),
         of::<Reach>(&mut generator),
         of::<PolicyList>(&mut generator),
         of::<ResourceList>(&mut generator),
