@@ -147,7 +147,8 @@ fn body(kind: u32, level: usize, place: u32, rng: &mut Rng) -> Map<String, Value
             let limit = |name: &str, rng: &mut Rng| json!({"name": name, "rate": {"requests": 10 * (1 + rng.below(100)), "per": *rng.pick(&["second", "minute"])}});
             let mut limits = vec![limit("global", rng)];
             if level >= 2 {
-                limits.push(limit(rng.pick(&["per-user", "per-token", "burst"]), rng));
+                let name: &str = rng.pick::<&str>(&["per-user", "per-token", "burst"]);
+                limits.push(limit(name, rng));
             }
             json!({"limits": limits, "onExceeded": {"status": 429}})
         }
