@@ -136,7 +136,7 @@ impl Out {
     /// Says something on the side; -q silences it.
     pub fn remark(&mut self, text: &str) {
         if !self.quiet {
-            self.to_stderr(text);
+            self.aside(text);
         }
     }
 
@@ -149,11 +149,11 @@ impl Out {
             style.render_reset(),
             escape::terminal_multiline(text)
         );
-        self.to_stderr(&text);
+        self.aside(&text);
     }
 
     /// Results come first, then remarks about them; a closed stderr is nobody's loss.
-    fn to_stderr(&mut self, text: &str) {
+    fn aside(&mut self, text: &str) {
         let _ = self.stdout.flush();
         let _ = writeln!(io::stderr().lock(), "{text}");
     }

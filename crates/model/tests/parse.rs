@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Documents become resources: identity, scope, lists, duplicates, and what is refused, each as a row.
 
+#![allow(clippy::unwrap_used, reason = "a helper of tests that fails is a failing test")]
+
 use overrule_model::{Created, Parsed, TargetName, parse};
 use overrule_source::{Documents, Input, ReadOptions, read};
 
