@@ -4,6 +4,7 @@
 //! Every (policy, reference) ends in at least one attachment or exactly one rejection.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 use overrule_engine::{Attachment, NodeId, PolicyId, Reason, Rejection};
@@ -11,7 +12,6 @@ use overrule_model::{
     GroupKind, Object, ObjectId, ObjectKey, Requirement, Scope, Selector, Snapshot, Sym, nearest,
 };
 use overrule_source::{Diagnostic, Span};
-use smallvec::SmallVec;
 
 use super::{Policy, Reference, Who};
 use crate::codes_policy as codes;
@@ -69,7 +69,8 @@ impl Attacher<'_> {
             self.no_target(id, policy, descriptor);
             return;
         }
-        let mut seen: SmallVec<[(NodeId, Span); 4]> = SmallVec::new();
+        // Objects of one reference are distinct; only a second reference can meet a target again.
+        let mut seen = (policy.references.len() > 1).then(BTreeMap::new);
         for (index, reference) in (0_u32..).zip(&policy.references) {
             if policy.content.is_none() {
                 self.reject(id, index, &reasons::INVALID_POLICY, reference.at);
@@ -95,11 +96,11 @@ impl Attacher<'_> {
         index: u32,
         reference: &Reference,
         nodes: Vec<NodeId>,
-        seen: &mut SmallVec<[(NodeId, Span); 4]>,
+        seen: &mut Option<BTreeMap<NodeId, Span>>,
     ) {
         let mut landed = false;
         for node in nodes {
-            if let Some((_, first)) = seen.iter().find(|(n, _)| *n == node) {
+            if let Some(first) = seen.as_ref().and_then(|seen| seen.get(&node)) {
                 let d = Diagnostic::new(
                     &codes::DUPLICATE_TARGET,
                     "this policy reaches one target twice; it counts once",
@@ -111,7 +112,9 @@ impl Attacher<'_> {
                 self.out.diagnostics.push(d);
                 continue;
             }
-            seen.push((node, reference.at));
+            if let Some(seen) = seen {
+                seen.insert(node, reference.at);
+            }
             self.out.attachments.push(Attachment {
                 policy,
                 reference: index,
