@@ -14,7 +14,10 @@ pub fn check_span(documents: &Documents, span: Span) {
     let source = documents.sources.get(span.source).expect("a source that was read");
     let (start, end) = (span.start as usize, span.end as usize);
     assert!(start <= end, "{span:?} ends before it starts");
-    assert!(source.text().get(start..end).is_some(), "{span:?} is outside its text or splits a character");
+    assert!(
+        source.text().get(start..end).is_some(),
+        "{span:?} is outside its text or splits a character"
+    );
     let position = documents.sources.position(span);
     assert!(position.line >= 1 && position.column >= 1);
 }
@@ -52,7 +55,9 @@ fn check_view(documents: &Documents, view: View<'_>, depth: usize) {
     match view.kind() {
         Kind::Map => assert_eq!(view.len(), entries),
         Kind::List => assert_eq!(view.len(), items),
-        Kind::Int => assert!(view.as_i64().is_some() || view.as_u64().is_some(), "{:?}", view.scalar_text()),
+        Kind::Int => {
+            assert!(view.as_i64().is_some() || view.as_u64().is_some(), "{:?}", view.scalar_text())
+        }
         Kind::Float => assert!(view.as_f64().is_some(), "{:?}", view.scalar_text()),
         Kind::Bool => assert!(view.as_bool().is_some()),
         Kind::String => assert!(view.as_str().is_some()),

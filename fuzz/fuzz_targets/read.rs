@@ -6,10 +6,12 @@
 mod common;
 
 use libfuzzer_sys::fuzz_target;
-use overrule::source::{DuplicateKeys, Input, Limits, ReadOptions, Redaction, read};
+use overrule::source::{DuplicateKeys, Input, Limits, ReadOptions, Redaction, SingleLetters, read};
 
-static SECRETS: &[Redaction] =
-    &[Redaction { kind: "Secret", fields: &[&["data"], &["stringData"], &["metadata", "annotations"]] }];
+static SECRETS: &[Redaction] = &[Redaction {
+    kind: "Secret",
+    fields: &[&["data"], &["stringData"], &["metadata", "annotations"]],
+}];
 
 fuzz_target!(init: common::one_thread(), |data: &[u8]| {
     let Some((choice, bytes)) = data.split_first() else { return };
@@ -18,7 +20,7 @@ fuzz_target!(init: common::one_thread(), |data: &[u8]| {
         limits: if choice & 2 != 0 { small } else { Limits::default() },
         duplicate_keys: if choice & 1 != 0 { DuplicateKeys::LastWins } else { DuplicateKeys::Error },
         redactions: if choice & 4 != 0 { SECRETS.to_vec() } else { Vec::new() },
-        ..ReadOptions::default()
+        single_letters: if choice & 32 != 0 { SingleLetters::Text } else { SingleLetters::Booleans },
     };
     let name = if choice & 8 != 0 { "a.json" } else { "a.yaml" };
     // Two files: documents must not leak into each other.

@@ -14,6 +14,17 @@
 //!  Paths     root-to-leaf walks, twelve bytes each                                      paths.rs
 //!  Resolution all of it, immutable; everything that explains only reads it              resolution.rs
 //! ```
+//!
+//! A comparison names the key that decided, which is the sentence an explanation prints:
+//!
+//! ```
+//! use overrule_engine::Rank;
+//! let keys = ["level", "created", "name"];
+//! let (gateway, route) = (Rank::new([1, 500, 0]), Rank::new([4, 100, 1]));
+//! let decision = gateway.against(&route);
+//! assert!(decision.order.is_lt(), "the gateway's policy stands above");
+//! assert_eq!(decision.key.map(|k| keys[k]), Some("level"), "although the route's is older");
+//! ```
 
 mod fold;
 mod ladder;

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: a snapshot. Out: the Gateway API topology, where policies attach, and the resolution of GEP-713 kinds.
 //! Not here: vendors with rules of their own; they filter the same topology in crates of their own.
+//!
+//! ```
+//! use overrule_gateway::topology::hostname;
+//! assert_eq!(hostname::intersect("*.example.com", "shop.example.com"), Some("shop.example.com"));
+//! assert_eq!(hostname::intersect("*.example.com", "example.com"), None);
+//! ```
 
 pub mod codes;
 pub mod codes_policy;

@@ -18,8 +18,8 @@
 //! for part in scene.parts {
 //!     for (kind, _) in part.resolution.kinds() {
 //!         for (path, _) in part.resolution.contexts(kind) {
-//!             let effective = overrule_view::effective(&scene, part, kind, path);
-//!             assert_eq!(effective.spec["timeouts"]["request"], "5s");
+//!             let effective = overrule::view::effective(&scene, part, kind, path);
+//!             assert_eq!(overrule::view::json_line(&effective.spec), r#"{"timeouts":{"request":"5s"}}"#);
 //!             assert_eq!(effective.origins["/timeouts/request"][0].policy, "infra/gw-timeouts");
 //!         }
 //!     }

@@ -11,7 +11,9 @@ use smallvec::SmallVec;
 
 use super::Active;
 use super::local::Locals;
-use crate::topology::{GROUP, GatewayTopology, Link, Listener, ListenerIx, PortIx, RuleIx, level};
+use crate::topology::{
+    GROUP, GatewayTopology, Link, Listener, ListenerIx, PortIx, Rule, RuleIx, level,
+};
 
 /// The ladder of each kind so far, on the way down.
 type Stack = SmallVec<[LadderId; 4]>;
@@ -132,11 +134,11 @@ impl Walk<'_, '_> {
         let (path, stack) = self.step(Some(parent), above, route.node, level::ROUTE, false);
         let rules =
             topology.rules.get(route.rules.start as usize..route.rules.end as usize).unwrap_or(&[]);
+        if !self.to_backends {
+            self.leaves(path, &stack, rules);
+            return;
+        }
         for rule in rules {
-            if !self.to_backends {
-                self.leaf(path, &stack, rule.node, level::RULE);
-                continue;
-            }
             let (path, stack) = self.step(Some(path), &stack, rule.node, level::RULE, false);
             let uses = topology
                 .uses
@@ -201,25 +203,49 @@ impl Walk<'_, '_> {
         (path, stack)
     }
 
-    /// The last node of a path: the same as `step`, without keeping the stack.
-    fn leaf(&mut self, parent: PathId, above: &Stack, node: NodeId, at: Level) {
-        self.builder.paths.add(Some(parent), node);
-        for (index, ladder) in above.iter().enumerate() {
-            let ladder = self.builder.ladders.extend(*ladder, self.locals.at(index, node));
-            self.say(index, ladder, at, false);
+    /// The rules of a route as the ends of paths: the same as `step` for each, kind by kind and without keeping stacks.
+    /// Most paths of a fleet are made here, and most rules have no policy of their own.
+    fn leaves(&mut self, parent: PathId, above: &Stack, rules: &[Rule]) {
+        for rule in rules {
+            self.builder.paths.add(Some(parent), rule.node);
+        }
+        for (index, above) in above.iter().enumerate() {
+            let inherited = self.at_level(index, *above, level::RULE);
+            if inherited == LadderId::NONE || self.locals.is_empty(index) {
+                if let Some(list) = self.ladders.get_mut(index) {
+                    list.resize(list.len() + rules.len(), inherited);
+                }
+                continue;
+            }
+            for rule in rules {
+                let ladder = match self.locals.at(index, rule.node) {
+                    LadderId::EMPTY => inherited,
+                    own => {
+                        let ladder = self.builder.ladders.extend(*above, own);
+                        self.at_level(index, ladder, level::RULE)
+                    }
+                };
+                if let Some(list) = self.ladders.get_mut(index) {
+                    list.push(ladder);
+                }
+            }
         }
     }
 
     fn say(&mut self, index: usize, ladder: LadderId, at: Level, inner: bool) {
-        let is_target = !inner
-            && self
-                .kinds
-                .get(index)
-                .is_some_and(|k| !k.is_direct() && k.descriptor.effective_at == at);
-        let ladder = if is_target { self.settle(index, ladder) } else { LadderId::NONE };
+        let ladder = if inner { LadderId::NONE } else { self.at_level(index, ladder, at) };
         if let Some(list) = self.ladders.get_mut(index) {
             list.push(ladder);
         }
+    }
+
+    /// The ladder of a kind at a node of a level: `NONE` where the kind has no effective policies.
+    fn at_level(&mut self, index: usize, ladder: LadderId, at: Level) -> LadderId {
+        let is_target = self
+            .kinds
+            .get(index)
+            .is_some_and(|k| !k.is_direct() && k.descriptor.effective_at == at);
+        if is_target { self.settle(index, ladder) } else { LadderId::NONE }
     }
 
     /// The ladder as it is folded: kinds that do not merge are ranked by age alone.
