@@ -29,16 +29,16 @@ pub(crate) fn smoke(root: &Path) -> Result<Ending, String> {
     })
 }
 
-/// Names of the targets, by file.
+/// Names of the targets: the programs `fuzz/Cargo.toml` declares.
 fn targets(root: &Path) -> Result<Vec<String>, String> {
-    let folder = root.join("fuzz/fuzz_targets");
-    let entries = std::fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let paths = entries.flatten().map(|entry| entry.path());
-    let rust = paths.filter(|path| path.extension().is_some_and(|e| e == "rs"));
-    let names = rust.filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned()));
-    let mut names: Vec<String> = names.collect();
-    names.sort();
-    Ok(names)
+    let path = root.join("fuzz/Cargo.toml");
+    let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let programs = text.split("[[bin]]").skip(1);
+    let name = |program: &str| {
+        let line = program.lines().find_map(|line| line.strip_prefix("name = "))?;
+        Some(line.trim().trim_matches('"').to_owned())
+    };
+    Ok(programs.filter_map(name).collect())
 }
 
 /// Why fuzzing is not possible here, if it is not: no C++ compiler for libFuzzer, no cargo-fuzz to be had.
