@@ -8,7 +8,8 @@ mod common;
 use libfuzzer_sys::fuzz_target;
 use overrule::engine::Outcome;
 use overrule::source::Input;
-use overrule::{Analysis, Options, view};
+use overrule::view::{self, Graph, Styles};
+use overrule::{Analysis, Options};
 use serde_json::Value;
 
 /// Answers to look at; the rest is more of the same.
@@ -23,6 +24,7 @@ fuzz_target!(init: common::one_thread(), |data: &[u8]| {
         assert!(landed + resolution.rejections_of(id).count() > 0, "a policy got lost");
         assert_eq!(resolution.outcome(id) == Outcome::Rejected, landed == 0);
     }
+    view::diagnostics_text(&analysis.documents.sources, &analysis.diagnostics, &Styles::plain());
     let stage = analysis.stage();
     let scene = stage.scene();
     for part in scene.parts {
@@ -31,8 +33,15 @@ fuzz_target!(init: common::one_thread(), |data: &[u8]| {
                 let effective = view::effective(&scene, part, kind, path);
                 let spec = effective.spec.as_ref().map_or(Value::Null, Value::from);
                 assert!(!effective.origins.is_empty() || is_hollow(&spec), "a value without origin: {spec}");
+                let mut text = String::new();
+                view::explain_text(&scene, part, path, Some(kind), Some("a.b"), &Styles::plain(), &mut text)
+                    .expect("writing to memory");
             }
         }
+        for (policy, _) in resolution.policies().take(SOME) {
+            view::reach(&scene, part, policy, None);
+        }
+        Graph::build(&scene, part, None).svg();
     }
 });
 
