@@ -2,10 +2,10 @@
 //! In: shared options. Out: the analysis of what they name. Not here: answers.
 
 use std::io::IsTerminal;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use overrule::files::{self, File};
 use overrule::gateway::codes_policy;
 use overrule::model::Created;
@@ -149,41 +149,40 @@ fn assume(shared: &Shared) -> Result<Assume, Failure> {
     }
 }
 
-/// A bar on a terminal, once reading has taken a second.
+/// A bar on a terminal, once reading has taken a second: one that flashes by is noise.
 struct Progress {
-    bar: Option<ProgressBar>,
-    read: AtomicU64,
+    bar: ProgressBar,
+    since: Instant,
+    shown: AtomicBool,
+    wanted: bool,
 }
 
 impl Progress {
     fn new(shared: &Shared, total: usize) -> Self {
-        // Below this size nothing takes a second, and a bar that flashes is noise.
-        const WORTH_A_BAR: usize = 8 << 20;
-        let wanted = !shared.quiet && std::io::stderr().is_terminal() && total > WORTH_A_BAR;
-        let bar = wanted.then(|| {
-            let bar = ProgressBar::new(total as u64);
-            let style = ProgressStyle::with_template(
-                "reading {bar:30} {bytes}/{total_bytes} {bytes_per_sec}",
-            );
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar.enable_steady_tick(Duration::from_secs(1));
-            bar
-        });
-        Self { bar, read: AtomicU64::new(0) }
+        let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::hidden());
+        let style =
+            ProgressStyle::with_template("reading {bar:30} {bytes}/{total_bytes} {bytes_per_sec}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "how long a person has waited decides whether to show a bar"
+        )]
+        let since = Instant::now();
+        let wanted = !shared.quiet && std::io::stderr().is_terminal();
+        Self { bar, since, shown: AtomicBool::new(false), wanted }
     }
 
     fn done(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
+        self.bar.finish_and_clear();
     }
 }
 
 impl Stages for Progress {
     fn read(&self, bytes: usize) {
-        let read = self.read.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
-        if let Some(bar) = &self.bar {
-            bar.set_position(read);
+        self.bar.inc(bytes as u64);
+        let late = self.wanted && self.since.elapsed() >= Duration::from_secs(1);
+        if late && !self.shown.swap(true, Ordering::Relaxed) {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
     }
 }

@@ -2,8 +2,9 @@
 //! In: `gep713/*.yaml`, one rule of GEP-713 each, in the policy-test format. Out: every case that fails, and how.
 //! Not here: the format's other dialects; `overrule test` reads those.
 //!
-//! Beyond the shared keys (`expect`, `none`, `conflicted`) a case may hold `rejected` (policy, reason id), `outcomes`
-//! (policy, word), and in `expect` `assumed`. `sources` go by JSON pointer and are complete; so is `expect`.
+//! `overrule test crates/gateway/tests/gep713` runs the same files through the whole program. Here they are checked
+//! against the engine's own results, leaf by leaf, together with what the format cannot say: reasons, outcomes,
+//! rejections (`beyond_the_format`).
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -16,14 +17,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use overrule_engine::{KindId, PathId};
-use overrule_source::ReadOptions;
+use overrule_source::{ReadOptions, Severity};
 use overrule_testkit::run::{Answer, Answers, Run, json, leaves, run_text};
 use overrule_testkit::yaml;
 use serde_json::{Map, Value};
 
-const KEYS: [&str; 9] =
-    ["name", "source", "note", "input", "expect", "none", "conflicted", "rejected", "outcomes"];
-const EXPECT_KEYS: [&str; 6] = ["path", "kind", "fields", "sources", "shadowed", "assumed"];
+const KEYS: [&str; 8] =
+    ["name", "source", "note", "input", "expect", "none", "conflicted", "diagnostics"];
+const EXPECT_KEYS: [&str; 5] = ["path", "kind", "fields", "sources", "shadowed"];
 
 #[test]
 fn every_case() {
@@ -92,31 +93,21 @@ impl Case {
                 ));
             }
         }
-        failures.extend(self.rejections(&run));
+        failures.extend(self.diagnostics(&run));
         failures.extend(self.conflicts(&run));
-        for expected in self.list("outcomes") {
-            let word = |(id, _)| run.resolution.outcome(id).word();
-            let mut all = run.resolution.policies();
-            let found =
-                all.find(|(id, _)| expected["policy"] == run.policy_name(*id).as_str()).map(word);
-            if found != expected["outcome"].as_str() {
-                failures.push(format!("outcome {found:?} instead of {expected}"));
-            }
-        }
         failures
     }
 
-    /// Rejections are complete: those listed, and no others.
-    fn rejections(&self, run: &Run) -> Option<String> {
-        let text =
-            |v: &Value| ["kind", "policy", "reason"].map(|k| v[k].as_str().unwrap().to_owned());
-        let expected: BTreeSet<_> = self.list("rejected").iter().map(text).collect();
-        let found = run.resolution.rejections.iter().map(|r| {
-            let kind = run.kind_name(run.resolution.policy(r.policy).unwrap().kind);
-            [kind, run.policy_name(r.policy), r.reason.id.to_owned()]
-        });
-        let found: BTreeSet<_> = found.collect();
-        (found != expected).then(|| format!("rejected {found:?} instead of {expected:?}"))
+    /// Every listed code is found; if the case lists any, every error that is found is listed.
+    fn diagnostics(&self, run: &Run) -> Option<String> {
+        let expected: BTreeSet<&str> =
+            self.list("diagnostics").iter().filter_map(|d| d["code"].as_str()).collect();
+        let found: BTreeSet<&str> = run.diagnostics.iter().map(|d| d.code.id).collect();
+        let errors = run.diagnostics.iter().filter(|d| d.severity() == Severity::Error);
+        let complete =
+            expected.is_empty() || errors.map(|d| d.code.id).all(|c| expected.contains(c));
+        let fine = complete && expected.is_subset(&found);
+        (!fine).then(|| format!("diagnostics {found:?} instead of {expected:?}"))
     }
 
     /// Conflicts are findings about the loser that name the winner.
@@ -173,14 +164,9 @@ fn check(run: &Run, answers: &Answers, expect: &Value) -> Result<(), String> {
     if let Some(sources) = expect.get("sources").filter(|s| **s != origins) {
         return Err(format!("{at:?} comes from {origins} instead of {sources}"));
     }
-    let (kind, path) = context(run, &at);
-    if let Some(shadowed) = expect.get("shadowed") {
-        losses(run, kind, path, shadowed.as_array().unwrap())
-            .map_err(|e| format!("{at:?}: {e}"))?;
-    }
-    match (expect.get("assumed"), run.resolution.kind(kind).unwrap().assumed) {
-        (Some(expected), found) if *expected != found => Err(format!("{at:?}: assumed is {found}")),
-        _ => Ok(()),
+    match expect.get("shadowed").and_then(Value::as_array) {
+        Some(shadowed) => losses(run, &at, answer, shadowed).map_err(|e| format!("{at:?}: {e}")),
+        None => Ok(()),
     }
 }
 
@@ -195,29 +181,123 @@ fn context(run: &Run, at: &(String, String)) -> (KindId, PathId) {
     (kind, path)
 }
 
-/// Losses, as a set: policy, pointer of the leaf, by whom, and the reason where the case says it.
-fn losses(run: &Run, kind: KindId, path: PathId, expected: &[Value]) -> Result<(), String> {
+/// Losses, as a set: policy, pointer of the leaf, and who holds it now: all who are in force where nobody does.
+fn losses(
+    run: &Run,
+    at: &(String, String),
+    answer: &Answer,
+    expected: &[Value],
+) -> Result<(), String> {
+    let (kind, path) = context(run, at);
     let effective = run.resolution.effective(run.resolution.ladder(kind, path)).unwrap();
     let name = |step| run.policy_name(run.resolution.ladders.get_step(step).unwrap().policy);
-    let mut found: Vec<(String, String, Vec<String>, &str)> = Vec::new();
+    let everybody: BTreeSet<&String> = answer.origins.values().collect();
+    let mut found = BTreeSet::new();
     for loss in &effective.losses {
         // What is lost whole is lost leaf by leaf.
         let lost = loss.node.map_or(Value::Null, |node| json(run.documents.view(node)));
-        let by: Vec<String> = loss.by.iter().map(|s| name(*s)).collect();
         leaves(&lost, &loss.pointer, &mut |leaf| {
-            found.push((name(loss.step), leaf.to_owned(), by.clone(), loss.reason.id));
+            let holder = answer.origins.get(leaf);
+            let by: Vec<&String> =
+                holder.map_or_else(|| everybody.iter().copied().collect(), |h| vec![h]);
+            found.insert((
+                name(loss.step),
+                leaf.to_owned(),
+                Value::from(by.iter().map(|n| n.as_str()).collect::<Vec<_>>()).to_string(),
+            ));
         });
     }
-    let fits = |e: &Value, (policy, pointer, by, reason): &(String, String, Vec<String>, &str)| {
-        e["policy"] == policy.as_str()
-            && e["pointer"] == pointer.as_str()
-            && e["by"] == Value::from(by.clone())
-            && e.get("reason").is_none_or(|r| r == reason)
+    let text = |v: &Value| v.as_str().unwrap().to_owned();
+    let expected: BTreeSet<_> = expected
+        .iter()
+        .map(|e| (text(&e["policy"]), text(&e["pointer"]), e["by"].to_string()))
+        .collect();
+    if found == expected { Ok(()) } else { Err(format!("losses are {found:?}, not {expected:?}")) }
+}
+
+/// Reasons, outcomes and rejections of some cases.
+#[test]
+fn beyond_the_format() {
+    let run = |name: &str| {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gep713").join(name);
+        let text = std::fs::read_to_string(file.with_extension("yaml")).unwrap();
+        run_text(&yaml::documents(Case::read(name, &text).list("input")))
     };
-    let missing = expected.iter().find(|e| !found.iter().any(|f| fits(e, f)));
-    let extra = found.iter().find(|f| !expected.iter().any(|e| fits(e, f)));
-    match (missing, extra) {
-        (None, None) => Ok(()),
-        _ => Err(format!("losses are {found:?}, not {}", Value::from(expected.to_vec()))),
+    // Why values lost.
+    let reasons = [
+        ("ties-atomic-defaults", &["default-yields"][..]),
+        ("ties-atomic-overrides", &["override-outranks"]),
+        ("ties-patch-defaults", &["default-field-yields"]),
+        ("ties-patch-overrides", &["override-field-outranks"]),
+        ("ties-none", &["oldest-alone"]),
+        ("direct-section-before-object", &["oldest-alone", "section-outranks"]),
+        ("trap-2-override-is-not-transitive", &["default-yields", "override-outranks"]),
+    ];
+    for (case, expected) in reasons {
+        let run = run(case);
+        let mut found = BTreeSet::new();
+        for (kind, _) in run.resolution.kinds() {
+            let ladders = run.resolution.contexts(kind).map(|(_, ladder)| ladder);
+            for effective in ladders.filter_map(|l| run.resolution.effective(l)) {
+                found.extend(effective.losses.iter().map(|l| l.reason.id));
+            }
+        }
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), expected, "{case}");
     }
+    // What became of policies.
+    let outcomes = [
+        ("gep-example-1-none", "ns/p2", "shadowed"),
+        ("gep-example-2-defaults-and-overrides", "ns/p1", "partly"),
+        ("gep-example-2-defaults-and-overrides", "ns/p2", "in force"),
+        ("gep-example-2-defaults-and-overrides", "ns/p3", "in force"),
+        ("gep-example-2-defaults-and-overrides", "ns/p4", "shadowed"),
+        ("gep-example-3-mixed", "ns/p4", "partly"),
+        ("direct-section-before-object", "shop/all", "partly"),
+        ("inert-where-nothing-passes", "infra/p", "inert"),
+        ("effective-at-listener", "shop/rule", "inert"),
+        ("policies-refused-whole", "infra/two", "rejected"),
+    ];
+    for (case, policy, expected) in outcomes {
+        let run = run(case);
+        let mut all = run.resolution.policies();
+        let id = all.find(|(id, _)| run.policy_name(*id) == policy).unwrap().0;
+        assert_eq!(run.resolution.outcome(id).word(), expected, "{case}: {policy}");
+    }
+    // Why references did not land.
+    let rejections = [
+        (
+            "references-that-do-not-land",
+            &[
+                ("infra/kind", "kind-not-allowed"),
+                ("infra/nowhere", "no-target"),
+                ("infra/section", "kind-not-allowed"),
+                ("infra/typo", "target-not-found"),
+                ("shop/elsewhere", "target-not-found"),
+            ][..],
+        ),
+        ("reference-grant", &[("elsewhere/q", "not-permitted"), ("team/p", "not-permitted")]),
+        ("selectors-stay-at-home", &[("bank/q", "selector-matches-nothing")]),
+        ("sections-unknown", &[("infra/p", "section-not-found"), ("shop/q", "section-not-found")]),
+        ("one-target-twice", &[("shop/p", "duplicate-target")]),
+        (
+            "policies-refused-whole",
+            &[
+                ("infra/beside", "invalid-policy"),
+                ("infra/block", "invalid-policy"),
+                ("infra/two", "invalid-policy"),
+                ("infra/word", "invalid-policy"),
+            ],
+        ),
+    ];
+    for (case, expected) in rejections {
+        let run = run(case);
+        let found =
+            run.resolution.rejections.iter().map(|r| (run.policy_name(r.policy), r.reason.id));
+        let expected: Vec<_> = expected.iter().map(|(p, r)| ((*p).to_owned(), *r)).collect();
+        assert_eq!(found.collect::<Vec<_>>(), expected, "{case}");
+    }
+    let assumed =
+        |name: &str| run(name).resolution.kinds().map(|(_, k)| k.assumed).collect::<Vec<_>>();
+    assert_eq!(assumed("crd-discovery"), [true, true, true]);
+    assert_eq!(assumed("described-beats-discovered"), [false]);
 }

@@ -229,6 +229,23 @@ proptest! {
         }
     }
 
+    /// Invariant 5: rungs stand in the order of their ranks, and no two have one rank.
+    #[test]
+    fn ladders_are_in_rank_order(world in world()) {
+        let run = run_text(&world.text());
+        for (kind, _) in run.resolution.kinds() {
+            for (_, ladder) in run.resolution.contexts(kind) {
+                let steps = run.resolution.ladders.steps(ladder);
+                for pair in steps.windows(2) {
+                    let [above, below] = [pair[0], pair[1]].map(|s| run.resolution.rank(s).unwrap());
+                    let same_policy = [pair[0], pair[1]].map(|s| run.resolution.ladders.get_step(s).unwrap().policy);
+                    // Where the level does not count, a policy on two levels of a path ties with itself.
+                    prop_assert!(above < below || above == below && same_policy[0] == same_policy[1]);
+                }
+            }
+        }
+    }
+
     /// Each distinct ladder is folded once, and equal stacks are one ladder.
     #[test]
     fn one_fold_per_distinct_ladder(world in world()) {
