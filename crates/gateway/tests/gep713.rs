@@ -181,7 +181,7 @@ fn context(run: &Run, at: &(String, String)) -> (KindId, PathId) {
     (kind, path)
 }
 
-/// Losses, as a set: policy, pointer of the leaf, and who holds it now: all who are in force where nobody does.
+/// Losses, as a set: policy, pointer of the leaf, and who holds it now, or who took it away.
 fn losses(
     run: &Run,
     at: &(String, String),
@@ -191,20 +191,14 @@ fn losses(
     let (kind, path) = context(run, at);
     let effective = run.resolution.effective(run.resolution.ladder(kind, path)).unwrap();
     let name = |step| run.policy_name(run.resolution.ladders.get_step(step).unwrap().policy);
-    let everybody: BTreeSet<&String> = answer.origins.values().collect();
     let mut found = BTreeSet::new();
     for loss in &effective.losses {
         // What is lost whole is lost leaf by leaf.
         let lost = loss.node.map_or(Value::Null, |node| json(run.documents.view(node)));
         leaves(&lost, &loss.pointer, &mut |leaf| {
-            let holder = answer.origins.get(leaf);
-            let by: Vec<&String> =
-                holder.map_or_else(|| everybody.iter().copied().collect(), |h| vec![h]);
-            found.insert((
-                name(loss.step),
-                leaf.to_owned(),
-                Value::from(by.iter().map(|n| n.as_str()).collect::<Vec<_>>()).to_string(),
-            ));
+            let holder = answer.origins.get(leaf).map(|h| vec![h.clone()]);
+            let by = holder.unwrap_or_else(|| loss.by.iter().map(|s| name(*s)).collect());
+            found.insert((name(loss.step), leaf.to_owned(), Value::from(by).to_string()));
         });
     }
     let text = |v: &Value| v.as_str().unwrap().to_owned();
