@@ -83,6 +83,9 @@ impl MergePlan {
     ) -> Self {
         let recurse = Rule::Fields { named: Vec::new(), rest: Self::REST };
         let mut plan = Self { rules: vec![recurse.clone(), recurse], nulls };
+        // Short paths first, so that a rule for a part of a keyed element finds the list it is about.
+        let mut rules: Vec<(Vec<&str>, Rule)> = rules.into_iter().collect();
+        rules.sort_by_key(|(path, _)| path.len());
         for (path, rule) in rules {
             let mut at = Self::ROOT;
             for segment in path {
@@ -116,6 +119,7 @@ impl MergePlan {
 
     /// The rule object for one more path segment, created if it is still shared with the rest.
     fn child_for(&mut self, at: PlanId, segment: &str) -> PlanId {
+        let at = self.element_of(at);
         let known = match (self.rule(at), segment) {
             (Rule::Fields { rest, .. }, "*") => *rest,
             (Rule::Fields { named, .. }, _) => {
@@ -139,6 +143,19 @@ impl MergePlan {
                 named.push((segment.into(), new));
             }
         }
+        new
+    }
+
+    /// Below a keyed list stand its elements: the rule of an element, of its own once somebody asks for a part of it.
+    fn element_of(&mut self, at: PlanId) -> PlanId {
+        let Rule::List(ListRule::Keyed { key, element }) = self.rule(at) else { return at };
+        if *element != Self::REST {
+            return *element;
+        }
+        let new = PlanId(u16::try_from(self.rules.len()).unwrap_or(u16::MAX));
+        let keyed = ListRule::Keyed { key: key.clone(), element: new };
+        self.rules.push(Rule::Fields { named: Vec::new(), rest: Self::REST });
+        self.set(at, Rule::List(keyed));
         new
     }
 }

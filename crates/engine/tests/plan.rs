@@ -207,3 +207,19 @@ fn every_part_of_a_merge_has_one_origin_and_every_loss_a_winner() {
     assert_eq!(lab.json(&value.expect("value"))["k"], json!({"m": 1}));
     assert_eq!(losses, ["1 /a/x Shadowed by 0", "1 /k Shadowed by 0"]);
 }
+
+#[test]
+fn a_rule_below_a_keyed_list_is_about_its_elements_whatever_the_order_of_rules() {
+    let append = || Rule::List(ListRule::Append);
+    let expected = [
+        json!({"l": [{"name": "a", "r": [1, 2], "x": 1}]}),
+        json!({"l": [{"name": "a", "r": [1, 2], "x": 2}]}),
+    ];
+    for plan in [
+        rules(&[("l", keyed(MergePlan::REST)), ("l.r", append())], Nulls::Delete),
+        rules(&[("l.r", append()), ("l", keyed(MergePlan::REST))], Nulls::Delete),
+    ] {
+        let (held, incoming) = ("{l: [{name: a, r: [1], x: 1}]}", "{l: [{name: a, r: [2], x: 2}]}");
+        check(&plan, held, incoming, expected.clone());
+    }
+}

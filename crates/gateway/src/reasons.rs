@@ -27,5 +27,6 @@ reasons! {
     SELECTOR_MATCHES_NOTHING = "selector-matches-nothing", "no object has the labels asked for";
     NO_TARGET = "no-target", "the policy names no target";
     DUPLICATE_TARGET = "duplicate-target", "another reference of the policy names the same target";
+    UNREADABLE_REFERENCE = "unreadable-reference", "the reference cannot be read";
     INVALID_POLICY = "invalid-policy", "the policy is invalid and refused as a whole";
 }

@@ -72,12 +72,20 @@ impl Attacher<'_> {
         // Objects of one reference are distinct; only a second reference can meet a target again.
         let mut seen = (policy.references.len() > 1).then(BTreeMap::new);
         for (index, reference) in (0_u32..).zip(&policy.references) {
-            if policy.content.is_none() {
-                self.reject(id, index, &reasons::INVALID_POLICY, reference.at);
+            let refusal = match (&policy.content, &reference.who) {
+                (None, _) => Some(&reasons::INVALID_POLICY),
+                (_, Who::Unreadable) => Some(&reasons::UNREADABLE_REFERENCE),
+                _ => None,
+            };
+            if let Some(reason) = refusal {
+                self.reject(id, index, reason, reference.at);
                 continue;
             }
             match self.nodes(object, descriptor, reference) {
-                Ok(nodes) => self.land(id, index, reference, nodes, &mut seen),
+                Ok(Landed { nodes, diagnostics }) => {
+                    self.out.diagnostics.extend(diagnostics);
+                    self.land(id, index, reference, nodes, &mut seen);
+                }
                 Err((reason, diagnostic)) => {
                     self.reject(id, index, reason, reference.at);
                     self.out.diagnostics.push(*diagnostic);
@@ -98,7 +106,7 @@ impl Attacher<'_> {
         nodes: Vec<NodeId>,
         seen: &mut Option<BTreeMap<NodeId, Span>>,
     ) {
-        let mut landed = false;
+        let (mut landed, empty) = (false, nodes.is_empty());
         for node in nodes {
             if let Some(first) = seen.as_ref().and_then(|seen| seen.get(&node)) {
                 let d = Diagnostic::new(
@@ -124,7 +132,9 @@ impl Attacher<'_> {
             landed = true;
         }
         if !landed {
-            self.reject(policy, index, &reasons::DUPLICATE_TARGET, reference.at);
+            let reason =
+                if empty { &reasons::SECTION_NOT_FOUND } else { &reasons::DUPLICATE_TARGET };
+            self.reject(policy, index, reason, reference.at);
         }
     }
 
@@ -143,7 +153,7 @@ impl Attacher<'_> {
         policy: &Object,
         descriptor: &Descriptor,
         reference: &Reference,
-    ) -> Result<Vec<NodeId>, Refusal> {
+    ) -> Result<Landed, Refusal> {
         let kind = GroupKind { group: reference.group, kind: reference.kind };
         self.kind_allowed(descriptor, reference)?;
         let own = policy.scope.name();
@@ -160,6 +170,7 @@ impl Attacher<'_> {
                 let found = self.snapshot.find(ObjectKey { kind, scope, name: *name });
                 vec![found.ok_or_else(|| self.not_found(policy, reference, *name, *at))?.id]
             }
+            Who::Unreadable => Vec::new(),
             Who::Labelled(selector) => {
                 let found = self.labels.select(self.snapshot, kind, scope, selector);
                 if found.is_empty() {
@@ -171,7 +182,16 @@ impl Attacher<'_> {
         if scope != Scope::Cluster && namespace != own {
             self.permitted(policy, descriptor, reference, namespace)?;
         }
-        objects.into_iter().map(|object| self.node(object, reference)).collect()
+        let mut landed = Landed::default();
+        for object in objects {
+            match (self.node(object, reference), &reference.who) {
+                (Ok(node), _) => landed.nodes.push(node),
+                // One object of many that lacks the section does not keep the policy from the others.
+                (Err((_, diagnostic)), Who::Labelled(_)) => landed.diagnostics.push(*diagnostic),
+                (Err(refusal), _) => return Err(refusal),
+            }
+        }
+        Ok(landed)
     }
 
     fn node(&self, object: ObjectId, reference: &Reference) -> Result<NodeId, Refusal> {
@@ -228,7 +248,7 @@ impl Attacher<'_> {
         let text = |sym| self.snapshot.text(sym);
         let name_sym = match &reference.who {
             Who::Named(name, _) => *name,
-            Who::Labelled(_) => Sym::EMPTY,
+            Who::Labelled(_) | Who::Unreadable => Sym::EMPTY,
         };
         let GroupKind { group, kind } = policy.kind;
         let from = Referrer { group, kind, namespace: policy.scope.name() };
@@ -372,6 +392,13 @@ impl Attacher<'_> {
 }
 
 type Refusal = (Reason, Box<Diagnostic>);
+
+/// What a reference means, and what is wrong with parts of it.
+#[derive(Default)]
+struct Landed {
+    nodes: Vec<NodeId>,
+    diagnostics: Vec<Diagnostic>,
+}
 
 /// Objects by label pair, for the kinds that selectors ask about. Looked up, never iterated.
 #[derive(Debug, Default)]

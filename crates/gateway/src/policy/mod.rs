@@ -64,4 +64,6 @@ pub enum Who {
     Named(Sym, Span),
     /// All with these labels.
     Labelled(Selector),
+    /// The reference cannot be read; it stays, so that it ends in a rejection and the others keep their numbers.
+    Unreadable,
 }

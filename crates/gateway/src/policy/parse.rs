@@ -57,7 +57,7 @@ impl Parser<'_> {
         let mut found = Vec::new();
         if let Some(one) = descriptor.target_ref.find(root) {
             let (path, at) = (&descriptor.target_ref, one);
-            found.extend(with_path(path, |p| self.reference(at, p, false)));
+            found.push(with_path(path, |p| self.reference(at, p, false)));
         }
         for (path, labelled) in
             [(&descriptor.target_refs, false), (&descriptor.target_selectors, true)]
@@ -68,13 +68,25 @@ impl Parser<'_> {
                 continue;
             }
             for (i, item) in list.items().enumerate() {
-                found.extend(with_path(path, |p| self.reference(item, &p.index(i), labelled)));
+                found.push(with_path(path, |p| self.reference(item, &p.index(i), labelled)));
             }
         }
         found
     }
 
-    fn reference(&mut self, item: View<'_>, at: &At<'_>, labelled: bool) -> Option<Reference> {
+    fn reference(&mut self, item: View<'_>, at: &At<'_>, labelled: bool) -> Reference {
+        self.readable(item, at, labelled).unwrap_or_else(|| Reference {
+            group: Sym::EMPTY,
+            kind: Sym::EMPTY,
+            namespace: None,
+            who: Who::Unreadable,
+            section: None,
+            at: item.span(),
+            field: at.to_string().into(),
+        })
+    }
+
+    fn readable(&mut self, item: View<'_>, at: &At<'_>, labelled: bool) -> Option<Reference> {
         if item.kind() != Kind::Map {
             self.fields.wrong_type(at, item, "a mapping");
             return None;
@@ -212,6 +224,22 @@ impl Parser<'_> {
                 ("bare", body)
             }
         };
+        if let Some(named) = named.filter(|_| block != "bare") {
+            let message = format!(
+                "this policy names its strategy twice, by `{}` and by `{block}`, and is refused",
+                descriptor.strategy_field
+            );
+            let d = Diagnostic::new(&codes::TWO_STRATEGIES, message)
+                .at_with(named.span(), "a second strategy")
+                .see(view.span(), "the first one")
+                .field(descriptor.strategy_field.to_string())
+                .help(format!(
+                    "remove one; inside `{block}` the strategy is `{}: atomic` or `merge`",
+                    descriptor.block_strategy
+                ));
+            self.fields.diagnostics.push(d);
+            return None;
+        }
         let strategy = match (block, named_strategy) {
             (_, Some(strategy)) => strategy,
             ("bare", None) => descriptor.strategy,
