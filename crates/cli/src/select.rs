@@ -96,15 +96,7 @@ fn not_found(analysis: &Analysis, name: &TargetName, text: &str) -> Failure {
     let snapshot = &analysis.snapshot;
     let kinds = snapshot.kinds_called(&name.kind, name.group.as_deref());
     if kinds.is_empty() {
-        let all: Vec<String> =
-            snapshot.kinds().map(|(k, _)| snapshot.text(k.kind).to_lowercase()).collect();
-        let near = nearest(&name.kind, all.iter().map(String::as_str), 3);
-        let hint = if near.is_empty() {
-            format!("kinds there are: {}", all.join(", "))
-        } else {
-            did_you_mean(&near)
-        };
-        return Failure::NotFound(format!("nothing of kind `{}` was read; {hint}", name.kind));
+        return unknown_kind(analysis, &name.kind);
     }
     let of_kind = snapshot.objects().filter(|o| kinds.contains(&o.kind));
     let candidates: Vec<String> = of_kind.map(|o| snapshot.display(o.id).to_string()).collect();
@@ -124,6 +116,20 @@ fn not_found(analysis: &Analysis, name: &TargetName, text: &str) -> Failure {
         near => did_you_mean(near),
     };
     Failure::NotFound(format!("`{text}` does not exist; {hint}"))
+}
+
+/// Nothing of a kind was read; the nearest kinds, or all there are.
+pub fn unknown_kind(analysis: &Analysis, word: &str) -> Failure {
+    let snapshot = &analysis.snapshot;
+    let all: Vec<String> =
+        snapshot.kinds().map(|(k, _)| snapshot.text(k.kind).to_lowercase()).collect();
+    let near = nearest(word, all.iter().map(String::as_str), 3);
+    let hint = if near.is_empty() {
+        format!("kinds there are: {}", all.join(", "))
+    } else {
+        did_you_mean(&near)
+    };
+    Failure::NotFound(format!("nothing of kind `{word}` was read; {hint}"))
 }
 
 fn did_you_mean(near: &[&str]) -> String {

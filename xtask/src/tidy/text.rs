@@ -80,7 +80,7 @@ fn machine_paths(file: &File, problems: &mut Problems) {
             line.match_indices(**path).any(|(i, found)| {
                 let before = line.get(..i).and_then(|s| s.chars().next_back());
                 let after = line.get(i + found.len()..).and_then(|s| s.chars().next());
-                // `example.com/work/x` and `{base}/home/x` are no paths of a machine.
+                // `example.com/home/x` and `{base}/home/x` are no paths of a machine.
                 let inside = before.is_some_and(|c| c.is_alphanumeric() || "_.-*})]~$".contains(c));
                 !inside && after.is_some_and(char::is_alphanumeric)
             })

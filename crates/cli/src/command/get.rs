@@ -43,15 +43,7 @@ fn of_kind(
     let (kind, group) = word.split_once('.').map_or((word, None), |(k, g)| (k, Some(g)));
     let kinds = snapshot.kinds_called(kind, group);
     if kinds.is_empty() {
-        let all: Vec<String> =
-            snapshot.kinds().map(|(k, _)| snapshot.text(k.kind).to_lowercase()).collect();
-        let near = overrule::model::nearest(kind, all.iter().map(String::as_str), 3);
-        let hint = if near.is_empty() {
-            format!("there are: {}", all.join(", "))
-        } else {
-            format!("did you mean {}?", near.join(" or "))
-        };
-        return Err(Failure::NotFound(format!("nothing of kind `{word}` was read; {hint}")));
+        return Err(select::unknown_kind(&world.analysis, word));
     }
     let keep = |o: &Object| kinds.contains(&o.kind) && filter.object(o);
     let is_policy = world
@@ -136,23 +128,20 @@ fn without(shared: &Shared, world: &World, kind: &str, out: &mut Out) -> Result<
     let stage = world.analysis.stage();
     let scene = stage.scene();
     let part = first_part(&scene)?;
-    let kinds = select::kinds(&world.analysis, Some(kind))?;
-    if kinds.len() > 1 {
+    // An unknown kind has been refused by now, so anything but one is several.
+    let [only] = select::kinds(&world.analysis, Some(kind))?[..] else {
         return Err(Failure::Usage(format!(
             "several groups have a kind `{kind}`; write {kind}.GROUP"
         )));
-    }
-    for kind in kinds {
-        let list = view::without(&scene, part, kind);
-        match form(shared, Form::Table)? {
-            Form::Table | Form::Wide => {
-                let styles = out.styles;
-                out.result(&text(|s| view::without_table(&list, &styles, s)))?;
-            }
-            form => write_value(out, form, &list)?,
+    };
+    let list = view::without(&scene, part, only);
+    match form(shared, Form::Table)? {
+        Form::Table | Form::Wide => {
+            let styles = out.styles;
+            out.result(&text(|s| view::without_table(&list, &styles, s)))
         }
+        form => write_value(out, form, &list),
     }
-    Ok(())
 }
 
 /// Seconds since 1970, for ages.

@@ -66,12 +66,8 @@ fn mention_unreached(world: &World, node: NodeId, out: &mut Out) {
         .and_then(|o| analysis.snapshot.get(o));
     let Some(object) = object else { return };
     let span = analysis.documents.view(object.root).span();
-    let about = |d: &&Diagnostic| {
-        d.primary.as_ref().is_some_and(|l| {
-            l.span.source == span.source && (span.start..span.end).contains(&l.span.start)
-        })
-    };
-    let found: Vec<Diagnostic> = analysis.diagnostics.iter().filter(about).cloned().collect();
+    let findings = view::Findings::new(&analysis.diagnostics);
+    let found: Vec<Diagnostic> = findings.within(span).cloned().collect();
     let listed =
         view::diagnostics_short(&analysis.documents.sources, &found, &view::Styles::plain());
     out.remark(&format!(

@@ -29,8 +29,8 @@ pub fn write(
     let scene = stage.scene();
     let reach = view::reach(&scene, first_part(&scene)?, policy, rule);
     match form(shared, Form::Table)? {
-        Form::Table | Form::Wide => {
-            let wide = shared.verbose || form(shared, Form::Table)? == Form::Wide;
+        form @ (Form::Table | Form::Wide) => {
+            let wide = shared.verbose || form == Form::Wide;
             let styles = out.styles;
             out.result(&text(|s| view::reach_text(&reach, wide, &styles, s)))?;
         }

@@ -51,11 +51,14 @@ impl Findings<'_> {
         })
     }
 
+    fn kind_of(&self, policy: PolicyId) -> Option<&Active<'_>> {
+        self.resolution.policy(policy).and_then(|p| self.kinds.get(p.kind.0 as usize))
+    }
+
     /// A policy that landed and yet does nothing anywhere.
     fn dead(&self, id: PolicyId, policy: &Policy, winners: &Winners, out: &mut Vec<Diagnostic>) {
-        let kind = self.resolution.policy(id).and_then(|p| self.kinds.get(p.kind.0 as usize));
+        let kind = self.kind_of(id);
         let Some(kind) = kind else { return };
-        let direct = kind.is_direct() || kind.is_none();
         match self.resolution.outcome(id) {
             Outcome::Inert if self.resolution.tally(id).paths() == 0 => {
                 let targets: Vec<String> =
@@ -74,7 +77,7 @@ impl Findings<'_> {
                 );
             }
             // Losers of kinds that do not merge are reported as conflicts, with the winner.
-            Outcome::Shadowed if !direct => {
+            Outcome::Shadowed if !kind.is_alone() => {
                 let pairs = winners.range((id, PolicyId(0))..=(id, PolicyId(u32::MAX)));
                 let by: Vec<String> =
                     pairs.map(|(_, by)| format!("`{}`", self.name(*by))).collect();
@@ -154,10 +157,10 @@ impl Findings<'_> {
     }
 
     fn override_undone(&self, lost: PolicyId, by: PolicyId) -> Option<Diagnostic> {
-        let kind = self.resolution.policy(lost).and_then(|p| self.kinds.get(p.kind.0 as usize))?;
+        let kind = self.kind_of(lost)?;
         let (first, second) =
             (self.policies.get(lost.0 as usize)?, self.policies.get(by.0 as usize)?);
-        if kind.is_direct() || kind.is_none() {
+        if kind.is_alone() {
             return None;
         }
         let message = format!(
@@ -213,7 +216,7 @@ impl Findings<'_> {
             (self.resolution.ladders.get_step(above), self.resolution.ladders.get_step(below));
         let ranks = (self.resolution.rank(above), self.resolution.rank(below));
         let ((Some(a), Some(b)), (Some(rank_a), Some(rank_b))) = (steps, ranks) else { return };
-        let kind = self.resolution.policy(a.policy).and_then(|p| self.kinds.get(p.kind.0 as usize));
+        let kind = self.kind_of(a.policy);
         let Some(kind) = kind else { return };
         let Some(key) = rank_a.against(rank_b).key.and_then(|k| self.keys(kind).get(k)) else {
             return;
@@ -229,8 +232,7 @@ impl Findings<'_> {
         else {
             return;
         };
-        let direct = kind.is_direct() || kind.is_none();
-        if direct {
+        if kind.is_alone() {
             self.conflict(a, b, first, second, out);
         } else {
             self.several(a, b, first, second, key, out);

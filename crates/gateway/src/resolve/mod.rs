@@ -62,6 +62,11 @@ impl Active<'_> {
         self.descriptor.class == Class::Direct
     }
 
+    /// Whether one policy of a target counts alone and the others are refused.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.is_direct() || self.is_none()
+    }
+
     /// Whether only the oldest policy of a target counts.
     pub(crate) fn is_none(&self) -> bool {
         self.descriptor.strategy == Strategy::None
