@@ -23,6 +23,8 @@ pub enum Op {
     FillIfEmpty,
     /// Both, by the plan.
     Merge(Prefer),
+    /// Both as they are: a conflict that nobody detects. The value held is shown, what comes stands beside it.
+    Beside,
 }
 
 /// A family's decision about a rung.
@@ -45,6 +47,52 @@ pub enum Action<'p> {
     Poison(Reason),
 }
 
+/// A rung as an algebra meets it.
+#[derive(Debug, Clone, Copy)]
+pub struct Turn<'a> {
+    /// The group it is a rung of.
+    pub group: &'a Group,
+    /// The rung.
+    pub rung: Rung,
+    /// Its step; absent when the rung is a group.
+    pub step: Option<(StepId, &'a Step)>,
+    /// The inner group; absent when the rung is a step.
+    pub inner: Option<&'a Group>,
+}
+
+/// What a guard found, for explanations.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Check {
+    /// The step it guards.
+    pub step: StepId,
+    /// Whether the step may take part.
+    pub verdict: Guard,
+    /// Why it failed; empty if it did not.
+    pub error: Box<str>,
+    /// What it looked at.
+    pub saw: Vec<Seen>,
+}
+
+/// A value a guard looked at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    /// Where, as the guard has it: `spec.limits.a`.
+    pub path: Box<str>,
+    /// The value as JSON text; none if nothing is there.
+    pub json: Option<Box<str>>,
+}
+
+/// The answer of a guard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Guard {
+    /// The condition holds.
+    Met,
+    /// It does not.
+    NotMet,
+    /// It could not be evaluated.
+    Failed,
+}
+
 /// What a family brings to the fold: guard, filter and operation of each step, with state of its own.
 pub trait Algebra: Combine {
     /// What is carried from step to step (removals gathered, the strategy that governs).
@@ -55,22 +103,20 @@ pub trait Algebra: Combine {
         false
     }
 
-    /// Guard and operation. `step` is absent when the rung is a group.
+    /// Guard and operation, given what is held. What a guard looked at is recorded in `checks`.
     fn decide(
         &self,
         state: &mut Self::State,
-        group: &Group,
-        rung: Rung,
-        step: Option<&Step>,
+        turn: &Turn<'_>,
         held: Option<&Traced>,
+        checks: &mut Vec<Check>,
     ) -> Action<'_>;
 
     /// Filter: takes parts out of what comes, recording them as losses through `lose`.
     fn filter(
         &self,
         _state: &mut Self::State,
-        _group: &Group,
-        _step: Option<&Step>,
+        _turn: &Turn<'_>,
         incoming: Traced,
         _lose: &mut dyn FnMut(Loss),
     ) -> Option<Traced> {
@@ -78,7 +124,7 @@ pub trait Algebra: Combine {
     }
 
     /// Called after a rung took part or was skipped.
-    fn after(&self, _state: &mut Self::State, _step: Option<&Step>) {}
+    fn after(&self, _state: &mut Self::State, _turn: &Turn<'_>) {}
 
     /// Called once a whole ladder is folded: masks slots a built-in took, sorts entries by match, adds implied values.
     fn finish(&self, _ladder: &Group, _effective: &mut Effective) {}
@@ -117,6 +163,8 @@ pub enum Done {
     Merged(Prefer),
     /// What was in force stayed.
     Kept,
+    /// It is in force beside what was.
+    Beside,
     /// A guard kept it out.
     Skipped,
     /// It was broken.
@@ -143,6 +191,10 @@ pub struct Effective {
     pub losses: Vec<Loss>,
     /// What was done with each rung, in the order of folding.
     pub log: Vec<Verdict>,
+    /// What guards found, in the same order.
+    pub checks: Vec<Check>,
+    /// Steps in force beside the value, because nothing decides between them and it.
+    pub beside: SmallVec<[StepId; 1]>,
     /// Broken steps: the target fails closed.
     pub poison: Vec<(StepId, Reason)>,
 }
@@ -155,7 +207,11 @@ impl Effective {
 
     /// What became of each of these steps, in one pass over the value and the losses.
     pub fn outcomes(&self, steps: &[StepId]) -> SmallVec<[Outcome; 4]> {
-        let held: BTreeSet<StepId> = self.value.iter().flat_map(Traced::steps).collect();
+        let mut held: BTreeSet<StepId> = self.value.iter().flat_map(Traced::steps).collect();
+        held.extend(self.beside.iter().copied());
+        // Taking something out is all a removal can do: one that did is in force.
+        let removals = self.losses.iter().filter(|l| l.fate == Fate::Removed);
+        held.extend(removals.flat_map(|l| &l.by).copied());
         let mut lost: BTreeMap<StepId, Fate> = BTreeMap::new();
         for loss in &self.losses {
             let fate = lost.entry(loss.step).or_insert(loss.fate);
@@ -218,42 +274,40 @@ impl<'a, A: Algebra> Fold<'a, A> {
     }
 
     fn rung(&mut self, group: &Group, rung: Rung, state: &mut A::State, effective: &mut Effective) {
-        let step = match rung {
-            Rung::Step(id) => self.ladders.get_step(id),
-            Rung::Group(_) => None,
-        };
-        let action = self.algebra.decide(state, group, rung, step, effective.value.as_ref());
-        let (op, plan, why) = match action {
-            Action::Pass => {
-                self.algebra.after(state, step);
-                return;
+        let ladders = self.ladders;
+        let turn = match rung {
+            Rung::Step(id) => {
+                let step = ladders.get_step(id).map(|s| (id, s));
+                Turn { group, rung, step, inner: None }
             }
+            Rung::Group(id) => Turn { group, rung, step: None, inner: Some(ladders.get(id)) },
+        };
+        let held = effective.value.as_ref();
+        match self.algebra.decide(state, &turn, held, &mut effective.checks) {
+            Action::Pass => {}
             Action::Skip(why) => {
                 effective.log.push(Verdict { rung, done: Done::Skipped, reason: why });
-                self.algebra.after(state, step);
-                return;
             }
             Action::Poison(why) => {
                 effective.log.push(Verdict { rung, done: Done::Poisoned, reason: why });
-                if let Rung::Step(id) = rung {
-                    effective.poison.push((id, why));
-                }
-                self.algebra.after(state, step);
-                return;
+                effective.poison.extend(turn.step.map(|(id, _)| (id, why)));
             }
-            Action::Apply { op, plan, reason } => (op, plan, reason),
-        };
-        let incoming = match rung {
-            Rung::Step(id) => step.map(|s| Traced::Whole { step: id, node: s.value }),
-            Rung::Group(inner) => self.inner(inner, effective),
-        };
-        let losses = &mut effective.losses;
-        let incoming = incoming
-            .and_then(|v| self.algebra.filter(state, group, step, v, &mut |l| losses.push(l)));
-        if let Some(incoming) = incoming {
-            self.apply(rung, op, plan, why, incoming, effective);
+            Action::Apply { op, plan, reason } => {
+                let incoming = match rung {
+                    Rung::Step(id) => {
+                        turn.step.map(|(_, s)| Traced::Whole { step: id, node: s.value })
+                    }
+                    Rung::Group(inner) => self.inner(inner, effective),
+                };
+                let losses = &mut effective.losses;
+                let incoming = incoming
+                    .and_then(|v| self.algebra.filter(state, &turn, v, &mut |l| losses.push(l)));
+                if let Some(incoming) = incoming {
+                    self.apply(rung, op, plan, reason, incoming, effective);
+                }
+            }
         }
-        self.algebra.after(state, step);
+        self.algebra.after(state, &turn);
     }
 
     /// The kept result of an inner group; its losses and poison are the ladder's too.
@@ -266,6 +320,8 @@ impl<'a, A: Algebra> Fold<'a, A> {
         effective.losses.extend(inner.losses.iter().cloned());
         effective.poison.extend(inner.poison.iter().copied());
         effective.log.extend(inner.log.iter().copied());
+        effective.checks.extend(inner.checks.iter().cloned());
+        effective.beside.extend(inner.beside.iter().copied());
         inner.value.clone()
     }
 
@@ -283,10 +339,16 @@ impl<'a, A: Algebra> Fold<'a, A> {
             effective.value = Some(incoming);
             return;
         };
+        if op == Op::Beside {
+            effective.beside.extend(incoming.steps());
+            effective.log.push(Verdict { rung, done: Done::Beside, reason: why });
+            effective.value = Some(held);
+            return;
+        }
         let empty = op == Op::FillIfEmpty && self.algebra.is_empty(self.documents, &held);
         let (done, prefer, merge) = match op {
             Op::FillIfEmpty if empty => (Done::Took, Prefer::Incoming, false),
-            Op::Keep | Op::FillIfEmpty => (Done::Kept, Prefer::Held, false),
+            Op::Keep | Op::FillIfEmpty | Op::Beside => (Done::Kept, Prefer::Held, false),
             Op::ReplaceAll => (Done::Replaced, Prefer::Incoming, false),
             Op::Merge(prefer) => (Done::Merged(prefer), prefer, true),
         };

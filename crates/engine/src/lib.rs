@@ -38,7 +38,9 @@ mod resolution;
 mod topology;
 mod traced;
 
-pub use fold::{Action, Algebra, Done, Effective, Fold, Loss, Op, Verdict};
+pub use fold::{
+    Action, Algebra, Check, Done, Effective, Fold, Guard, Loss, Op, Seen, Turn, Verdict,
+};
 pub use ladder::{Group, LadderId, Ladders, PolicyId, Rung, Step, StepId};
 pub use merge::{Combine, Merger, Prefer};
 pub use outcome::{Fate, Outcome, Tally};

@@ -117,6 +117,7 @@ impl Explained<'_> {
             Done::Merged(Prefer::Held) => ("merged", Some("held")),
             Done::Merged(Prefer::Incoming) => ("merged", Some("incoming")),
             Done::Kept => ("kept", None),
+            Done::Beside => ("beside", None),
             Done::Skipped => ("skipped", None),
             Done::Poisoned => ("poisoned", None),
         };

@@ -133,6 +133,7 @@ impl Text<'_> {
                 ("merged", Some("held")) => "merged; what was held is preferred: ".to_owned(),
                 ("merged", _) => "merged; what came is preferred: ".to_owned(),
                 ("kept", _) => "not taken, what was held stays: ".to_owned(),
+                ("beside", _) => "in force beside what was held: ".to_owned(),
                 ("poisoned", _) => "broken, so the target fails closed: ".to_owned(),
                 (done, _) => format!("{done}: "),
             };

@@ -14,9 +14,9 @@ use std::sync::Arc;
 
 use common::golden;
 use overrule_engine::{
-    Action, Algebra, Attachment, Combine, Fate, Group, Key, LadderId, Level, Loss, MergePlan,
-    Merger, NewKind, Node, NodeId, Op, PathId, Prefer, Rank, ReasonInfo, Resolution,
-    ResolutionBuilder, Rung, Step, StepId, Topology, Traced,
+    Action, Algebra, Attachment, Check, Combine, Fate, Group, Key, LadderId, Level, Loss,
+    MergePlan, Merger, NewKind, Node, NodeId, Op, PathId, Prefer, Rank, ReasonInfo, Resolution,
+    ResolutionBuilder, Rung, Step, StepId, Topology, Traced, Turn,
 };
 use overrule_model::{Snapshot, Sym};
 use overrule_source::{Documents, NodeRef, ReadOptions};
@@ -77,11 +77,11 @@ impl Algebra for Toy<'_> {
     fn decide(
         &self,
         (): &mut (),
-        _: &Group,
-        _: Rung,
-        step: Option<&Step>,
+        turn: &Turn<'_>,
         _: Option<&Traced>,
+        _: &mut Vec<Check>,
     ) -> Action<'_> {
+        let step = turn.step.map(|(_, s)| s);
         static PLAN: std::sync::LazyLock<MergePlan> =
             std::sync::LazyLock::new(MergePlan::merge_patch);
         match step.map(|s| s.mode) {
@@ -94,11 +94,11 @@ impl Algebra for Toy<'_> {
     fn filter(
         &self,
         (): &mut (),
-        _: &Group,
-        step: Option<&Step>,
+        turn: &Turn<'_>,
         incoming: Traced,
         lose: &mut dyn FnMut(Loss),
     ) -> Option<Traced> {
+        let step = turn.step.map(|(_, s)| s);
         if step.is_none_or(|s| s.mode != MIXED) {
             return Some(incoming);
         }

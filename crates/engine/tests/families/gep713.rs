@@ -2,8 +2,8 @@
 //! GEP-713: one flat ladder, folded from the top; state = the strategy of the rung above.
 
 use overrule_engine::{
-    Action, Algebra, Combine, Done, Fold, Group, MergePlan, Merger, Op, Outcome, Prefer, Rung,
-    Step, Traced,
+    Action, Algebra, Check, Combine, Done, Fold, MergePlan, Merger, Op, Outcome, Prefer, Traced,
+    Turn,
 };
 use serde_json::json;
 
@@ -37,11 +37,11 @@ impl Algebra for Gep713 {
     fn decide(
         &self,
         above: &mut Option<u16>,
-        _: &Group,
-        _: Rung,
-        step: Option<&Step>,
+        turn: &Turn<'_>,
         _: Option<&Traced>,
+        _: &mut Vec<Check>,
     ) -> Action<'_> {
+        let step = turn.step.map(|(_, s)| s);
         let established = *above;
         if established != Some(NONE) {
             *above = step.map(|s| s.mode);

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use overrule_engine::{
-    Action, Algebra, Combine, Effective, Fate, Fold, Group, Key, LadderId, ListRule, Loss,
-    MergePlan, Merger, Nulls, Op, Outcome, Prefer, ReasonInfo, Rule, Rung, Step, Traced,
+    Action, Algebra, Check, Combine, Effective, Fate, Fold, Group, Key, LadderId, ListRule, Loss,
+    MergePlan, Merger, Nulls, Op, Outcome, Prefer, ReasonInfo, Rule, Rung, Traced, Turn,
 };
 use overrule_source::Documents;
 use serde_json::{Value, json};
@@ -124,11 +124,13 @@ impl Algebra for Kgateway<'_> {
     fn decide(
         &self,
         (): &mut (),
-        group: &Group,
-        rung: Rung,
-        step: Option<&Step>,
+        turn: &Turn<'_>,
         _: Option<&Traced>,
+        _: &mut Vec<Check>,
     ) -> Action<'_> {
+        let group = turn.group;
+        let rung = turn.rung;
+        let step = turn.step.map(|(_, s)| s);
         match (rung, step) {
             (_, Some(step)) if step.mode == POISON => Action::Poison(&BROKEN),
             (Rung::Group(id), _) if self.slots.contains_key(&id) => Action::Pass,

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use overrule_engine::{
-    Action, Algebra, Combine, Done, Fate, Fold, Group, Key, Loss, MergePlan, Merger, Nulls, Op,
-    Outcome, Prefer, ReasonInfo, Rule, Rung, Step, Traced,
+    Action, Algebra, Check, Combine, Done, Fate, Fold, Group, Key, Loss, MergePlan, Merger, Nulls,
+    Op, Outcome, Prefer, ReasonInfo, Rule, Traced, Turn,
 };
 use overrule_source::Documents;
 use serde_json::json;
@@ -74,11 +74,11 @@ impl Algebra for Kuadrant<'_> {
     fn decide(
         &self,
         _: &mut Self::State,
-        _: &Group,
-        _: Rung,
-        step: Option<&Step>,
+        turn: &Turn<'_>,
         held: Option<&Traced>,
+        _: &mut Vec<Check>,
     ) -> Action<'_> {
+        let step = turn.step.map(|(_, s)| s);
         let step = step.expect("no groups here");
         if let Some(guard) = (step.extra as usize & 0xff).checked_sub(1).map(|i| self.guards[i]) {
             let holds = held.is_some_and(|h| h.at(self.documents, ["rules", guard]).is_some());
@@ -99,11 +99,11 @@ impl Algebra for Kuadrant<'_> {
     fn filter(
         &self,
         removals: &mut Self::State,
-        _: &Group,
-        step: Option<&Step>,
+        turn: &Turn<'_>,
         incoming: Traced,
         lose: &mut dyn FnMut(Loss),
     ) -> Option<Traced> {
+        let step = turn.step.map(|(_, s)| s);
         if step.is_some_and(|s| s.mode >= ATOMIC_OVERRIDE) || removals.is_empty() {
             return Some(incoming);
         }
@@ -128,7 +128,8 @@ impl Algebra for Kuadrant<'_> {
         Some(Traced::map([(Key::Text("rules".into()), Traced::map(kept))]))
     }
 
-    fn after(&self, removals: &mut Self::State, step: Option<&Step>) {
+    fn after(&self, removals: &mut Self::State, turn: &Turn<'_>) {
+        let step = turn.step.map(|(_, s)| s);
         let list =
             step.and_then(|s| (s.extra as usize >> 8).checked_sub(1)).map(|i| &self.lists[i]);
         removals.extend(list.into_iter().flatten());

@@ -5,8 +5,8 @@
 use std::cmp::Reverse;
 
 use overrule_engine::{
-    Action, Algebra, Combine, Effective, Fold, Group, Leaf, ListRule, MergePlan, Merger, Nulls, Op,
-    Prefer, Rule, Rung, Step, Traced,
+    Action, Algebra, Check, Combine, Effective, Fold, Group, Leaf, ListRule, MergePlan, Merger,
+    Nulls, Op, Prefer, Rule, Traced, Turn,
 };
 use overrule_source::Documents;
 use serde_json::json;
@@ -72,11 +72,11 @@ impl Algebra for Kuma<'_> {
     fn decide(
         &self,
         (): &mut (),
-        group: &Group,
-        _: Rung,
-        _: Option<&Step>,
+        turn: &Turn<'_>,
         _: Option<&Traced>,
+        _: &mut Vec<Check>,
     ) -> Action<'_> {
+        let group = turn.group;
         let (prefer, plan) = match group.spec {
             PATCH => (Prefer::Incoming, &self.patch),
             ROUTES => (Prefer::Held, &self.routes),

@@ -5,8 +5,8 @@
 //! The strategy of the established one decides, and the merged result carries the strategy of the challenger.
 
 use overrule_engine::{
-    Action, Algebra, Combine, Group, Key, Loss, MergePlan, Merger, Op, Prefer, ReasonInfo, Rung,
-    Step, Traced,
+    Action, Algebra, Check, Combine, Group, Key, Loss, MergePlan, Merger, Op, Prefer, ReasonInfo,
+    Traced, Turn,
 };
 use overrule_source::Documents;
 
@@ -69,11 +69,11 @@ impl Algebra for Gep713<'_> {
     fn decide(
         &self,
         state: &mut Established,
-        group: &Group,
-        _rung: Rung,
-        step: Option<&Step>,
+        turn: &Turn<'_>,
         _held: Option<&Traced>,
+        _checks: &mut Vec<Check>,
     ) -> Action<'_> {
+        let (group, step) = (turn.group, turn.step.map(|(_, s)| s));
         static ATOMIC: MergePlan = MergePlan::ATOMIC;
         let plan = self.kind(group).map_or(&ATOMIC, |k| &k.plan);
         let direct = self.direct.get(group.spec as usize).copied().unwrap_or(false);
@@ -104,12 +104,13 @@ impl Algebra for Gep713<'_> {
     fn filter(
         &self,
         _state: &mut Established,
-        group: &Group,
-        step: Option<&Step>,
+        turn: &Turn<'_>,
         incoming: Traced,
         _lose: &mut dyn FnMut(Loss),
     ) -> Option<Traced> {
-        let (Some(step), Some(kind)) = (step, self.kind(group)) else { return Some(incoming) };
+        let (Some((_, step)), Some(kind)) = (turn.step, self.kind(turn.group)) else {
+            return Some(incoming);
+        };
         let hidden = |key: &str| match step.block {
             "bare" => kind.is_plumbing(key),
             _ => *kind.block_strategy == *key,

@@ -263,7 +263,7 @@ pub struct Step {
     pub rungs: Vec<usize>,
     /// `namespace/name` of the policies, in the same order.
     pub policies: Vec<String>,
-    /// `took`, `replaced`, `merged`, `kept`, `skipped` or `poisoned`.
+    /// `took`, `replaced`, `merged`, `kept`, `beside`, `skipped` or `poisoned`.
     pub done: &'static str,
     /// For `merged`, the side whose fields stay: `held` or `incoming`.
     #[serde(skip_serializing_if = "Option::is_none")]
