@@ -16,18 +16,26 @@ use serde_json::Value;
 const SOME: usize = 8;
 
 fuzz_target!(init: common::one_thread(), |data: &[u8]| {
-    let analysis = Analysis::new(vec![Input::new("a.yaml", data)], &Options::default());
+    // Every family under every profile it has.
+    let options = Options { compare: true, ..Options::default() };
+    let analysis = Analysis::new(vec![Input::new("a.yaml", data)], &options);
     common::check_diagnostics(&analysis.documents, &analysis.diagnostics);
-    let resolution = &analysis.resolution;
-    for (id, _) in resolution.policies() {
-        let landed = resolution.attachments_of(id).count();
-        assert!(landed + resolution.rejections_of(id).count() > 0, "a policy got lost");
-        assert_eq!(resolution.outcome(id) == Outcome::Rejected, landed == 0);
+    for resolution in analysis.answers.iter().map(|a| &a.resolution) {
+        for (id, _) in resolution.policies() {
+            let landed = resolution.attachments_of(id).count();
+            assert!(landed + resolution.rejections_of(id).count() > 0, "a policy got lost");
+            assert_eq!(resolution.outcome(id) == Outcome::Rejected, landed == 0);
+        }
     }
+    for family in overrule::families() {
+        analysis.policy_conditions(family.name);
+    }
+    analysis.affected();
     view::diagnostics_text(&analysis.documents.sources, &analysis.diagnostics, &Styles::plain());
     let stage = analysis.stage();
     let scene = stage.scene();
     for part in scene.parts {
+        let resolution = part.resolution;
         for (kind, _) in resolution.kinds() {
             for (path, _) in resolution.contexts(kind).take(SOME) {
                 let effective = view::effective(&scene, part, kind, path);

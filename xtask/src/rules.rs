@@ -13,6 +13,7 @@ const SECTIONS: &[(&str, &str)] = &[
     ("OV1100", "Resources"),
     ("OV1200", "Topology"),
     ("OV1300", "Policies and their kinds"),
+    ("OV1400", "Kuadrant"),
     ("OV1900", "Policy tests"),
 ];
 

@@ -11,23 +11,40 @@ use std::path::PathBuf;
 
 use overrule_cases::{CaseResult, load, plain, run, summary};
 
+fn folder(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
+}
+
 #[test]
 fn every_example_passes() {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
-    let loaded = load(&[folder]);
+    assert!(all_pass("cases") >= 12);
+}
+
+/// The pictures A1 to F2 of the proposal for defaults and overrides, and every corner of it, in three profiles.
+#[test]
+fn every_case_of_kuadrant_passes() {
+    assert_eq!(all_pass("kuadrant"), 379);
+    let pictures = ["a1", "b1", "b2", "c1", "d1", "d2", "e1", "e2", "e3", "f1", "f2"];
+    for picture in pictures {
+        assert!(folder("kuadrant").join(format!("rfc-{picture}.yaml")).exists(), "{picture}");
+    }
+}
+
+/// How many cases and profiles there are; all of them pass.
+fn all_pass(name: &str) -> usize {
+    let loaded = load(&[folder(name)]);
     assert!(loaded.errors.is_empty(), "{:?}", loaded.errors);
     let mut results: Vec<CaseResult> = loaded.broken;
     results.extend(loaded.cases.iter().flat_map(|case| run(case, None)));
     let failures: String = results.iter().map(|r| plain(r, false)).collect();
     assert!(failures.is_empty(), "{failures}{}", summary(&results));
-    assert!(results.len() >= 12, "only {} examples", results.len());
+    results.len()
 }
 
 #[test]
 fn names_are_unique_and_start_like_their_file() {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
     let mut names = Vec::new();
-    for case in load(&[folder]).cases {
+    for case in load(&[folder("cases"), folder("kuadrant")]).cases {
         let area = |text: &str| text.split('-').next().unwrap_or("").to_owned();
         let file = case.at.file.rsplit('/').next().unwrap().to_owned();
         assert_eq!(area(&case.name), area(&file), "{}", case.at.file);

@@ -49,10 +49,11 @@ pub struct Shared {
     /// File or folder that describes policy kinds (`kind: PolicyKind`). Repeatable.
     #[arg(long, value_name = "PATH", global = true)]
     pub kinds: Vec<PathBuf>,
-    /// Rule set of a family: `gateway=gep713`. Repeatable.
+    /// Rule set of a family: `kuadrant=operator`. Repeatable.
     #[arg(long, value_name = "FAMILY=NAME", global = true)]
     pub profile: Vec<String>,
-    /// Answer under every profile and show where they differ.
+    /// Answer under every profile, show where they differ, and exit with 1 if they do. A question about one target shows
+    /// differences without being told.
     #[arg(long, global = true)]
     pub compare: bool,
     /// What to assume of objects without a creation time: FILE-ORDER, or a time such as 2026-01-31T09:00:00Z.
@@ -199,7 +200,7 @@ pub struct Reach {
     /// A policy: `timeoutpolicy/infra/gw-timeouts`.
     #[arg(value_name = "POLICY")]
     pub policy: String,
-    /// Only this part of it: `timeouts.request`.
+    /// Only this part of it: `timeouts.request`, `rules.authentication.a`; `overrides.limits.a` names its block too.
     #[arg(long, value_name = "ID")]
     pub rule: Option<String>,
 }

@@ -109,10 +109,13 @@ impl Out {
         let styles = |terminal: bool| {
             if colored(shared.color, terminal) { Styles::colored() } else { Styles::plain() }
         };
+        let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+        let result_styles = styles(io::stdout().is_terminal());
+        let columns = columns().or(width.filter(|_| io::stdout().is_terminal()));
         Self {
             stdout: BufWriter::with_capacity(64 * 1024, io::stdout()),
-            styles: styles(io::stdout().is_terminal()),
-            width: terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)),
+            styles: columns.map_or(result_styles, |c| result_styles.with_width(c)),
+            width,
             remark_styles: styles(io::stderr().is_terminal()),
             quiet: shared.quiet,
         }
@@ -157,6 +160,16 @@ impl Out {
         let _ = self.stdout.flush();
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
+}
+
+/// Columns that the environment asks for.
+fn columns() -> Option<usize> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the command line is where the environment is read"
+    )]
+    let asked = std::env::var("COLUMNS").ok()?;
+    asked.trim().parse().ok().filter(|n| *n > 0)
 }
 
 fn colored(color: Color, terminal: bool) -> bool {

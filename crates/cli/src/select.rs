@@ -2,28 +2,63 @@
 //! In: names people typed. Out: nodes, kinds, policies and the paths they mean, or suggestions.
 //! Not here: what is said about them.
 
+use std::collections::BTreeSet;
+
 use overrule::Analysis;
 use overrule::engine::{KindId, LadderId, NodeId, PathId, PolicyId};
 use overrule::model::{Object, Scope, Selector, TargetName, nearest};
+use overrule::view::{self, Other, Part, Scene};
 
 use crate::args::Shared;
 use crate::output::Failure;
 
 /// A target of the input.
 #[derive(Debug, Clone, Copy)]
-pub enum Target {
+pub enum Target<'a> {
     /// A node of the topology.
     Node(NodeId),
-    /// A policy.
-    Policy(PolicyId),
+    /// A policy, and the family that resolved it.
+    Policy(&'a Part<'a>, PolicyId),
+}
+
+/// A policy kind of one family.
+#[derive(Debug, Clone, Copy)]
+pub struct Kind<'a> {
+    pub part: &'a Part<'a>,
+    pub id: KindId,
+}
+
+/// A path at which a kind can have an effective policy.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    pub part: &'a Part<'a>,
+    pub kind: KindId,
+    pub path: PathId,
+    pub ladder: LadderId,
+}
+
+/// A path that only another profile has.
+#[derive(Debug, Clone, Copy)]
+pub struct Elsewhere<'a> {
+    /// The answer shown, which does not have it.
+    pub part: &'a Part<'a>,
+    pub other: &'a Other<'a>,
+    pub kind: KindId,
+    pub path: PathId,
 }
 
 /// Finds what a target name means.
-pub fn target(analysis: &Analysis, shared: &Shared, text: &str) -> Result<Target, Failure> {
+pub fn target<'a>(
+    analysis: &Analysis,
+    scene: &Scene<'a>,
+    shared: &Shared,
+    text: &str,
+) -> Result<Target<'a>, Failure> {
     let name = parse(shared, text)?;
     let object = object(analysis, shared, &name, text)?;
-    if let Some(policy) = analysis.resolution.policy_of(object.id) {
-        return Ok(Target::Policy(policy));
+    let of = |part: &'a Part<'a>| Some((part, part.resolution.policy_of(object.id)?));
+    if let Some((part, policy)) = scene.parts.iter().find_map(of) {
+        return Ok(Target::Policy(part, policy));
     }
     let display = analysis.snapshot.display(object.id);
     let node = match &name.section {
@@ -38,9 +73,14 @@ pub fn target(analysis: &Analysis, shared: &Shared, text: &str) -> Result<Target
 }
 
 /// Finds a policy by name.
-pub fn policy(analysis: &Analysis, shared: &Shared, text: &str) -> Result<PolicyId, Failure> {
-    match target(analysis, shared, text)? {
-        Target::Policy(policy) => Ok(policy),
+pub fn policy<'a>(
+    analysis: &Analysis,
+    scene: &Scene<'a>,
+    shared: &Shared,
+    text: &str,
+) -> Result<(&'a Part<'a>, PolicyId), Failure> {
+    match target(analysis, scene, shared, text)? {
+        Target::Policy(part, policy) => Ok((part, policy)),
         Target::Node(_) => Err(Failure::NotFound(format!(
             "`{text}` is no policy; `overrule get policies` lists them"
         ))),
@@ -166,33 +206,58 @@ fn section_node(analysis: &Analysis, object: &Object, section: &str) -> Result<N
     })
 }
 
+/// The words a kind may be asked for by although nothing of it was read: as written and in the singular, without group.
+pub fn kind_words(word: &str) -> Vec<String> {
+    let kind = word.split('.').next().unwrap_or(word).to_lowercase();
+    let mut words = vec![kind.clone()];
+    words.extend(kind.strip_suffix("ies").map(|stem| format!("{stem}y")));
+    words.extend(kind.strip_suffix('s').map(str::to_owned));
+    words
+}
+
 /// The policy kinds that a word means; all if there is none.
-pub fn kinds(analysis: &Analysis, word: Option<&str>) -> Result<Vec<KindId>, Failure> {
-    let all: Vec<(KindId, &str)> =
-        analysis.resolution.kinds().map(|(id, k)| (id, analysis.snapshot.text(k.kind))).collect();
-    let Some(word) = word else { return Ok(all.into_iter().map(|(id, _)| id).collect()) };
-    let (kind, group) = word.split_once('.').map_or((word, None), |(k, g)| (k, Some(g)));
-    let called = analysis.snapshot.kinds_called(kind, group);
-    let found: Vec<KindId> = analysis
-        .resolution
-        .kinds()
-        .filter(|(_, k)| {
-            called.iter().any(|c| c.kind == k.kind && c.group == k.group)
-                || analysis.snapshot.text(k.kind).eq_ignore_ascii_case(kind)
-        })
-        .map(|(id, _)| id)
-        .collect();
+pub fn kinds<'a>(
+    analysis: &Analysis,
+    scene: &Scene<'a>,
+    word: Option<&str>,
+) -> Result<Vec<Kind<'a>>, Failure> {
+    let snapshot = &analysis.snapshot;
+    let of = |part: &'a Part<'a>| {
+        part.resolution.kinds().map(move |(id, result)| (Kind { part, id }, result))
+    };
+    let all = scene.parts.iter().flat_map(of);
+    let Some(word) = word else { return Ok(all.map(|(kind, _)| kind).collect()) };
+    let group = word.split_once('.').map(|(_, group)| group);
+    let called = snapshot.kinds_called(word.split('.').next().unwrap_or(word), group);
+    let words = kind_words(word);
+    let means = |kind: &overrule::engine::KindResult| {
+        let (name, of) = (snapshot.text(kind.kind), snapshot.text(kind.group));
+        called.iter().any(|c| c.kind == kind.kind && c.group == kind.group)
+            || (words.iter().any(|w| w.eq_ignore_ascii_case(name)) && group.is_none_or(|g| g == of))
+    };
+    let found: Vec<Kind<'a>> =
+        all.filter(|(_, result)| means(result)).map(|(kind, _)| kind).collect();
     if found.is_empty() {
-        let names: Vec<&str> = all.iter().map(|(_, name)| *name).collect();
-        let near = nearest(kind, names.iter().copied(), 2);
-        let hint = match (names.is_empty(), near.is_empty()) {
-            (true, _) => "no policies were read".to_owned(),
-            (_, false) => did_you_mean(&near),
-            _ => format!("policy kinds there are: {}", names.join(", ")),
-        };
-        return Err(Failure::NotFound(format!("no policy kind `{word}`; {hint}")));
+        return Err(no_policy_kind(analysis, scene, word));
     }
     Ok(found)
+}
+
+/// Offers the kinds that were read, those that are described, and those that families know.
+fn no_policy_kind(analysis: &Analysis, scene: &Scene<'_>, word: &str) -> Failure {
+    let resolved = scene.parts.iter().flat_map(|part| part.resolution.kinds());
+    let resolved = resolved.map(|(_, k)| analysis.snapshot.text(k.kind));
+    let described = analysis.kinds.iter().map(|d| &*d.kind);
+    let known = overrule::families().iter().flat_map(|f| (f.kinds)());
+    let names: BTreeSet<&str> = resolved.chain(described).chain(known).collect();
+    let names: Vec<&str> = names.into_iter().filter(|n| !n.is_empty()).collect();
+    let kind = word.split('.').next().unwrap_or(word);
+    let near = nearest(kind, names.iter().copied(), 2);
+    let hint = match near.is_empty() {
+        false => did_you_mean(&near),
+        true => format!("policy kinds there are: {}", names.join(", ")),
+    };
+    Failure::NotFound(format!("no policy kind `{word}`; {hint}"))
 }
 
 /// Which objects and paths the shared options leave.
@@ -229,31 +294,60 @@ impl Filter {
     }
 
     /// A path is of the namespace and labels of the last object on it.
-    pub fn path(&self, analysis: &Analysis, path: PathId) -> bool {
+    pub fn path(&self, scene: &Scene<'_>, part: &Part<'_>, path: PathId) -> bool {
         if self.namespace.is_none() && self.selector.is_none() && !self.nothing {
             return true;
         }
-        let node =
-            analysis.resolution.paths.node(path).and_then(|n| analysis.topology.nodes.get(n));
-        let object = node.and_then(|n| n.object).and_then(|o| analysis.snapshot.get(o));
+        let node = part.resolution.paths.node(path).and_then(|n| part.topology.get(n));
+        let object = node.and_then(|n| n.object).and_then(|o| scene.snapshot.get(o));
         object.is_some_and(|o| self.object(o))
+    }
+
+    /// Whether a path is kept and passes through a node, if one is asked for.
+    fn through(
+        &self,
+        scene: &Scene<'_>,
+        part: &Part<'_>,
+        path: PathId,
+        node: Option<NodeId>,
+    ) -> bool {
+        node.is_none_or(|node| part.resolution.paths.passes(path, node))
+            && self.path(scene, part, path)
     }
 }
 
-/// Paths of the given kinds that pass through a node (or all), in order: (kind, path, ladder).
+/// Paths of the given kinds that pass through a node (or all), in order.
 pub fn contexts<'a>(
-    analysis: &'a Analysis,
-    kinds: &'a [KindId],
+    scene: &'a Scene<'a>,
+    kinds: &'a [Kind<'a>],
     through: Option<NodeId>,
     filter: &'a Filter,
-) -> impl Iterator<Item = (KindId, PathId, LadderId)> + 'a {
-    kinds.iter().flat_map(move |kind| {
-        let paths = analysis.resolution.contexts(*kind);
+) -> impl Iterator<Item = Context<'a>> + 'a {
+    kinds.iter().flat_map(move |Kind { part, id }| {
+        let paths = part.resolution.contexts(*id);
         paths
-            .filter(move |(path, _)| {
-                through.is_none_or(|node| analysis.resolution.paths.passes(*path, node))
-            })
-            .filter(move |(path, _)| filter.path(analysis, *path))
-            .map(move |(path, ladder)| (*kind, path, ladder))
+            .filter(move |(path, _)| filter.through(scene, part, *path, through))
+            .map(move |(path, ladder)| Context { part, kind: *id, path, ladder })
     })
+}
+
+/// Paths of the given kinds that only other profiles have, as far as the scene compares with some.
+pub fn elsewhere<'a>(
+    scene: &'a Scene<'a>,
+    kinds: &[Kind<'a>],
+    through: Option<NodeId>,
+    filter: &Filter,
+) -> Vec<Elsewhere<'a>> {
+    let mut found = Vec::new();
+    for part in scene.parts {
+        for (other, kind, path, _) in view::only_elsewhere(scene, part) {
+            let asked = kinds
+                .iter()
+                .any(|k| std::ptr::eq(k.part, part) && other.kind_like(part, k.id) == Some(kind));
+            if asked && filter.through(scene, &other.part, path, through) {
+                found.push(Elsewhere { part, other, kind, path });
+            }
+        }
+    }
+    found
 }

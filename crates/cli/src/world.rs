@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: shared options. Out: the analysis of what they name. Not here: answers.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use overrule::{Analysis, Assume, Options, Stages};
 
 use crate::args::Shared;
 use crate::output::{Exit, Failure, Out};
+use crate::select;
 
 /// Everything a command works on.
 pub struct World {
@@ -22,9 +24,30 @@ pub struct World {
     pub exit: Exit,
 }
 
+/// What a command needs beyond the shared options.
+#[derive(Debug, Default)]
+pub struct Needs<'a> {
+    /// A policy kind it asks about, to be resolved although no policy of it is there.
+    pub kind: Option<&'a str>,
+    /// Whether other profiles are compared with.
+    pub compare: Compare,
+}
+
+/// When a command compares profiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Compare {
+    /// It cannot.
+    #[default]
+    Never,
+    /// If it is told to.
+    Asked,
+    /// Always: it is about one target.
+    Always,
+}
+
 /// Reads and analyses what the options name.
-pub fn load(shared: &Shared, out: &mut Out, include_kinds: Vec<String>) -> Result<World, Failure> {
-    profiles(shared, out)?;
+pub fn load(shared: &Shared, out: &mut Out, needs: &Needs<'_>) -> Result<World, Failure> {
+    let profiles = profiles(shared)?;
     let assume_created = assume(shared)?;
     let mut found = files::find(&shared.files);
     let kinds = files::find(&shared.kinds);
@@ -46,8 +69,14 @@ pub fn load(shared: &Shared, out: &mut Out, include_kinds: Vec<String>) -> Resul
     let options = Options {
         duplicate_keys: if shared.lenient { DuplicateKeys::LastWins } else { DuplicateKeys::Error },
         assume_created,
-        include_kinds,
+        include_kinds: needs.kind.map(select::kind_words).unwrap_or_default(),
         kind_sources,
+        profiles,
+        compare: match needs.compare {
+            Compare::Never => false,
+            Compare::Asked => shared.compare,
+            Compare::Always => true,
+        },
         ..Options::default()
     };
     let progress = Progress::new(shared, total);
@@ -59,6 +88,17 @@ pub fn load(shared: &Shared, out: &mut Out, include_kinds: Vec<String>) -> Resul
             "note: no resources found in {}; name files or folders with -f",
             places.join(", ")
         ));
+    }
+    if shared.compare {
+        if needs.compare == Compare::Never {
+            out.remark(
+                "note: this command does not compare profiles; effective, explain and get do",
+            );
+        } else if analysis.answers.iter().all(|a| a.shown) {
+            out.remark(
+                "note: none of these policies has another profile, so there is nothing to compare",
+            );
+        }
     }
     Ok(World { analysis, exit })
 }
@@ -117,26 +157,25 @@ pub fn counted(n: usize, word: &str) -> String {
     }
 }
 
-/// Families and their profiles, the default first.
-const PROFILES: &[(&str, &[&str])] = &[("gateway", &["gep713"])];
-
-pub fn profiles(shared: &Shared, out: &mut Out) -> Result<(), Failure> {
-    let known: Vec<String> =
-        PROFILES.iter().flat_map(|(f, ps)| ps.iter().map(move |p| format!("{f}={p}"))).collect();
+/// The profile chosen for each family.
+pub fn profiles(shared: &Shared) -> Result<BTreeMap<String, String>, Failure> {
+    let known = overrule::families().iter();
+    let known: Vec<(&str, &str)> =
+        known.flat_map(|f| f.profiles.iter().map(move |p| (f.name, *p))).collect();
+    let mut chosen = BTreeMap::new();
     for asked in &shared.profile {
-        if !known.contains(asked) {
-            return Err(Failure::Usage(format!(
-                "unknown profile `{asked}`; this version has: {}",
-                known.join(", ")
-            )));
-        }
+        match asked.split_once('=').filter(|pair| known.contains(pair)) {
+            Some((family, profile)) => chosen.insert(family.to_owned(), profile.to_owned()),
+            None => {
+                let known: Vec<String> = known.iter().map(|(f, p)| format!("{f}={p}")).collect();
+                return Err(Failure::Usage(format!(
+                    "unknown profile `{asked}`; this version has: {}",
+                    known.join(", ")
+                )));
+            }
+        };
     }
-    if shared.compare {
-        out.remark(
-            "note: every family of this version has one profile, so there is nothing to compare",
-        );
-    }
-    Ok(())
+    Ok(chosen)
 }
 
 fn assume(shared: &Shared) -> Result<Assume, Failure> {

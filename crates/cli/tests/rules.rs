@@ -45,8 +45,23 @@ fn pages() -> Vec<(String, PathBuf)> {
         .collect()
 }
 
-/// Writes the fences to a folder and says what is found there.
-fn found(fences: &[Fence]) -> Vec<Found> {
+/// The profile a page is about, from a line such as ``Profile: `kuadrant=operator` `` before its example.
+fn profile(intro: &str) -> Result<Option<&str>, String> {
+    let mut lines = intro.lines().filter_map(|line| line.strip_prefix("Profile: "));
+    let (first, second) = (lines.next(), lines.next());
+    if second.is_some() {
+        return Err("names more than one profile".to_owned());
+    }
+    let Some(line) = first else { return Ok(None) };
+    let name = line.strip_prefix('`').and_then(|line| line.strip_suffix('`'));
+    match name.filter(|name| name.contains('=') && !name.contains(char::is_whitespace)) {
+        Some(name) => Ok(Some(name)),
+        None => Err(format!("write the profile as `FAMILY=NAME`, not {line:?}")),
+    }
+}
+
+/// Writes the fences to a folder and says what is found there, under a profile if one is named.
+fn found(fences: &[Fence], profile: Option<&str>) -> Vec<Found> {
     let dir = tempfile::tempdir().unwrap();
     for fence in fences {
         let content = match fence.language() {
@@ -56,6 +71,8 @@ fn found(fences: &[Fence]) -> Vec<Found> {
         write(&dir.path().join(fence.value("file").unwrap_or("manifest.yaml")), &content);
     }
     let args: Vec<&str> = fences.iter().filter_map(|f| f.value("args")).collect();
+    let profile = profile.map(|name| format!("--profile {name}"));
+    let args: Vec<&str> = args.into_iter().chain(profile.as_deref()).collect();
     if fences.iter().any(|f| f.value("command") == Some("test")) {
         return of_tests(&run(&format!("test {} {}", args.join(" "), dir.path().display())));
     }
@@ -112,7 +129,13 @@ fn check(code: &str, page: &str) -> Vec<String> {
     let Some((intro, example)) = before.split_once("\n## Example\n") else {
         return vec![format!("{code}: no heading `## Example`")];
     };
-    if intro.trim().lines().count() < 3 {
+    let profile = match profile(intro) {
+        Ok(profile) => profile,
+        Err(why) => return vec![format!("{code}: {why}")],
+    };
+    let prose =
+        intro.lines().filter(|line| !line.trim().is_empty() && !line.starts_with("Profile: "));
+    if prose.count() < 2 {
         wrong.push(format!("{code}: the title needs a paragraph that says what the finding means"));
     }
     if let Some(long) = page.lines().find(|line| line.chars().count() > 140) {
@@ -123,7 +146,7 @@ fn check(code: &str, page: &str) -> Vec<String> {
         wrong.push(format!("{code}: needs fences after `## Example` and after `## What to do`"));
         return wrong;
     }
-    let findings = found(&example);
+    let findings = found(&example, profile);
     let own: Vec<&Found> = findings.iter().filter(|f| f.code == code).collect();
     if own.is_empty() {
         let codes: Vec<&str> = findings.iter().map(|f| f.code.as_str()).collect();
@@ -132,8 +155,12 @@ fn check(code: &str, page: &str) -> Vec<String> {
     if let Some(poor) = own.iter().find(|f| !f.complete()) {
         wrong.push(format!("{code}: without file, line, column or help: {poor:?}"));
     }
+    // A page that names a profile says that it takes one; otherwise readers would look for it in vain.
+    if profile.is_some() && found(&example, None).iter().any(|f| f.code == code) {
+        wrong.push(format!("{code}: the example gives it under the default profile too"));
+    }
     // What is left to mend would distract from what the page is about.
-    for left in found(&mended).iter().filter(|f| f.code == code || f.severity != "note") {
+    for left in found(&mended, profile).iter().filter(|f| f.code == code || f.severity != "note") {
         wrong.push(format!("{code}: after mending there is still {left:?}"));
     }
     wrong
@@ -146,6 +173,20 @@ fn every_page_is_true() {
         wrong.extend(check(&code, &std::fs::read_to_string(&path).unwrap()));
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn profiles_of_pages_are_read() {
+    assert_eq!(profile("# T\n\nText.\n"), Ok(None));
+    assert_eq!(profile("# T\n\nText.\n\nProfile: `a=b`\n"), Ok(Some("a=b")));
+    for bad in [
+        "Profile: a=b\n",
+        "Profile: `a`\n",
+        "Profile: `a=b c`\n",
+        "Profile: `a=b`\nProfile: `c=d`\n",
+    ] {
+        assert!(profile(bad).is_err(), "{bad}");
+    }
 }
 
 #[test]

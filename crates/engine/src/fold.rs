@@ -2,7 +2,7 @@
 //! In: a ladder and a family's algebra. Out: the [`Effective`] value, everything that lost, and a log of each step.
 //! Not here: which ladder belongs to which path (`resolution.rs`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use overrule_source::{Documents, NodeRef};
 use smallvec::SmallVec;
@@ -32,8 +32,8 @@ pub enum Op {
 pub enum Action<'p> {
     /// A guard keeps it out.
     Skip(Reason),
-    /// It contributes no value, only state (a policy that holds nothing but a removal list).
-    Pass,
+    /// It contributes no value, only state (a policy that holds nothing but a removal list), or nothing at all.
+    Pass(Reason),
     /// It takes part.
     Apply {
         /// How.
@@ -165,6 +165,8 @@ pub enum Done {
     Kept,
     /// It is in force beside what was.
     Beside,
+    /// It brought no value.
+    Passed,
     /// A guard kept it out.
     Skipped,
     /// It was broken.
@@ -207,29 +209,40 @@ impl Effective {
 
     /// What became of each of these steps, in one pass over the value and the losses.
     pub fn outcomes(&self, steps: &[StepId]) -> SmallVec<[Outcome; 4]> {
-        let mut held: BTreeSet<StepId> = self.value.iter().flat_map(Traced::steps).collect();
-        held.extend(self.beside.iter().copied());
-        // Taking something out is all a removal can do: one that did is in force.
-        let removals = self.losses.iter().filter(|l| l.fate == Fate::Removed);
-        held.extend(removals.flat_map(|l| &l.by).copied());
-        let mut lost: BTreeMap<StepId, Fate> = BTreeMap::new();
-        for loss in &self.losses {
-            let fate = lost.entry(loss.step).or_insert(loss.fate);
-            *fate = loss.fate.min(*fate);
+        // Ladders are short and many: small sorted lists, no trees.
+        let mut held: SmallVec<[StepId; 8]> = SmallVec::new();
+        if let Some(value) = &self.value {
+            value.each_step(&mut |step| {
+                if held.last() != Some(&step) {
+                    held.push(step);
+                }
+            });
         }
-        let skips = self.log.iter().filter(|v| v.done == Done::Skipped).map(|v| v.rung);
-        let skipped: BTreeSet<StepId> = skips
-            .filter_map(|rung| match rung {
-                Rung::Step(step) => Some(step),
-                Rung::Group(_) => None,
-            })
-            .collect();
-        let outcome = |step: &StepId| match (held.contains(step), lost.get(step)) {
-            (true, None) => Outcome::InForce,
-            (true, Some(_)) => Outcome::Partly,
-            (false, Some(fate)) => Outcome::from(*fate),
-            (false, None) if skipped.contains(step) => Outcome::Skipped,
-            (false, None) => Outcome::Inert,
+        held.extend(self.beside.iter().copied());
+        let mut lost: SmallVec<[(StepId, Fate); 8]> = SmallVec::new();
+        for loss in &self.losses {
+            lost.push((loss.step, loss.fate));
+            // Taking something out is all a removal can do: one that did is in force.
+            if loss.fate == Fate::Removed {
+                held.extend(loss.by.iter().copied());
+            }
+        }
+        held.sort_unstable();
+        lost.sort_unstable();
+        let skipped = |step: StepId| {
+            let mut skips = self.log.iter().filter(|v| v.done == Done::Skipped);
+            skips.any(|v| v.rung == Rung::Step(step))
+        };
+        let outcome = |step: &StepId| {
+            let fate = lost.partition_point(|(s, _)| s < step);
+            let fate = lost.get(fate).filter(|(s, _)| s == step).map(|(_, fate)| *fate);
+            match (held.binary_search(step).is_ok(), fate) {
+                (true, None) => Outcome::InForce,
+                (true, Some(_)) => Outcome::Partly,
+                (false, Some(fate)) => Outcome::from(fate),
+                (false, None) if skipped(*step) => Outcome::Skipped,
+                (false, None) => Outcome::Inert,
+            }
         };
         steps.iter().map(outcome).collect()
     }
@@ -241,6 +254,8 @@ pub struct Fold<'a, A> {
     ladders: &'a Ladders,
     algebra: &'a A,
     groups: BTreeMap<LadderId, Effective>,
+    /// Room for the losses of the next ladder.
+    losses: Vec<Loss>,
     /// Folds of whole ladders done so far.
     pub folds: u64,
 }
@@ -248,7 +263,7 @@ pub struct Fold<'a, A> {
 impl<'a, A: Algebra> Fold<'a, A> {
     /// A fold over interned ladders.
     pub fn new(documents: &'a Documents, ladders: &'a Ladders, algebra: &'a A) -> Self {
-        Self { documents, ladders, algebra, groups: BTreeMap::new(), folds: 0 }
+        Self { documents, ladders, algebra, groups: BTreeMap::new(), losses: Vec::new(), folds: 0 }
     }
 
     /// Folds one ladder. Call it once per distinct ladder.
@@ -256,13 +271,19 @@ impl<'a, A: Algebra> Fold<'a, A> {
         self.folds += 1;
         let mut effective = self.group(id);
         self.algebra.finish(self.ladders.get(id), &mut effective);
+        // A list that grew has room for more: a million of them would keep as much room as they use.
+        let kept = effective.losses.drain(..).collect();
+        self.losses = std::mem::replace(&mut effective.losses, kept);
         effective
     }
 
     fn group(&mut self, id: LadderId) -> Effective {
         let group = self.ladders.get(id);
         let mut state = A::State::default();
-        let mut effective = Effective::default();
+        // One line per rung at most: a million ladders keep what they need and no more.
+        let log = Vec::with_capacity(group.rungs.len());
+        let losses = std::mem::take(&mut self.losses);
+        let mut effective = Effective { log, losses, ..Effective::default() };
         let bottom_up = self.algebra.bottom_up(group);
         for i in 0..group.rungs.len() {
             let i = if bottom_up { group.rungs.len() - 1 - i } else { i };
@@ -284,7 +305,9 @@ impl<'a, A: Algebra> Fold<'a, A> {
         };
         let held = effective.value.as_ref();
         match self.algebra.decide(state, &turn, held, &mut effective.checks) {
-            Action::Pass => {}
+            Action::Pass(why) => {
+                effective.log.push(Verdict { rung, done: Done::Passed, reason: why });
+            }
             Action::Skip(why) => {
                 effective.log.push(Verdict { rung, done: Done::Skipped, reason: why });
             }
@@ -302,8 +325,12 @@ impl<'a, A: Algebra> Fold<'a, A> {
                 let losses = &mut effective.losses;
                 let incoming = incoming
                     .and_then(|v| self.algebra.filter(state, &turn, v, &mut |l| losses.push(l)));
-                if let Some(incoming) = incoming {
-                    self.apply(rung, op, plan, reason, incoming, effective);
+                match incoming {
+                    Some(incoming) => self.apply(rung, op, plan, reason, incoming, effective),
+                    None => {
+                        let reason = &reason::NOTHING_LEFT;
+                        effective.log.push(Verdict { rung, done: Done::Passed, reason });
+                    }
                 }
             }
         }

@@ -73,8 +73,8 @@ pub struct Group {
 pub struct Ladders {
     steps: Vec<Step>,
     groups: Vec<Group>,
-    step_table: HashTable<u32>,
-    group_table: HashTable<u32>,
+    step_table: HashTable<Slot>,
+    group_table: HashTable<Slot>,
     /// Results of `extend`: (ladder, group) -> ladder, so that a path costs one lookup, not one copy.
     extended: HashTable<(u32, u32, u32)>,
     hasher: DefaultHashBuilder,
@@ -104,6 +104,23 @@ impl Ladders {
     /// The id of a group, new or known.
     pub fn group(&mut self, group: Group) -> LadderId {
         LadderId(intern(&mut self.groups, &mut self.group_table, &self.hasher, group))
+    }
+
+    /// The same as [`Ladders::extend`] for a family that knows that no such ladder exists yet: its policies have one
+    /// target each, so a ladder is met once. Nothing is looked up.
+    pub fn extend_new(&mut self, top: LadderId, below: LadderId) -> LadderId {
+        match (top, below) {
+            (top, LadderId::EMPTY) => top,
+            (LadderId::EMPTY, below) => below,
+            (top, below) => {
+                let mut rungs = self.get(top).rungs.clone();
+                rungs.extend_from_slice(&self.get(below).rungs);
+                let group = Group { spec: self.get(below).spec, rungs };
+                let id = LadderId(u32::try_from(self.groups.len()).unwrap_or(u32::MAX));
+                self.groups.push(group);
+                id
+            }
+        }
     }
 
     /// The ladder that has the rungs of `top` and then those of `below`, with the spec of `below`.
@@ -137,6 +154,11 @@ impl Ladders {
         self.steps.get(id.0 as usize)
     }
 
+    /// Every step, by id.
+    pub fn all_steps(&self) -> impl Iterator<Item = &Step> {
+        self.steps.iter()
+    }
+
     /// Every step of a ladder, groups opened, top first.
     pub fn steps(&self, id: LadderId) -> SmallVec<[StepId; 8]> {
         let mut found = SmallVec::new();
@@ -164,18 +186,22 @@ impl Ladders {
     }
 }
 
+/// Hash and index of an interned item. The hash is kept, because growing the table would otherwise read every item again.
+type Slot = (u64, u32);
+
 fn intern<T: Hash + Eq>(
     items: &mut Vec<T>,
-    table: &mut HashTable<u32>,
+    table: &mut HashTable<Slot>,
     hasher: &DefaultHashBuilder,
     item: T,
 ) -> u32 {
     let hash = hasher.hash_one(&item);
-    if let Some(&known) = table.find(hash, |&i| items.get(i as usize) == Some(&item)) {
-        return known;
+    let same = |slot: &Slot| slot.0 == hash && items.get(slot.1 as usize) == Some(&item);
+    if let Some(known) = table.find(hash, same) {
+        return known.1;
     }
     let id = u32::try_from(items.len()).unwrap_or(u32::MAX);
     items.push(item);
-    table.insert_unique(hash, id, |&i| items.get(i as usize).map_or(0, |x| hasher.hash_one(x)));
+    table.insert_unique(hash, (hash, id), |slot| slot.0);
     id
 }

@@ -13,6 +13,10 @@ pub struct ReasonInfo {
 /// A "because".
 pub type Reason = &'static ReasonInfo;
 
+/// Everything a rung brings was taken out before it could be used.
+pub static NOTHING_LEFT: ReasonInfo =
+    ReasonInfo { id: "nothing-left", sentence: "nothing of it was left to take" };
+
 /// The first rung has nothing to compete with.
 pub static FIRST: ReasonInfo =
     ReasonInfo { id: "first", sentence: "nothing was in force before it" };

@@ -66,6 +66,8 @@ pub struct KindResult {
     pub keys: RankKeys,
     /// Whether the rules were guessed from the class of the kind.
     pub assumed: bool,
+    /// The kind it stands for: a controller turns its policies into policies of that kind.
+    pub covers: Option<KindId>,
     /// Ladder of each path: `EMPTY` where no policy reaches, `NONE` (or past the end) where the path is no target.
     ladders: Vec<LadderId>,
 }
@@ -86,7 +88,7 @@ pub struct Resolution {
     ranks: Vec<Rank>,
     effectives: Vec<Option<Box<Effective>>>,
     /// Outcome of each policy on each ladder, parallel to `effectives`.
-    outcomes: Vec<SmallVec<[(PolicyId, Outcome); 2]>>,
+    outcomes: Vec<SmallVec<[(PolicyId, Outcome); 4]>>,
     tallies: Vec<Tally>,
     folds: u64,
 }
@@ -140,6 +142,16 @@ impl Resolution {
             .ids()
             .zip(ladders.iter().copied())
             .filter(|(_, ladder)| *ladder != LadderId::NONE)
+    }
+
+    /// Whether anything of a kind is in force at a path, or of a kind that stands for it.
+    pub fn is_covered(&self, kind: KindId, path: PathId) -> bool {
+        let stands_for = |(id, k): &(KindId, &KindResult)| *id == kind || k.covers == Some(kind);
+        let in_force = |id: KindId| {
+            let value = self.effective(self.ladder(id, path)).and_then(|e| e.value.as_ref());
+            value.is_some_and(|v| !v.steps().is_empty())
+        };
+        self.kinds().filter(stands_for).any(|(id, _)| in_force(id))
     }
 
     /// Outcomes of a policy counted over paths.
@@ -253,12 +265,14 @@ pub struct NewKind {
     pub keys: RankKeys,
     /// Guessed rules.
     pub assumed: bool,
+    /// The kind it stands for.
+    pub covers: Option<KindId>,
 }
 
 impl ResolutionBuilder {
     /// Adds a kind.
     pub fn kind(&mut self, new: NewKind) -> KindId {
-        let NewKind { group, kind, family, profile, keys, assumed } = new;
+        let NewKind { group, kind, family, profile, keys, assumed, covers } = new;
         let id = KindId(u16::try_from(self.kinds.len()).unwrap_or(u16::MAX));
         self.kinds.push(KindResult {
             group,
@@ -267,6 +281,7 @@ impl ResolutionBuilder {
             profile,
             keys,
             assumed,
+            covers,
             ladders: Vec::new(),
         });
         id
@@ -321,24 +336,24 @@ impl ResolutionBuilder {
             }
         }
         let mut fold = Fold::new(documents, &self.ladders, algebra);
-        let mut effectives: Vec<Option<Box<Effective>>> = Vec::with_capacity(uses.len());
-        let mut outcomes = Vec::with_capacity(uses.len());
+        let mut effectives: Vec<Option<Box<Effective>>> = Vec::new();
+        effectives.resize_with(uses.len(), || None);
+        let mut outcomes = vec![SmallVec::new(); uses.len()];
         let mut tallies = vec![Tally::default(); self.policies.len()];
-        for (ladder, uses) in (0..).map(LadderId).zip(&uses) {
-            if ladder == LadderId::EMPTY || *uses == 0 {
-                effectives.push(None);
-                outcomes.push(SmallVec::new());
-                continue;
-            }
+        for ladder in self.by_last_rung(&uses) {
             let effective = fold.ladder(ladder);
             let by_policy = policy_outcomes(&self.ladders, ladder, &effective);
             for (policy, outcome) in &by_policy {
                 if let Some(tally) = tallies.get_mut(policy.0 as usize) {
-                    tally.add(*outcome, *uses);
+                    tally.add(*outcome, uses.get(ladder.0 as usize).copied().unwrap_or(0));
                 }
             }
-            effectives.push(Some(Box::new(effective)));
-            outcomes.push(by_policy);
+            if let Some(slot) = effectives.get_mut(ladder.0 as usize) {
+                *slot = Some(Box::new(effective));
+            }
+            if let Some(slot) = outcomes.get_mut(ladder.0 as usize) {
+                *slot = by_policy;
+            }
         }
         let folds = fold.folds;
         let Self { paths, ladders, kinds, policies, attachments, rejections, ranks } = self;
@@ -358,13 +373,54 @@ impl ResolutionBuilder {
     }
 }
 
+impl ResolutionBuilder {
+    /// The ladders that some path has, those with near lowest rungs side by side. Paths are walked gateway by gateway, so
+    /// the policy of a route is met again only after all other routes. Folding the ladders of a few hundred routes
+    /// together finds their documents still at hand, and results still lie in order: it counts once a fleet is larger
+    /// than the caches.
+    fn by_last_rung(&self, uses: &[u64]) -> Vec<LadderId> {
+        const NEAR: u32 = 8;
+        let used = || {
+            let all = (0..).map(LadderId).zip(uses);
+            all.filter(|(id, n)| *id != LadderId::EMPTY && **n > 0).map(|(id, _)| id)
+        };
+        let last = |id: LadderId| match self.ladders.get(id).rungs.last() {
+            Some(crate::Rung::Step(StepId(n)) | crate::Rung::Group(LadderId(n))) => n >> NEAR,
+            None => 0,
+        };
+        // Counted, not compared: the keys are small numbers, and equal ones keep their order.
+        let mut next: Vec<usize> = Vec::new();
+        for id in used() {
+            let key = last(id) as usize + 1;
+            if next.len() <= key {
+                next.resize(key + 1, 0);
+            }
+            next.iter_mut().skip(key).take(1).for_each(|n| *n += 1);
+        }
+        let mut total = 0;
+        for n in &mut next {
+            total += *n;
+            *n = total;
+        }
+        let mut order = vec![LadderId::EMPTY; total];
+        for id in used() {
+            let Some(place) = next.get_mut(last(id) as usize) else { continue };
+            if let Some(slot) = order.get_mut(*place) {
+                *slot = id;
+            }
+            *place += 1;
+        }
+        order
+    }
+}
+
 /// Outcome of each policy on a ladder; a policy with several steps is judged over all of them.
 fn policy_outcomes(
     ladders: &Ladders,
     ladder: LadderId,
     effective: &Effective,
-) -> SmallVec<[(PolicyId, Outcome); 2]> {
-    let mut by_policy: SmallVec<[(PolicyId, Tally); 2]> = SmallVec::new();
+) -> SmallVec<[(PolicyId, Outcome); 4]> {
+    let mut by_policy: SmallVec<[(PolicyId, Tally); 4]> = SmallVec::new();
     let steps = ladders.steps(ladder);
     for (step, outcome) in steps.iter().zip(effective.outcomes(&steps)) {
         let Some(policy) = ladders.get_step(*step).map(|s| s.policy) else { continue };

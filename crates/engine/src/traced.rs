@@ -165,8 +165,12 @@ impl Traced {
 
     /// Every step that wrote a part of it, each once, in order of appearance.
     pub fn steps(&self) -> SmallVec<[StepId; 2]> {
-        let mut all = SmallVec::new();
-        self.collect_steps(&mut all);
+        let mut all: SmallVec<[StepId; 2]> = SmallVec::new();
+        self.each_step(&mut |step| {
+            if all.last() != Some(&step) {
+                all.push(step);
+            }
+        });
         if all.len() > 1 {
             let mut seen = BTreeSet::new();
             all.retain(|step| seen.insert(*step));
@@ -174,15 +178,23 @@ impl Traced {
         all
     }
 
-    fn collect_steps(&self, found: &mut SmallVec<[StepId; 2]>) {
+    /// Visits the step of every part, in order of appearance, repetitions included.
+    pub fn each_step(&self, visit: &mut dyn FnMut(StepId)) {
         match self {
-            Self::Whole { step, .. } | Self::Implied { step, .. } => {
-                if found.last() != Some(step) {
-                    found.push(*step);
-                }
-            }
-            Self::Map(entries) => entries.iter().for_each(|(_, v)| v.collect_steps(found)),
-            Self::List(items) => items.iter().for_each(|v| v.collect_steps(found)),
+            Self::Whole { step, .. } | Self::Implied { step, .. } => visit(*step),
+            Self::Map(entries) => entries.iter().for_each(|(_, v)| v.each_step(visit)),
+            Self::List(items) => items.iter().for_each(|v| v.each_step(visit)),
+        }
+    }
+
+    /// Visits every part that stands written in a document, without saying where in the value: cheaper than
+    /// [`Traced::parts`].
+    pub fn written(&self, visit: &mut dyn FnMut(StepId, NodeRef)) {
+        match self {
+            Self::Whole { step, node } => visit(*step, *node),
+            Self::Map(entries) => entries.iter().for_each(|(_, v)| v.written(visit)),
+            Self::List(items) => items.iter().for_each(|v| v.written(visit)),
+            Self::Implied { .. } => {}
         }
     }
 

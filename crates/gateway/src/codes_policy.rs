@@ -44,4 +44,10 @@ overrule_source::codes! {
     BAD_POLICY_LABEL = "OV1320", Warning, "unknown policy class";
     /// An override that lost to a policy ranked below it.
     OVERRIDE_UNDONE = "OV1321", Warning, "override is undone further down";
+    /// A policy that must exist does not.
+    REQUIREMENT_NOT_MET = "OV1322", Error, "required policy is missing";
+    /// A requirement that cannot be read.
+    BAD_REQUIREMENT = "OV1323", Error, "requirement is not usable";
+    /// A requirement that no path fits.
+    EMPTY_REQUIREMENT = "OV1324", Warning, "requirement concerns nothing";
 }

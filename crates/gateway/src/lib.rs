@@ -13,8 +13,10 @@ pub mod codes_policy;
 pub mod kinds;
 pub mod policy;
 pub mod reasons;
+pub mod requirements;
 pub mod resolve;
 pub mod topology;
+pub mod walk;
 
 pub use kinds::Kinds;
 pub use resolve::{Options, Resolved, resolve};

@@ -10,6 +10,7 @@
 //! assert_eq!(parsed.snapshot.display(service.id).to_string(), "service/default/web");
 //! ```
 
+mod article;
 pub mod codes;
 mod created;
 mod field;
@@ -22,6 +23,7 @@ mod snapshot;
 mod suggest;
 mod target;
 
+pub use article::with_article;
 pub use created::Created;
 pub use field::{At, Fields, Seg};
 pub use labels::{Labels, Requirement, Selector, SelectorError};

@@ -14,6 +14,8 @@
     reason = "a bench measures time, prints, and stops at the first surprise"
 )]
 
+mod report;
+
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -24,6 +26,7 @@ use overrule::gateway::{Resolved, policy, topology};
 use overrule::model::{Parsed, Snapshot};
 use overrule::source::{Documents, Input, ReadOptions, read};
 use overrule_testkit::fleet::{FleetSpec, Format, manifests};
+use report::{Report, best};
 
 fn main() -> ExitCode {
     let quick = std::env::args().any(|a| a == "--quick");
@@ -36,56 +39,6 @@ fn main() -> ExitCode {
     big_gateway(small, big, runs, &one, &mut report);
     println!("{report}");
     if report.holds() || quick { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-/// Bars first, because they mean the same on every machine; then what was measured here.
-#[derive(Default)]
-struct Report {
-    bars: Vec<(String, f64, f64)>,
-    lines: Vec<String>,
-}
-
-impl Report {
-    fn at_most(&mut self, what: impl Into<String>, found: f64, bar: f64) {
-        self.bars.push((what.into(), found, bar));
-    }
-
-    fn holds(&self) -> bool {
-        self.bars.iter().all(|(_, found, bar)| found <= bar)
-    }
-
-    fn line(&mut self, text: String) {
-        self.lines.push(text);
-    }
-
-    fn row(&mut self, what: &str, time: Duration, bytes: Option<usize>) {
-        let speed = |b: usize| format!("{:>9.0} MB/s", b as f64 / time.as_secs_f64() / 1e6);
-        let speed = bytes.map_or(String::new(), speed);
-        self.lines.push(format!("  {what:<44}{:>10.1} ms{speed}", time.as_secs_f64() * 1e3));
-    }
-}
-
-impl std::fmt::Display for Report {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for (what, found, bar) in &self.bars {
-            let mark = if found <= bar { "ok  " } else { "MISS" };
-            writeln!(f, "{mark} {found:>8.2}  at most {bar:>5.1}  {what}")?;
-        }
-        self.lines.iter().try_for_each(|line| writeln!(f, "{line}"))
-    }
-}
-
-/// The best of several runs. The result of the last run is returned; dropping the others is not counted.
-fn best<T>(runs: usize, mut work: impl FnMut() -> T) -> (Duration, T) {
-    let mut best: Option<(Duration, T)> = None;
-    for _ in 0..runs {
-        let before = best.take().map(|(time, _)| time);
-        let start = ProcessTime::now();
-        let result = work();
-        let time = start.elapsed();
-        best = Some((before.map_or(time, |b| b.min(time)), result));
-    }
-    best.expect("at least one run")
 }
 
 fn inputs(spec: &FleetSpec, format: Format) -> Vec<Input> {

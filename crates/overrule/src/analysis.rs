@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: bytes. Out: everything that can be said about them. Not here: files, printing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use overrule_engine::Resolution;
-use overrule_gateway::kinds::{Kinds, Strategy};
+use overrule_gateway::kinds::Kinds;
 use overrule_gateway::policy::{self, Policy};
+use overrule_gateway::requirements::{self, Requirement};
 use overrule_gateway::topology::{self, GatewayTopology};
 use overrule_model::{Created, Snapshot};
 use overrule_source::{
     Diagnostic, Documents, DuplicateKeys, Input, ReadOptions, Redaction, SingleLetters,
 };
-use overrule_view::{Findings, Part, Scene};
+use overrule_view::{Findings, Other, Part, Scene};
+
+use crate::families::{Answered, Ground, nothing};
 
 /// What to assume about objects that carry no creation time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,6 +41,10 @@ pub struct Options {
     pub include_kinds: Vec<String>,
     /// Names of sources that must hold nothing but descriptors of policy kinds.
     pub kind_sources: Vec<String>,
+    /// The profile of each family; its default where none is named. See [`families`](crate::families()).
+    pub profiles: BTreeMap<String, String>,
+    /// Whether to resolve under the other profiles of each family too, to compare with.
+    pub compare: bool,
 }
 
 /// What an analysis tells about its progress.
@@ -61,8 +68,12 @@ pub struct Analysis {
     pub kinds: Kinds,
     /// Policies as written.
     pub policies: Vec<Policy>,
-    /// The answer.
-    pub resolution: Resolution,
+    /// Kuadrant's policies as written.
+    pub kuadrant: overrule_kuadrant::Policies,
+    /// Policies that must exist.
+    pub requirements: Vec<Requirement>,
+    /// The answers: `gateway` first, then the other families; under each family the profile shown first.
+    pub answers: Vec<Answered>,
     /// Every finding of every stage, by place, none twice.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -107,38 +118,58 @@ impl Analysis {
         diagnostics.extend(found);
         let (policies, found) = policy::parse(&documents, &mut snapshot, &kinds);
         diagnostics.extend(found);
+        let (kuadrant, found) = overrule_kuadrant::parse(&documents, &mut snapshot);
+        diagnostics.extend(found);
+        let (requirements, found) = requirements::parse(&documents, &mut snapshot);
+        diagnostics.extend(found);
+        // What must exist is asked about, whether a policy of the kind is there or not.
+        let mut include_kinds = options.include_kinds.clone();
+        include_kinds.extend(requirements.iter().map(|r| r.kind.to_lowercase()));
         let built = resources.connect(&snapshot);
         diagnostics.extend(built.diagnostics);
-        let resolve_options = overrule_gateway::Options { include: options.include_kinds.clone() };
-        let resolved = overrule_gateway::resolve(
-            &documents,
-            &snapshot,
-            &built.topology,
-            &kinds,
-            &policies,
-            &resolve_options,
-        );
-        diagnostics.extend(resolved.diagnostics);
+        let topology = built.topology;
+        let ground = Ground {
+            documents: &documents,
+            snapshot: &snapshot,
+            topology: &topology,
+            kinds: &kinds,
+            policies: &policies,
+            kuadrant: &kuadrant,
+            requirements: &requirements,
+            include_kinds: &include_kinds,
+            options,
+        };
+        let answers = ground.resolve(&mut diagnostics);
         let diagnostics = settle(diagnostics, &documents);
         Self {
             documents,
             snapshot,
-            topology: built.topology,
+            topology,
             kinds,
             policies,
-            resolution: resolved.resolution,
+            kuadrant,
+            requirements,
+            answers,
             diagnostics,
         }
     }
 
+    /// The answer of the family `gateway`.
+    pub fn gateway(&self) -> &Resolution {
+        self.answers.first().map_or(nothing(), |a| &a.resolution)
+    }
+
+    /// The answers that are shown, one per family; the order of a scene's parts.
+    pub fn shown(&self) -> impl Iterator<Item = &Answered> {
+        self.answers.iter().filter(|a| a.shown)
+    }
+
     /// What views read, with the storage it borrows from.
     pub fn stage(&self) -> Stage<'_> {
+        let beside = self.answers.iter().filter(|a| !a.shown);
         Stage {
-            parts: [Part {
-                topology: &self.topology.nodes,
-                resolution: &self.resolution,
-                strategy_name: |code| Strategy::from_code(code).name(),
-            }],
+            parts: self.shown().map(|a| a.part(&self.topology)).collect(),
+            others: beside.map(|a| Other::new(a.part(&self.topology))).collect(),
             findings: Findings::new(&self.diagnostics),
             analysis: self,
         }
@@ -147,7 +178,8 @@ impl Analysis {
 
 /// Holds the parts of a scene; keep it while you read the scene.
 pub struct Stage<'a> {
-    parts: [Part<'a>; 1],
+    parts: Vec<Part<'a>>,
+    others: Vec<Other<'a>>,
     findings: Findings<'a>,
     analysis: &'a Analysis,
 }
@@ -156,7 +188,7 @@ impl<'a> Stage<'a> {
     /// What views read.
     pub fn scene(&'a self) -> Scene<'a> {
         let scene = Scene::new(&self.analysis.documents, &self.analysis.snapshot, &self.parts);
-        Scene { findings: Some(&self.findings), ..scene }
+        Scene { findings: Some(&self.findings), others: &self.others, ..scene }
     }
 }
 

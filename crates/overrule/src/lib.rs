@@ -27,11 +27,16 @@
 //! ```
 
 mod analysis;
+mod conditions;
+mod families;
 pub mod files;
 
 pub use analysis::{Analysis, Assume, Options, Stage, Stages};
+pub use conditions::Affected;
+pub use families::{Answered, FamilyInfo, families};
 pub use overrule_engine as engine;
 pub use overrule_gateway as gateway;
+pub use overrule_kuadrant as kuadrant;
 pub use overrule_model as model;
 pub use overrule_source as source;
 pub use overrule_view as view;
@@ -44,8 +49,13 @@ pub fn doc_example() -> &'static str {
 
 /// Every code this version can report, by number.
 pub fn codes() -> Vec<source::Code> {
-    let all =
-        [source::codes::ALL, model::codes::ALL, gateway::codes::ALL, gateway::codes_policy::ALL];
+    let all = [
+        source::codes::ALL,
+        model::codes::ALL,
+        gateway::codes::ALL,
+        gateway::codes_policy::ALL,
+        kuadrant::codes::ALL,
+    ];
     let mut codes: Vec<source::Code> = all.into_iter().flatten().copied().collect();
     codes.sort_by_key(|c| c.id);
     codes

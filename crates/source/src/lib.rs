@@ -22,6 +22,7 @@ mod explain;
 mod findings;
 mod json;
 mod limits;
+mod locate;
 mod quick;
 mod reader;
 mod redact;
@@ -35,6 +36,7 @@ mod yaml;
 pub use diagnostic::{Code, CodeInfo, Diagnostic, Label, Severity};
 pub use document::{DocId, Document, Documents, NodeRef};
 pub use limits::Limits;
+pub use locate::locate;
 pub use reader::{
     DuplicateKeys, Input, Read, ReadOptions, SingleLetters, read, read_one, read_with,
 };

@@ -32,6 +32,9 @@ pub(crate) fn decided(
     let index = ranks.0.against(ranks.1).key;
     let key = index.and_then(|i| kind?.keys.get(i).copied());
     let n = above.0;
+    if steps.0.policy == steps.1.policy && key.is_none() {
+        return Some(Decided { key, because: format!("is another block of the policy at {n}") });
+    }
     let level = |step: &Step| part.topology.level_name(Level(step.level));
     let because = match key {
         Some("level") => {
@@ -51,6 +54,10 @@ pub(crate) fn decided(
             let same = same_age(created(scene, part, steps.0));
             format!("stands below {n} by name: {} comes before {}{same}", names.0, names.1)
         }
+        Some("block") => format!(
+            "stands below {n} by block: {} of a policy come after its {}",
+            steps.0.block, steps.1.block
+        ),
         Some(key) => format!("stands below {n} by {key}"),
         None => format!("stands below {n}: their ranks are equal, so they keep the order written"),
     };

@@ -3,40 +3,58 @@
 
 use std::collections::BTreeMap;
 
-use overrule_engine::{Effective, KindId, LadderId, PathId};
+use overrule_engine::{Done, Effective, KindId, LadderId, PathId, Rung, StepId};
 
 use crate::diagnostics::item;
 use crate::losses::{Losses, Sorted};
-use crate::{Part, Scene, v1, value};
+use crate::written::written;
+use crate::{Part, Scene, compare, v1, value};
 
-/// The effective policy of one kind at one path; its `spec` is null where nothing is in force.
+/// The effective policy of one kind at one path; its `spec` is null where nothing is in force. If the scene has other
+/// profiles, it tells where they differ.
 pub fn effective(
     scene: &Scene<'_>,
     part: &Part<'_>,
     kind: KindId,
     path: PathId,
 ) -> v1::EffectivePolicy {
+    let found = part.resolution.effective(part.resolution.ladder(kind, path));
+    let here = result(scene, part, found);
+    let other_profiles = compare::others(scene, part, kind, path, &here);
+    v1::EffectivePolicy { other_profiles, ..with(scene, part, kind, path, here) }
+}
+
+/// The same, compared with nothing, around what is in force.
+pub(crate) fn with(
+    scene: &Scene<'_>,
+    part: &Part<'_>,
+    kind: KindId,
+    path: PathId,
+    result: Result,
+) -> v1::EffectivePolicy {
     let resolution = part.resolution;
     let ladder = resolution.ladder(kind, path);
-    let result = resolution.kind(kind);
+    let kind = resolution.kind(kind);
     let text = |sym| scene.snapshot.text(sym).to_owned();
     let found = resolution.effective(ladder);
-    let (spec, origins) = found.map(|e| spec(scene, part, e)).unwrap_or_default();
+    let Result { spec, origins, .. } = result;
     let lost = found.map(|e| lost(scene, part, ladder, e)).unwrap_or_default();
     let Sorted { shadowed, masked, removed, skipped } = lost;
     v1::EffectivePolicy {
         api_version: v1::API_VERSION,
         kind: "EffectivePolicy",
-        policy_kind: result.map(|k| text(k.kind)).unwrap_or_default(),
-        policy_group: result.map(|k| text(k.group)).unwrap_or_default(),
-        family: result.map_or("", |k| k.family),
-        profile: result.map_or("", |k| k.profile),
-        assumed: result.is_some_and(|k| k.assumed),
+        policy_kind: kind.map(|k| text(k.kind)).unwrap_or_default(),
+        policy_group: kind.map(|k| text(k.group)).unwrap_or_default(),
+        family: kind.map_or("", |k| k.family),
+        profile: kind.map_or("", |k| k.profile),
+        assumed: kind.is_some_and(|k| k.assumed),
+        only_elsewhere: false,
         path: part.path_elements(scene, path),
         target: part.path_target(scene, path),
         policies: contributors(scene, part, ladder),
         spec,
         origins,
+        beside: found.map(|e| beside(scene, part, e)).unwrap_or_default(),
         shadowed,
         masked,
         removed,
@@ -56,21 +74,61 @@ fn contributors(scene: &Scene<'_>, part: &Part<'_>, ladder: LadderId) -> Vec<v1:
     outcomes.map(contributor).collect()
 }
 
-type Origins = BTreeMap<String, Vec<v1::Origin>>;
+/// Who wrote each leaf, by JSON pointer.
+pub(crate) type Origins = BTreeMap<String, Vec<v1::Origin>>;
 
-fn spec(scene: &Scene<'_>, part: &Part<'_>, effective: &Effective) -> (Option<v1::Value>, Origins) {
+/// What is in force: the value, who wrote it, and whether the target fails closed.
+#[derive(Default)]
+pub(crate) struct Result {
+    pub(crate) spec: Option<v1::Value>,
+    pub(crate) origins: Origins,
+    pub(crate) broken: bool,
+}
+
+/// What a fold left in force.
+pub(crate) fn result(scene: &Scene<'_>, part: &Part<'_>, effective: Option<&Effective>) -> Result {
+    let Some(effective) = effective else { return Result::default() };
     let mut origins = Origins::new();
-    let Some(traced) = &effective.value else { return (None, origins) };
-    let spec = value::traced(scene.documents, traced, &mut |leaf| {
-        let origin = leaf.step.map(|step| v1::Origin {
-            policy: part.step_name(scene, step),
-            block: part.resolution.ladders.get_step(step).map_or("", |s| s.block),
-            at: leaf.node.map(|n| scene.place_of(n)),
-            implied: leaf.node.is_none(),
-        });
-        origins.entry(leaf.pointer.to_owned()).or_default().extend(origin);
+    let origin = |step, node: Option<_>| v1::Origin {
+        policy: part.step_name(scene, step),
+        block: part.resolution.ladders.get_step(step).map_or("", |s| s.block),
+        at: node.map(|n| scene.place_of(n)),
+        implied: node.is_none(),
+    };
+    let spec = effective.value.as_ref().map(|traced| {
+        value::traced(scene.documents, traced, &mut |leaf| {
+            let one = leaf.step.map(|step| origin(step, leaf.node));
+            origins.entry(leaf.pointer.to_owned()).or_default().extend(one);
+        })
     });
-    (Some(spec), origins)
+    for step in &effective.beside {
+        let node = part.resolution.ladders.get_step(*step).map(|s| s.value);
+        origins.entry(String::new()).or_default().push(origin(*step, node));
+    }
+    Result { spec, origins, broken: !effective.poison.is_empty() }
+}
+
+/// What stands beside the value, because nothing decides between them.
+fn beside(scene: &Scene<'_>, part: &Part<'_>, effective: &Effective) -> Vec<v1::Beside> {
+    let ladders = &part.resolution.ladders;
+    let why = |step: StepId| {
+        let verdicts = effective.log.iter().filter(|v| v.done == Done::Beside);
+        let mut of_step = verdicts.filter(|v| match v.rung {
+            Rung::Step(id) => id == step,
+            Rung::Group(group) => ladders.steps(group).contains(&step),
+        });
+        of_step.next().map(|v| v.reason)
+    };
+    let steps = effective.beside.iter().filter_map(|id| Some((*id, ladders.get_step(*id)?)));
+    let found = steps.map(|(id, step)| v1::Beside {
+        policy: part.step_name(scene, id),
+        block: step.block,
+        spec: written(scene, step),
+        reason: why(id).map(|r| r.id),
+        because: why(id).map(|r| r.sentence),
+        at: Some(scene.place_of(step.value)),
+    });
+    found.collect()
 }
 
 fn lost(scene: &Scene<'_>, part: &Part<'_>, ladder: LadderId, effective: &Effective) -> Sorted {

@@ -4,14 +4,18 @@
 //!
 //! The long form is a YAML document; everything that is not the value is a comment, so that it can be piped on.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
-use overrule_engine::{KindId, PathId};
+use overrule_engine::{KindId, LadderId, PathId};
 use unicode_width::UnicodeWidthStr;
 
+use crate::effective::result;
 use crate::style::Painted;
 use crate::table::{Cell, Table};
-use crate::{Part, Scene, Styles, effective, escape, v1, words, yaml};
+use crate::{
+    Other, Part, Scene, Styles, compare, compare_text, effective, escape, v1, words, yaml,
+};
 
 /// One effective policy: header, value with origins, and everything that lost.
 pub fn effective_text(
@@ -22,19 +26,33 @@ pub fn effective_text(
     styles: &Styles,
     out: &mut dyn fmt::Write,
 ) -> fmt::Result {
-    let policy = effective(scene, part, kind, path);
-    header(&policy, styles, out)?;
+    effective_policy_text(&effective(scene, part, kind, path), styles, out)
+}
+
+/// The same from data.
+pub fn effective_policy_text(
+    policy: &v1::EffectivePolicy,
+    styles: &Styles,
+    out: &mut dyn fmt::Write,
+) -> fmt::Result {
+    header(policy, styles, out)?;
     match &policy.spec {
-        Some(spec) => value(&policy, spec, "# ", styles, out)?,
+        Some(spec) => value(policy, spec, "# ", styles, out)?,
+        None if policy.only_elsewhere => {
+            let text =
+                format!("# under {}/{} this path does not exist", policy.family, policy.profile);
+            writeln!(out, "{}", Painted(styles.dim, &text))?;
+        }
         None if policy.policies.is_empty() => {
             let kind = escape::terminal(&policy.policy_kind);
             writeln!(out, "{}", Painted(styles.dim, &format!("# no {kind} reaches this target")))?;
         }
         None => writeln!(out, "{}", Painted(styles.dim, "# nothing is in force"))?,
     }
+    beside(policy, "# ", styles, out)?;
     for (word, list) in policy.lost() {
         for lost in list {
-            loser(&policy, word, lost, styles, out)?;
+            loser(policy, word, lost, styles, out)?;
         }
     }
     for failure in &policy.error {
@@ -43,7 +61,7 @@ pub fn effective_text(
             format!("# error: {name} is broken, so the target fails closed: {}", failure.because);
         writeln!(out, "{}", Painted(styles.error, &text))?;
     }
-    Ok(())
+    compare_text::others(policy, "# ", styles, out)
 }
 
 fn header(policy: &v1::EffectivePolicy, styles: &Styles, out: &mut dyn fmt::Write) -> fmt::Result {
@@ -96,12 +114,37 @@ pub(crate) fn value(
     Ok(())
 }
 
-fn origin_text(origin: &v1::Origin) -> String {
+pub(crate) fn origin_text(origin: &v1::Origin) -> String {
     let place = match &origin.at {
         Some(at) => words::place(at),
         None => "implied".to_owned(),
     };
     format!("{} {} {place}", escape::terminal(&origin.policy), origin.block)
+}
+
+/// What stands beside the value.
+pub(crate) fn beside(
+    policy: &v1::EffectivePolicy,
+    mark: &str,
+    styles: &Styles,
+    out: &mut dyn fmt::Write,
+) -> fmt::Result {
+    for beside in &policy.beside {
+        let name = escape::terminal(&beside.policy);
+        let name = Painted(styles.policy(policy.color(&beside.policy)), &name).to_string();
+        let because = beside.because.unwrap_or("nothing decides between them");
+        let at = words::place_or_nothing(beside.at.as_ref());
+        let at = Painted(styles.dim, &format!("({at})")).to_string();
+        writeln!(
+            out,
+            "{mark}both are in force: {name} {} stands beside it: {because} {at}",
+            beside.block
+        )?;
+        for line in yaml::document(&beside.spec).lines() {
+            writeln!(out, "{mark}  {line}")?;
+        }
+    }
+    Ok(())
 }
 
 fn loser(
@@ -114,7 +157,7 @@ fn loser(
     let name = escape::terminal(&lost.policy);
     write!(out, "# {word}: {}", Painted(styles.policy(policy.color(&lost.policy)), &name))?;
     match lost.pointer.as_str() {
-        "" => out.write_str(" (all of it)")?,
+        "" => write!(out, " ({})", policy.all_of(lost))?,
         pointer => write!(out, " {}", escape::terminal(pointer))?,
     }
     if !lost.by.is_empty() {
@@ -133,6 +176,19 @@ impl v1::EffectivePolicy {
         self.policies.iter().position(|p| p.policy == policy).unwrap_or(0)
     }
 
+    /// All of what lost: the policy, or one block of it if it has several.
+    pub(crate) fn all_of(&self, lost: &v1::Lost) -> String {
+        let own = |policy: &str| policy == lost.policy;
+        let held = self.origins.values().flatten().filter(|o| own(&o.policy)).map(|o| o.block);
+        let gone = self.lost().into_iter().flat_map(|(_, list)| list);
+        let gone = gone.filter(|l| own(&l.policy)).map(|l| l.block);
+        match held.chain(gone).any(|block| block != lost.block) {
+            true if lost.block == "bare" => "all of its bare fields".to_owned(),
+            true => format!("all of its {}", lost.block),
+            false => "all of it".to_owned(),
+        }
+    }
+
     /// Everything that lost, with the word for it.
     pub(crate) fn lost(&self) -> [(&'static str, &[v1::Lost]); 4] {
         [
@@ -148,11 +204,17 @@ impl v1::EffectivePolicy {
 #[derive(Debug)]
 pub struct EffectiveTable {
     table: Table<5>,
+    /// What is in force, and what other profiles say where they differ, by family, kind, ladder, profile and ladder
+    /// there: many paths share them.
+    kept: BTreeMap<Kept, Option<[String; 2]>>,
 }
+
+type Kept = (&'static str, KindId, LadderId, &'static str, Option<LadderId>);
 
 impl Default for EffectiveTable {
     fn default() -> Self {
-        Self { table: Table::new(["TARGET", "VIA", "KIND", "POLICIES", "VALUES"]) }
+        let table = Table::new(["TARGET", "VIA", "KIND", "POLICIES", "VALUES"]);
+        Self { table, kept: BTreeMap::new() }
     }
 }
 
@@ -165,33 +227,73 @@ impl EffectiveTable {
         Self::default()
     }
 
-    /// Adds the effective policy of one kind at one path.
-    pub fn push(&mut self, scene: &Scene<'_>, part: &Part<'_>, kind: KindId, path: PathId) {
-        let resolution = part.resolution;
-        let ladder = resolution.ladder(kind, path);
-        let kind = resolution.kind(kind).map_or("", |k| scene.snapshot.text(k.kind));
-        let value = resolution.effective(ladder).and_then(|e| e.value.as_ref());
-        let values = value.map(|v| {
-            let text = yaml::flow_members(&crate::value::of_traced(scene.documents, v));
-            crate::table::cut(&text, VALUES)
-        });
-        let steps = value.map(overrule_engine::Traced::steps).unwrap_or_default();
-        let mut names: Vec<String> = Vec::new();
-        for policy in steps.iter().map(|s| part.step_name(scene, *s)) {
-            if !names.contains(&policy) {
-                names.push(policy);
+    /// Adds the effective policy of one kind at one path, and a row for each other profile that differs. Whether one
+    /// does.
+    pub fn push(&mut self, scene: &Scene<'_>, part: &Part<'_>, kind: KindId, path: PathId) -> bool {
+        let ladder = part.resolution.ladder(kind, path);
+        let key = (part.family, kind, ladder, part.profile, None);
+        let shown = self.kept.entry(key).or_insert_with(|| Some(cells(scene, part, ladder)));
+        let shown = shown.clone().unwrap_or_default();
+        self.row(scene, part, kind, path, shown);
+        let mut differs = false;
+        for other in scene.others_of(part) {
+            let there = other.like(part, kind, path);
+            let key = (part.family, kind, ladder, other.part.profile, there.map(|t| t.2));
+            let row = self.kept.entry(key).or_insert_with(|| {
+                let here = result(scene, part, part.resolution.effective(ladder));
+                let found = compare::other(scene, other, there, &here)?;
+                Some(match there {
+                    Some((_, _, ladder)) if found.path_exists => cells(scene, &other.part, ladder),
+                    _ => ["no such path".to_owned(), "-".to_owned()],
+                })
+            });
+            if let Some([policies, values]) = row.clone() {
+                differs = true;
+                self.under(other, policies, values);
             }
         }
+        differs
+    }
+
+    /// Adds what another profile has in force at a path that `part` does not have.
+    pub fn push_elsewhere(
+        &mut self,
+        scene: &Scene<'_>,
+        part: &Part<'_>,
+        other: &Other<'_>,
+        kind: KindId,
+        path: PathId,
+    ) {
+        let nothing = [format!("no such path under {}", part.profile), "-".to_owned()];
+        self.row(scene, &other.part, kind, path, nothing);
+        let ladder = other.part.resolution.ladder(kind, path);
+        let [policies, values] = cells(scene, &other.part, ladder);
+        self.under(other, policies, values);
+    }
+
+    fn row(
+        &mut self,
+        scene: &Scene<'_>,
+        part: &Part<'_>,
+        kind: KindId,
+        path: PathId,
+        [policies, values]: [String; 2],
+    ) {
+        let kind = part.resolution.kind(kind).map_or("", |k| scene.snapshot.text(k.kind));
         let escaped = |text: &str| escape::terminal(text).into_owned();
-        let names: Vec<String> = names.iter().map(|n| escaped(n)).collect();
-        let policies = if names.is_empty() { "-".to_owned() } else { names.join(",") };
         self.table.push([
             Cell::from(escaped(&part.path_target(scene, path))),
             Cell::from(escaped(&part.via(scene, path))),
             Cell::from(escaped(kind)),
             Cell::from(policies),
-            Cell::from(values.unwrap_or_else(|| "-".to_owned())),
+            Cell::from(values),
         ]);
+    }
+
+    fn under(&mut self, other: &Other<'_>, policies: String, values: String) {
+        let name = format!("  under {}/{}", other.part.family, other.part.profile);
+        let empty = Cell::default;
+        self.table.push([name.into(), empty(), empty(), policies.into(), values.into()]);
     }
 
     /// Prints it; values are cut so that a line fits `width` columns (none: they are not cut).
@@ -206,4 +308,25 @@ impl EffectiveTable {
         }
         self.table.write("", width, styles, out)
     }
+}
+
+/// Who is in force on a ladder, and what.
+fn cells(scene: &Scene<'_>, part: &Part<'_>, ladder: LadderId) -> [String; 2] {
+    let found = part.resolution.effective(ladder);
+    let value = found.and_then(|e| e.value.as_ref());
+    let values = value.map(|v| {
+        let text = yaml::flow_members(&crate::value::of_traced(scene.documents, v));
+        crate::table::cut(&text, VALUES)
+    });
+    let steps = value.map(overrule_engine::Traced::steps).unwrap_or_default();
+    let beside = found.into_iter().flat_map(|e| &e.beside);
+    let mut names: Vec<String> = Vec::new();
+    for policy in steps.iter().chain(beside).map(|s| part.step_name(scene, *s)) {
+        let name = escape::terminal(&policy).into_owned();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let policies = if names.is_empty() { "-".to_owned() } else { names.join(",") };
+    [policies, values.unwrap_or_else(|| "-".to_owned())]
 }

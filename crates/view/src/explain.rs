@@ -2,12 +2,14 @@
 //! In: a path. Out: why its effective policies are what they are, as data: ladder, log of the fold, result.
 //! Not here: prose (`explain_text.rs`), deciding anything again.
 
-use overrule_engine::{Done, Effective, KindId, LadderId, PathId, Prefer, StepId, Verdict};
+use overrule_engine::{
+    Check, Done, Effective, Guard, KindId, LadderId, PathId, Prefer, StepId, Verdict,
+};
 
 use crate::decide::decided;
 use crate::focus::focus;
 use crate::losses::Losses;
-use crate::{Part, Scene, effective, v1};
+use crate::{Part, Scene, effective, v1, written};
 
 /// Explains one kind at a path, or every kind that can have an effective policy there. `field` (a dotted path or a
 /// JSON pointer) adds everything about one field.
@@ -44,8 +46,10 @@ fn explain_kind(
     let steps = part.resolution.ladders.steps(ladder);
     let found = part.resolution.effective(ladder);
     let at = Explained { scene, part, path, kind, steps: &steps };
+    let (ladder, written) = at.ladder(found);
     v1::ExplainedKind {
-        ladder: at.ladder(found),
+        ladder,
+        written,
         steps: found.map(|e| e.log.iter().map(|v| at.step(v)).collect()).unwrap_or_default(),
         field: field.map(|f| match found {
             Some(effective) => focus(Losses { scene, part, effective }, &steps, f),
@@ -72,10 +76,12 @@ struct Explained<'a> {
 }
 
 impl Explained<'_> {
-    fn ladder(&self, found: Option<&Effective>) -> Vec<v1::Rung> {
+    /// The rungs, and what their policies wrote.
+    fn ladder(&self, found: Option<&Effective>) -> (Vec<v1::Rung>, Vec<v1::WrittenPolicy>) {
         let nodes = self.part.resolution.paths.nodes(self.path);
         let mut above = None;
         let mut rungs = Vec::with_capacity(self.steps.len());
+        let mut policies = Vec::new();
         for (position, id) in (1..).zip(self.steps) {
             let Some(step) = self.part.resolution.ladders.get_step(*id) else { continue };
             let kind = self.part.resolution.kind(self.kind);
@@ -89,7 +95,7 @@ impl Explained<'_> {
             let attached = attached
                 .filter(|a| nodes.contains(&a.node) && level(a.node) == Some(step.level))
                 .map(|a| self.part.target_name(self.scene, a.node));
-            rungs.push(v1::Rung {
+            let rung = v1::Rung {
                 position,
                 policy: self.part.policy_name(self.scene, step.policy),
                 attached_to: attached.collect(),
@@ -100,9 +106,13 @@ impl Explained<'_> {
                 created: object.map_or_else(String::new, |o| o.created.to_string()),
                 decided_by: decision.as_ref().and_then(|d| d.key),
                 because: decision.map(|d| d.because),
-            });
+                condition: found.and_then(|e| condition(e, *id)),
+            };
+            written::add(&mut policies, self.scene, &rung, step);
+            rungs.push(rung);
         }
-        rungs
+        written::settle(&mut policies);
+        (rungs, policies)
     }
 
     fn step(&self, verdict: &Verdict) -> v1::Step {
@@ -118,6 +128,7 @@ impl Explained<'_> {
             Done::Merged(Prefer::Incoming) => ("merged", Some("incoming")),
             Done::Kept => ("kept", None),
             Done::Beside => ("beside", None),
+            Done::Passed => ("passed", None),
             Done::Skipped => ("skipped", None),
             Done::Poisoned => ("poisoned", None),
         };
@@ -130,4 +141,25 @@ impl Explained<'_> {
             because: verdict.reason.sentence,
         }
     }
+}
+
+/// What the condition of a step found.
+fn condition(effective: &Effective, step: StepId) -> Option<v1::RungCondition> {
+    let Check { verdict, error, saw, .. } = effective.checks.iter().find(|c| c.step == step)?;
+    let parsed = |json: &str| {
+        serde_json::from_str(json).unwrap_or_else(|_| v1::Value::String(json.to_owned()))
+    };
+    let saw = saw.iter().map(|seen| v1::SeenValue {
+        path: seen.path.to_string(),
+        value: seen.json.as_deref().map(parsed),
+    });
+    Some(v1::RungCondition {
+        verdict: match verdict {
+            Guard::Met => "holds",
+            Guard::NotMet => "does not hold",
+            Guard::Failed => "failed",
+        },
+        error: (!error.is_empty()).then(|| error.to_string()),
+        saw: saw.collect(),
+    })
 }

@@ -5,11 +5,13 @@ use std::fmt;
 
 use overrule_engine::{KindId, PathId};
 
-use crate::effective_text::{rules, value};
+use crate::effective_text::{beside, rules, value};
 use crate::field::name;
 use crate::style::Painted;
 use crate::table::{Cell, Table};
-use crate::{Part, Scene, Styles, escape, explain, v1, words, yaml};
+use crate::{
+    Part, Scene, Styles, compare_text, escape, explain, side_by_side_text, v1, words, yaml,
+};
 
 /// Explains in words; see [`explain`] for what is asked.
 pub fn explain_text(
@@ -50,8 +52,10 @@ pub fn explanation_text(
             Some(field) => text.field(field, out)?,
             None => {
                 text.steps(out)?;
+                side_by_side_text::write(kind, styles, out)?;
                 text.in_force(out)?;
                 text.lost(out)?;
+                text.others(out)?;
             }
         }
     }
@@ -96,7 +100,7 @@ impl Text<'_> {
     }
 
     fn ladder(&self, out: Out<'_>) -> fmt::Result {
-        self.heading("Ladder (top first; the one above is established)", out)?;
+        self.heading("Ladder (top first)", out)?;
         let mut table = Table::new(["", "", "", ""]);
         for rung in &self.kind.ladder {
             let style = self.styles.policy(self.kind.effective.color(&rung.policy));
@@ -119,6 +123,34 @@ impl Text<'_> {
                 let text = escape::terminal(because);
                 writeln!(out, "     {}", Painted(self.styles.dim, &text))?;
             }
+            if let Some(condition) = &rung.condition {
+                self.condition(condition, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a condition found, and every value it looked at.
+    fn condition(&self, condition: &v1::RungCondition, out: Out<'_>) -> fmt::Result {
+        let (style, said) = match (condition.verdict, &condition.error) {
+            ("holds", _) => (self.styles.bold, "condition holds".to_owned()),
+            ("failed", error) => {
+                let why = error.as_deref().unwrap_or("no reason is recorded");
+                let why = escape::terminal(why);
+                (self.styles.warning, format!("condition could not be evaluated: {why}"))
+            }
+            (verdict, _) => (self.styles.warning, format!("condition {verdict}")),
+        };
+        writeln!(out, "     {}", Painted(style, &said))?;
+        for seen in &condition.saw {
+            let path = escape::terminal(&seen.path);
+            match &seen.value {
+                Some(value) => {
+                    let value = crate::table::cut(&yaml::flow(value), 80);
+                    writeln!(out, "       {path} = {value}")?;
+                }
+                None => writeln!(out, "       {path} is absent")?,
+            }
         }
         Ok(())
     }
@@ -133,6 +165,7 @@ impl Text<'_> {
                 ("merged", Some("held")) => "merged; what was held is preferred: ".to_owned(),
                 ("merged", _) => "merged; what came is preferred: ".to_owned(),
                 ("kept", _) => "not taken, what was held stays: ".to_owned(),
+                ("passed", _) => "adds nothing: ".to_owned(),
                 ("beside", _) => "in force beside what was held: ".to_owned(),
                 ("poisoned", _) => "broken, so the target fails closed: ".to_owned(),
                 (done, _) => format!("{done}: "),
@@ -146,12 +179,17 @@ impl Text<'_> {
     fn in_force(&self, out: Out<'_>) -> fmt::Result {
         self.heading("In force", out)?;
         let effective = &self.kind.effective;
-        let Some(spec) = &effective.spec else { return writeln!(out, "  nothing") };
-        let mut text = String::new();
-        value(effective, spec, "┃ ", self.styles, &mut text)?;
-        for line in text.lines() {
-            writeln!(out, "  {line}")?;
+        match &effective.spec {
+            None => writeln!(out, "  nothing")?,
+            Some(spec) => {
+                let mut text = String::new();
+                value(effective, spec, "┃ ", self.styles, &mut text)?;
+                for line in text.lines() {
+                    writeln!(out, "  {line}")?;
+                }
+            }
         }
+        beside(effective, "  ", self.styles, out)?;
         for failure in &effective.error {
             let name = self.policy(&failure.policy);
             writeln!(out, "  {name} is broken, so the target fails closed: {}", failure.because)?;
@@ -173,9 +211,17 @@ impl Text<'_> {
         Ok(())
     }
 
+    fn others(&self, out: Out<'_>) -> fmt::Result {
+        if self.kind.effective.other_profiles.is_empty() {
+            return Ok(());
+        }
+        self.heading("Under other profiles", out)?;
+        compare_text::others(&self.kind.effective, "  ", self.styles, out)
+    }
+
     fn loser(&self, word: &str, lost: &v1::Lost, out: Out<'_>) -> fmt::Result {
         let what = match (lost.pointer.as_str(), &lost.value) {
-            ("", _) => "all of it".to_owned(),
+            ("", _) => self.kind.effective.all_of(lost),
             (pointer, Some(value)) => {
                 let value = crate::table::cut(&yaml::flow(value), 80);
                 format!("{}: {value}", escape::terminal(&name(pointer)))

@@ -4,12 +4,13 @@
 
 use std::collections::BTreeSet;
 
-use overrule_engine::{Done, Loss, Outcome, Reason, Rung, StepId};
+use overrule_engine::{Done, Loss, Outcome, Reason, Rung, StepId, Traced};
 use overrule_model::nearest;
 use overrule_source::NodeRef;
 
 use crate::field::{is_within, name, pointer, pointer_segments, push_segment, segments};
 use crate::losses::Losses;
+use crate::written::is_content;
 use crate::{v1, value};
 
 /// What became of a step at one pointer.
@@ -23,13 +24,21 @@ pub(crate) struct Fared {
 
 /// Everything about one field on one ladder.
 pub(crate) fn focus(losses: Losses<'_>, steps: &[StepId], asked: &str) -> v1::FieldFocus {
-    let pointer = resolve(&losses, steps, asked);
+    let as_asked = || pointer(segments(asked).iter().map(String::as_str));
+    let (pointer, block) = match meant(&losses, steps, asked) {
+        Some(Meant { pointer, block }) => (pointer, block),
+        None => (as_asked(), None),
+    };
+    let in_block = |step: StepId| match (&block, losses.part.resolution.ladders.get_step(step)) {
+        (Some(block), Some(step)) => block == step.block,
+        _ => true,
+    };
     let documents = losses.scene.documents;
     let spec = losses.effective.value.as_ref().map(|v| value::of_traced(documents, v));
     let path: Vec<_> = pointer_segments(&pointer).collect();
     let here = spec.as_ref().and_then(|s| s.at(path.iter().map(|s| &**s))).cloned();
     let mut candidates = Vec::new();
-    for (position, step) in (1..).zip(steps) {
+    for (position, step) in (1..).zip(steps).filter(|(_, s)| in_block(**s)) {
         let Some(fared) = fared(&losses, *step, &pointer) else { continue };
         let node = node_at(&losses, *step, &pointer);
         // A value that nobody wrote is in force through the policy that implies it.
@@ -62,11 +71,21 @@ pub(crate) fn focus(losses: Losses<'_>, steps: &[StepId], asked: &str) -> v1::Fi
 
 /// What became of what a step wrote at a pointer; none if that is no part of the policy (a target reference).
 pub(crate) fn fared(losses: &Losses<'_>, step: StepId, pointer: &str) -> Option<Fared> {
+    let own: Vec<&Loss> = losses.effective.losses.iter().filter(|l| l.step == step).collect();
+    fared_among(losses, step, pointer, &own)
+}
+
+/// The same, with the losses of the step at hand.
+pub(crate) fn fared_among(
+    losses: &Losses<'_>,
+    step: StepId,
+    pointer: &str,
+    own: &[&Loss],
+) -> Option<Fared> {
     let now = losses.in_force(pointer);
-    let holds = now.contains(&step);
-    let own = losses.effective.losses.iter().filter(|l| l.step == step);
-    let lost: Vec<&Loss> =
-        own.filter(|l| is_within(pointer, &l.pointer) || is_within(&l.pointer, pointer)).collect();
+    let holds = now.contains(&step) || losses.effective.beside.contains(&step);
+    let near = |l: &&Loss| is_within(pointer, &l.pointer) || is_within(&l.pointer, pointer);
+    let lost: Vec<&Loss> = own.iter().copied().filter(near).collect();
     // Who lost all of it lost it to those who are there now; otherwise each part has its own winner.
     let instead: BTreeSet<StepId> = match holds || lost.is_empty() || now.is_empty() {
         true => lost.iter().flat_map(|l| losses.by(l)).collect(),
@@ -103,27 +122,76 @@ pub(crate) fn node_at(losses: &Losses<'_>, step: StepId, pointer: &str) -> Optio
     Some(NodeRef { doc: root.doc, node: view.id() })
 }
 
-/// The pointer meant. People copy paths from manifests, so `spec.` and the name of a block may stand before it.
-pub(crate) fn resolve(losses: &Losses<'_>, steps: &[StepId], asked: &str) -> String {
+/// A field that is meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Meant {
+    pub(crate) pointer: String,
+    /// The block it was asked for in, if one was named.
+    pub(crate) block: Option<String>,
+}
+
+/// The field meant, if some step wrote it or it is in force. People copy paths from manifests, so `spec.` and the name of
+/// a block may stand before it; and they write keys with dots as they are.
+pub(crate) fn meant(losses: &Losses<'_>, steps: &[StepId], asked: &str) -> Option<Meant> {
+    let exact = asked.starts_with('/');
     let asked = segments(asked);
-    let as_asked = pointer(asked.iter().map(String::as_str));
-    let exists = |pointer: &str| steps.iter().any(|s| node_at(losses, *s, pointer).is_some());
     let mut rest = asked.as_slice();
+    let mut block = None;
     loop {
-        let candidate = pointer(rest.iter().map(String::as_str));
-        if exists(&candidate) {
-            return candidate;
+        let found = written_at(losses, steps, rest, exact, block).or_else(|| match block {
+            None => find(losses, losses.effective.value.clone()?, rest, exact),
+            Some(_) => None,
+        });
+        if let Some(found) = found {
+            let pointer = pointer(found.iter().map(String::as_str));
+            return Some(Meant { pointer, block: block.map(str::to_owned) });
         }
-        match rest {
-            [first, tail @ ..]
-                if matches!(first.as_str(), "spec" | "defaults" | "overrides")
-                    && !tail.is_empty() =>
-            {
-                rest = tail;
-            }
-            _ => return as_asked,
+        let (first, tail) = rest.split_first()?;
+        if tail.is_empty() || !matches!(first.as_str(), "spec" | "defaults" | "overrides") {
+            return None;
         }
+        block = (first != "spec").then_some(first.as_str()).or(block);
+        rest = tail;
     }
+}
+
+/// The keys of what one of the steps wrote at the segments, in the block if one is named.
+fn written_at(
+    losses: &Losses<'_>,
+    steps: &[StepId],
+    asked: &[String],
+    exact: bool,
+    block: Option<&str>,
+) -> Option<Vec<String>> {
+    let ladders = &losses.part.resolution.ladders;
+    steps.iter().find_map(|id| {
+        let step = ladders.get_step(*id)?;
+        if block.is_some_and(|b| b != step.block) {
+            return None;
+        }
+        let root = Traced::Whole { step: *id, node: step.value };
+        let found = find(losses, root, asked, exact)?;
+        // A whole spec also holds its other blocks, which are steps of their own.
+        let first = found.first().is_none_or(|key| is_content(step.block, key));
+        first.then_some(found)
+    })
+}
+
+/// The keys and indexes that segments mean; neighbouring segments may be one key with dots, unless they are exact.
+fn find(losses: &Losses<'_>, value: Traced, asked: &[String], exact: bool) -> Option<Vec<String>> {
+    if asked.is_empty() {
+        return Some(Vec::new());
+    }
+    let documents = losses.scene.documents;
+    let longest = if exact || value.is_list(documents) { 1 } else { asked.len() };
+    (1..=longest).find_map(|n| {
+        let (head, tail) = asked.split_at_checked(n)?;
+        let key = head.join(".");
+        let below = value.at(documents, [key.as_str()])?;
+        let mut found = vec![key];
+        found.extend(find(losses, below, tail, exact)?);
+        Some(found)
+    })
 }
 
 /// Pointers of every field that is in force or lost, containers included.
@@ -141,7 +209,7 @@ pub(crate) fn known(losses: &Losses<'_>) -> BTreeSet<String> {
     }
     for loss in &losses.effective.losses {
         let Some(node) = loss.node else { continue };
-        let lost = overrule_engine::Traced::Whole { step: loss.step, node };
+        let lost = Traced::Whole { step: loss.step, node };
         value::traced(losses.scene.documents, &lost, &mut |leaf| add(&loss.pointer, leaf.pointer));
     }
     known

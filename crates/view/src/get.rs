@@ -8,7 +8,7 @@ use overrule_engine::{KindId, LadderId, Outcome, PolicyId, StepId};
 use overrule_model::{Created, Object};
 
 use crate::losses::{Losses, Sorted};
-use crate::{Part, Scene, v1};
+use crate::{Part, Scene, rules, v1};
 
 /// The policies of a part whose object is kept, with what became of them.
 pub fn policies(
@@ -16,12 +16,25 @@ pub fn policies(
     part: &Part<'_>,
     keep: &dyn Fn(&Object) -> bool,
 ) -> v1::PolicyList {
-    let lister = Lister { scene, part, strategies: strategies(part), losers: losers(scene, part) };
-    let kept = part.resolution.policies().filter_map(|(id, entry)| {
+    let kinds: Vec<KindId> = part.resolution.kinds().map(|(id, _)| id).collect();
+    let kept: BTreeSet<PolicyId> = part
+        .resolution
+        .policies()
+        .filter(|(_, entry)| scene.snapshot.get(entry.object).is_some_and(keep))
+        .map(|(id, _)| id)
+        .collect();
+    let lister = Lister {
+        scene,
+        part,
+        strategies: strategies(part),
+        losers: losers(scene, part),
+        rules: rules::collect(scene, part, &kinds, &|p| kept.contains(&p)),
+    };
+    let summaries = part.resolution.policies().filter_map(|(id, entry)| {
         let object = scene.snapshot.get(entry.object)?;
-        keep(object).then(|| lister.policy(id, entry.kind, object))
+        kept.contains(&id).then(|| lister.policy(id, entry.kind, object))
     });
-    v1::PolicyList { api_version: v1::API_VERSION, kind: "PolicyList", items: kept.collect() }
+    v1::PolicyList::new(summaries.collect())
 }
 
 /// The resources that are kept.
@@ -46,9 +59,9 @@ pub fn without(scene: &Scene<'_>, part: &Part<'_>, kind: KindId) -> v1::Uncovere
     let result = part.resolution.kind(kind);
     let mut paths = 0;
     let mut items = Vec::new();
-    for (path, ladder) in part.resolution.contexts(kind) {
+    for (path, _) in part.resolution.contexts(kind) {
         paths += 1;
-        if ladder == LadderId::EMPTY {
+        if !part.resolution.is_covered(kind, path) {
             items.push(v1::Uncovered {
                 target: part.path_target(scene, path),
                 path: part.path_elements(scene, path),
@@ -85,6 +98,7 @@ struct Lister<'a> {
     part: &'a Part<'a>,
     strategies: BTreeMap<PolicyId, &'static str>,
     losers: Losers,
+    rules: BTreeMap<PolicyId, Vec<v1::RuleSummary>>,
 }
 
 impl Lister<'_> {
@@ -109,8 +123,28 @@ impl Lister<'_> {
             created_seconds: known(object.created),
             strategy: self.strategies.get(&id).copied(),
             why: self.why(id, kind, outcome),
+            conditions: Vec::new(),
+            rules: self.rules.get(&id).cloned().unwrap_or_default(),
+            other_profiles: self.other_profiles(id, object),
             at: self.scene.place(object.at),
         }
+    }
+
+    /// What other profiles make of a policy, where it is something else.
+    fn other_profiles(&self, id: PolicyId, object: &Object) -> Vec<v1::OtherOutcome> {
+        let here = (Some(self.part.resolution.outcome(id)), self.part.resolution.tally(id));
+        let others = self.scene.others_of(self.part).filter_map(|other| {
+            let resolution = other.part.resolution;
+            let policy = resolution.policy_of(object.id);
+            let outcome = policy.map(|p| resolution.outcome(p));
+            let tally = policy.map(|p| resolution.tally(p)).unwrap_or_default();
+            ((outcome, tally) != here).then(|| v1::OtherOutcome {
+                profile: other.part.profile,
+                outcome: outcome.map(Outcome::word),
+                counts: tally.into(),
+            })
+        });
+        others.collect()
     }
 
     fn why(&self, id: PolicyId, kind: KindId, outcome: Outcome) -> Vec<String> {

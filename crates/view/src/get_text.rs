@@ -4,7 +4,7 @@
 use std::fmt;
 
 use crate::table::{Cell, Table};
-use crate::{Styles, escape, v1, words};
+use crate::{Styles, escape, rules_text, v1, words};
 
 /// Policies as a table; `now` (seconds since 1970) turns creation times into ages.
 pub fn policies_table(
@@ -23,7 +23,7 @@ pub fn policies_table(
             escaped(p.namespace.as_deref().unwrap_or("")),
             escaped(&p.name),
             targets(p).into(),
-            Cell::styled(p.outcome, styles.outcome(p.outcome)),
+            Cell::styled(outcome(p), styles.outcome(p.outcome)),
             paths(&p.counts).into(),
             age(p, now).into(),
         ]
@@ -53,16 +53,47 @@ pub fn policies_table(
         let why = escaped(&policy.why.join("; "));
         table.push([kind, namespace, name, targets, outcome, paths, age, file, strategy, why]);
     }
-    table.write("", None, styles, out)
+    let mut rows = String::new();
+    table.write("", None, styles, &mut rows)?;
+    let mut rows = rows.lines();
+    rows.next().map_or(Ok(()), |header| writeln!(out, "{header}"))?;
+    for (row, policy) in rows.zip(&list.items) {
+        writeln!(out, "{row}")?;
+        for c in &policy.conditions {
+            let message = escape::terminal(c.message.as_deref().unwrap_or(""));
+            writeln!(out, "    {}={} {}: {message}", c.r#type, c.status, c.reason)?;
+        }
+        rules_text::lines(&policy.rules, styles, out)?;
+    }
+    Ok(())
+}
+
+/// The outcome, and what others make of it where that is something else.
+fn outcome(policy: &v1::PolicySummary) -> String {
+    let others = policy.other_profiles.iter().map(|other| {
+        let word = other.outcome.unwrap_or("no policy");
+        match word == policy.outcome {
+            true => {
+                format!("{}: {word} on {}", other.profile, words::count(other.counts.paths, "path"))
+            }
+            false => format!("{}: {word}", other.profile),
+        }
+    });
+    let others: Vec<String> = others.collect();
+    match others.is_empty() {
+        true => policy.outcome.to_owned(),
+        false => format!("{} ({})", policy.outcome, others.join(", ")),
+    }
 }
 
 /// `Accepted=True`, or with its reason where it is not true; each once, though every parentRef has its own.
 fn conditions(list: &[v1::Condition]) -> String {
     let mut words: Vec<String> = Vec::new();
     for c in list {
-        let word = match c.status.as_str() {
-            "True" => format!("{}=True", c.r#type),
-            status => format!("{}={status}({})", c.r#type, c.reason),
+        let word = match (&c.section, c.status.as_str()) {
+            (Some(section), "True") => format!("{}#{section}=True", c.r#type),
+            (None, "True") => format!("{}=True", c.r#type),
+            (_, status) => format!("{}={status}({})", c.r#type, c.reason),
         };
         if !words.contains(&word) {
             words.push(word);
@@ -122,7 +153,7 @@ pub fn without_table(
     let kind = escape::terminal(&list.policy_kind);
     if list.items.is_empty() {
         let paths = words::count(list.paths, "path");
-        return writeln!(out, "every path has a {kind} ({paths})");
+        return writeln!(out, "every path has {} ({paths})", overrule_model::with_article(&kind));
     }
     let mut table = Table::new(["TARGET", "PATH"]);
     for item in &list.items {

@@ -9,6 +9,8 @@
 //!                 └──► tables and prose                       for people; reads only the data     *_text
 //! ```
 
+mod compare;
+mod compare_text;
 mod decide;
 mod diagnostics;
 mod effective;
@@ -23,28 +25,36 @@ mod get;
 mod get_text;
 mod graph;
 mod losses;
+mod others;
 mod print;
 mod reach;
 mod reach_text;
+mod rules;
+mod rules_text;
 mod scene;
+mod side_by_side_text;
 mod style;
 mod table;
 pub mod v1;
 mod value;
 mod words;
+mod written;
 mod yaml;
 
+pub use compare::{elsewhere, only_elsewhere};
 pub use diagnostics::{diagnostics, diagnostics_short, diagnostics_text, summary};
 pub use effective::effective;
-pub use effective_text::{EffectiveTable, effective_text};
+pub use effective_text::{EffectiveTable, effective_policy_text, effective_text};
 pub use explain::explain;
 pub use explain_text::{explain_text, explanation_text};
 pub use get::{policies, resources, without};
 pub use get_text::{policies_table, resources_table, without_table};
 pub use graph::Graph;
+pub use others::Other;
 pub use print::{Format, json, json_line, yaml};
 pub use reach::reach;
 pub use reach_text::reach_text;
+pub use rules::rules;
 pub use scene::{Findings, Part, Scene};
 pub use style::Styles;
 pub use v1::schema;

@@ -2,9 +2,9 @@
 //! In: what a fold recorded as lost. Out: the same for the model: who is in force there now, by which rule.
 //! Not here: deciding that it lost.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use overrule_engine::{Done, Effective, Fate, Loss, Reason, Rung, StepId, Traced};
+use overrule_engine::{Done, Effective, Fate, Loss, PolicyId, Reason, Rung, StepId, Traced};
 use smallvec::SmallVec;
 
 use crate::field::pointer_segments;
@@ -45,8 +45,15 @@ impl Losses<'_> {
         }
         let position = |step: StepId| steps.iter().position(|s| *s == step);
         by_step.sort_by_key(|(step, _)| position(*step));
+        let mut shares: BTreeMap<Option<PolicyId>, u32> = BTreeMap::new();
+        for (step, _) in &by_step {
+            *shares.entry(self.part.policy_of(*step)).or_default() += 1;
+        }
         for (step, losses) in by_step {
-            let whole = (!held.contains(&step)).then(|| self.whole(step, &losses)).flatten();
+            let alone = shares.get(&self.part.policy_of(step)) == Some(&1);
+            // Where rules are the unit, each tells its own end.
+            let may_collapse = self.part.rule_patterns.is_empty() && !held.contains(&step);
+            let whole = may_collapse.then(|| self.whole(step, &losses, alone)).flatten();
             match whole {
                 Some(lost) => sorted.push(Fate::Shadowed, lost),
                 None => self.parts(&losses, &mut sorted),
@@ -81,17 +88,26 @@ impl Losses<'_> {
     }
 
     /// A step that lost all it had in one go, as one entry. A family may have taken its value apart before (the body
-    /// of a policy without its references), so that the fold recorded it member by member.
-    fn whole(&self, step: StepId, losses: &[&Loss]) -> Option<v1::Lost> {
+    /// of a policy without its references), so that the fold recorded it member by member. A policy with several steps
+    /// did not lose as a whole: its blocks are told by their parts, unless all parts went to the same.
+    fn whole(&self, step: StepId, losses: &[&Loss], alone: bool) -> Option<v1::Lost> {
         let first = losses.first()?;
         let same = |l: &&Loss| l.reason == first.reason && l.fate == Fate::Shadowed;
         if !losses.iter().all(same) || !self.at_once(step, first.reason) {
             return None;
         }
-        let mut by = self.in_force("");
-        by.retain(|s| *s != step);
-        if by.is_empty() {
-            by.extend(losses.iter().flat_map(|l| &l.by).copied().filter(|s| *s != step));
+        let mut by: SmallVec<[StepId; 2]>;
+        if alone {
+            by = self.in_force("");
+            by.retain(|s| *s != step);
+            if by.is_empty() {
+                by.extend(losses.iter().flat_map(|l| &l.by).copied().filter(|s| *s != step));
+            }
+        } else {
+            by = self.by(first);
+            if losses.iter().any(|l| self.by(l) != by) {
+                return None;
+            }
         }
         let node = self.part.resolution.ladders.get_step(step).map(|s| s.value);
         Some(v1::Lost {
@@ -148,10 +164,17 @@ impl Losses<'_> {
     }
 
     /// The steps in force where something lost: at its place, below it, or above it; if there are none any more,
-    /// those that took its place when it happened.
+    /// those that took its place when it happened, or, where rules are the unit, everything in force. What was removed
+    /// was removed by a list, whatever stands there now.
     pub(crate) fn by(&self, loss: &Loss) -> SmallVec<[StepId; 2]> {
+        if loss.fate == Fate::Removed {
+            return loss.by.clone();
+        }
         let mut now = self.in_force(&loss.pointer);
         now.retain(|s| *s != loss.step);
+        if now.is_empty() && !self.part.rule_patterns.is_empty() {
+            return self.in_force("");
+        }
         if now.is_empty() {
             now = loss.by.iter().copied().filter(|s| *s != loss.step).collect();
         }

@@ -7,10 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use overrule_engine::{KindId, LadderId, Outcome, PolicyId, Reason, StepId, Tally};
 use overrule_source::Span;
 
-use crate::focus::{fared, known, node_at, resolve, suggestions};
+use crate::focus::{Meant, fared, known, meant, node_at, suggestions};
 use crate::losses::Losses;
 use crate::words::and;
-use crate::{Part, Scene, escape, field, v1};
+use crate::written::is_content;
+use crate::{Part, Scene, escape, field, rules, v1};
 
 /// Where a policy is in force; with `rule` (a dotted path or a JSON pointer), where that field of it is.
 pub fn reach(
@@ -22,10 +23,11 @@ pub fn reach(
     let entry = part.resolution.policy(policy);
     let kind = entry.map_or(KindId(u16::MAX), |p| p.kind);
     let asker = Asker { scene, part, policy, kind };
+    let asked = rule.is_some();
     let rule = rule.map(|asked| asker.rule(asked));
     let (counts, targets) = match &rule {
         Some(rule) if !rule.exists => Default::default(),
-        rule => asker.targets(rule.as_ref().map(|r| r.pointer.as_str())),
+        rule => asker.targets(rule.as_ref()),
     };
     let unknown = rule.as_ref().is_some_and(|r| !r.exists);
     let result = part.resolution.kind(kind);
@@ -48,6 +50,7 @@ pub fn reach(
         references: asker.references(),
         counts: counts.into(),
         targets,
+        rules: if asked { Vec::new() } else { rules(scene, part, policy) },
     };
     reach.verdict = verdict(&reach, landed, unknown);
     reach
@@ -63,6 +66,8 @@ struct Asker<'a> {
 /// The field asked about.
 struct Rule {
     pointer: String,
+    /// The block it was asked for in, if one was named.
+    block: Option<String>,
     /// Whether the policy has it.
     exists: bool,
     /// Near ones, if it does not.
@@ -105,18 +110,32 @@ impl<'a> Asker<'a> {
         for ladder in self.ladders() {
             let Some(losses) = self.losses(ladder) else { continue };
             let steps = self.steps(ladder);
-            let pointer = resolve(&losses, &steps, asked);
-            if steps.iter().any(|s| node_at(&losses, *s, &pointer).is_some()) {
-                return Rule { pointer, exists: true, suggestions: Vec::new() };
+            if let Some(Meant { pointer, block }) = meant(&losses, &steps, asked) {
+                let found = Rule { pointer, block, exists: true, suggestions: Vec::new() };
+                if steps.iter().any(|s| self.has(&losses, *s, &found)) {
+                    return found;
+                }
             }
             let own = |p: &String| steps.iter().any(|s| node_at(&losses, *s, p).is_some());
             fields.extend(known(&losses).into_iter().filter(own));
         }
         let pointer = field::pointer(field::segments(asked).iter().map(String::as_str));
-        Rule { pointer, exists: false, suggestions: suggestions(&fields, asked) }
+        Rule { pointer, block: None, exists: false, suggestions: suggestions(&fields, asked) }
     }
 
-    fn targets(&self, rule: Option<&str>) -> (Tally, Vec<v1::ReachTarget>) {
+    /// Whether a step has a field: it wrote it, or implies what is in force there.
+    fn has(&self, losses: &Losses<'_>, step: StepId, rule: &Rule) -> bool {
+        let Some(found) = self.part.resolution.ladders.get_step(step) else { return false };
+        if rule.block.as_ref().is_some_and(|b| b != found.block) {
+            return false;
+        }
+        let own = field::pointer_segments(&rule.pointer).next();
+        let content = own.is_none_or(|key| is_content(found.block, &key));
+        let written = content && node_at(losses, step, &rule.pointer).is_some();
+        written || losses.in_force(&rule.pointer).contains(&step)
+    }
+
+    fn targets(&self, rule: Option<&Rule>) -> (Tally, Vec<v1::ReachTarget>) {
         let resolution = self.part.resolution;
         let mut here: BTreeMap<LadderId, Option<Here>> = BTreeMap::new();
         let mut by_node: BTreeMap<_, (Tally, Vec<v1::ReachPath>)> = BTreeMap::new();
@@ -145,7 +164,7 @@ impl<'a> Asker<'a> {
     }
 
     /// What became of the policy on a ladder; none if it is not on it.
-    fn here(&self, ladder: LadderId, rule: Option<&str>) -> Option<Here> {
+    fn here(&self, ladder: LadderId, rule: Option<&Rule>) -> Option<Here> {
         let outcome = self.outcome(ladder)?;
         let Some(losses) = self.losses(ladder) else {
             return Some(Here { outcome, by: Vec::new(), reasons: Vec::new() });
@@ -153,8 +172,18 @@ impl<'a> Asker<'a> {
         let mut by = BTreeSet::new();
         let mut reasons: Vec<Reason> = Vec::new();
         let mut tally = Tally::default();
-        for step in self.steps(ladder) {
-            let Some(fared) = fared(&losses, step, rule.unwrap_or("")) else { continue };
+        let pointer = rule.map_or("", |r| r.pointer.as_str());
+        let steps: Vec<StepId> = match rule {
+            None => self.steps(ladder),
+            Some(rule) => {
+                self.steps(ladder).into_iter().filter(|s| self.has(&losses, *s, rule)).collect()
+            }
+        };
+        if steps.is_empty() && rule.is_some() {
+            return None;
+        }
+        for step in steps {
+            let Some(fared) = fared(&losses, step, pointer) else { continue };
             tally.add(fared.outcome, 1);
             by.extend(losses.names(&fared.by));
             reasons.extend(fared.reasons);

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::style::Painted;
 use crate::table::{Cell, Table};
-use crate::{Styles, escape, v1, words};
+use crate::{Styles, escape, rules_text, v1, words};
 
 /// More targets than this are summarised.
 const TARGETS: usize = 50;
@@ -22,6 +22,7 @@ pub fn reach_text(
         writeln!(out, "  {}", Painted(styles.dim, &words::place(at)))?;
     }
     references(reach, styles, out)?;
+    rules_text::table(&reach.rules, styles, out)?;
     if reach.targets.is_empty() {
         return Ok(());
     }

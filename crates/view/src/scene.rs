@@ -6,17 +6,26 @@ use overrule_engine::{NodeId, PathId, PolicyId, Resolution, StepId, Topology};
 use overrule_model::{ObjectId, Snapshot};
 use overrule_source::{Diagnostic, Documents, NodeRef, Position, Span};
 
-use crate::v1;
+use crate::{Other, v1};
 
 /// One resolution under one profile, with the topology its paths walk.
 #[derive(Debug, Clone, Copy)]
 pub struct Part<'a> {
+    /// Name of the family.
+    pub family: &'static str,
+    /// Its rule set.
+    pub profile: &'static str,
+    /// Whether that rule set is what is shipped today, beside others that are documented.
+    pub shipped: bool,
     /// Nodes.
     pub topology: &'a Topology,
     /// Results.
     pub resolution: &'a Resolution,
     /// The family's word for the `mode` of a step: the name of a merge strategy.
     pub strategy_name: fn(u16) -> &'static str,
+    /// JSON pointers, in a block, at which the family's rules stand (`/limits/*`; `*` is any key). None if a rule is
+    /// whatever a merge takes apart. A scalar at one without `*` is no rule but a setting of its block.
+    pub rule_patterns: &'static [&'static str],
 }
 
 /// Everything an answer is read from. Families add a part each.
@@ -26,8 +35,10 @@ pub struct Scene<'a> {
     pub documents: &'a Documents,
     /// Resources.
     pub snapshot: &'a Snapshot,
-    /// Resolutions.
+    /// Resolutions, one per family; their paths walk one topology.
     pub parts: &'a [Part<'a>],
+    /// The same families under other profiles, to compare with; none unless that is wanted.
+    pub others: &'a [Other<'a>],
     /// What the stages found wrong, so that an answer can carry what concerns it.
     pub findings: Option<&'a Findings<'a>>,
 }
@@ -56,9 +67,9 @@ impl<'a> Findings<'a> {
 }
 
 impl<'a> Scene<'a> {
-    /// A scene without findings.
+    /// A scene without findings and without profiles to compare with.
     pub fn new(documents: &'a Documents, snapshot: &'a Snapshot, parts: &'a [Part<'a>]) -> Self {
-        Self { documents, snapshot, parts, findings: None }
+        Self { documents, snapshot, parts, others: &[], findings: None }
     }
 
     /// File, line, column of a span.

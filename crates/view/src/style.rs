@@ -23,9 +23,14 @@ pub struct Styles {
     pub note: Style,
     /// Remedies.
     pub help: Style,
+    /// Columns there are for what stands side by side.
+    pub width: usize,
     policies: [Style; 8],
     colored: bool,
 }
+
+/// Columns where nobody said how many there are.
+const WIDTH: usize = 120;
 
 /// Distinguishable on dark and light screens; red and green are never the only difference between two neighbours.
 const POLICIES: [AnsiColor; 8] = [
@@ -51,6 +56,7 @@ impl Styles {
             warning: none,
             note: none,
             help: none,
+            width: WIDTH,
             policies: [none; 8],
             colored: false,
         }
@@ -67,9 +73,15 @@ impl Styles {
             warning: bold(AnsiColor::Yellow),
             note: bold(AnsiColor::BrightBlue),
             help: bold(AnsiColor::BrightCyan),
+            width: WIDTH,
             policies: POLICIES.map(|c| Style::new().fg_color(Some(Color::Ansi(c)))),
             colored: true,
         }
+    }
+
+    /// The same for an output of so many columns.
+    pub fn with_width(self, width: usize) -> Self {
+        Self { width, ..self }
     }
 
     /// Whether these print colours.

@@ -14,6 +14,8 @@ pub(crate) struct Line {
     pub(crate) text: String,
     /// The leaf whose first line it is.
     pub(crate) leaf: Option<String>,
+    /// JSON pointer of what stands on the line: a leaf, or what the lines below it are parts of.
+    pub(crate) pointer: String,
 }
 
 /// One document.
@@ -111,11 +113,11 @@ impl Writer {
     fn after_key(&mut self, head: String, value: &Value, indent: usize) {
         match value {
             Value::Map(_) if value.has_parts() => {
-                self.lines.push(Line { text: head, leaf: None });
+                self.push(head, None);
                 self.after_dash(" ".repeat(indent + 2), value, indent + 2);
             }
             Value::List(_) if value.has_parts() => {
-                self.lines.push(Line { text: head, leaf: None });
+                self.push(head, None);
                 self.after_dash(" ".repeat(indent), value, indent);
             }
             leaf => self.leaf(format!("{head} "), leaf, indent + 2),
@@ -125,20 +127,24 @@ impl Writer {
     fn leaf(&mut self, head: String, value: &Value, indent: usize) {
         let leaf = Some(self.pointer.clone());
         let Value::String(text) = value else {
-            self.lines.push(Line { text: format!("{head}{}", one_line(value)), leaf });
+            self.push(format!("{head}{}", one_line(value)), leaf);
             return;
         };
         let Some((indicator, body)) = block(text) else {
-            self.lines.push(Line { text: format!("{head}{}", one_line(value)), leaf });
+            self.push(format!("{head}{}", one_line(value)), leaf);
             return;
         };
-        self.lines.push(Line { text: format!("{head}{indicator}"), leaf });
+        self.push(format!("{head}{indicator}"), leaf);
         // The document itself may be a text; its lines still need an indentation.
         let pad = " ".repeat(indent.max(2));
         for line in body.split('\n') {
             let text = if line.is_empty() { String::new() } else { format!("{pad}{line}") };
-            self.lines.push(Line { text, leaf: None });
+            self.push(text, None);
         }
+    }
+
+    fn push(&mut self, text: String, leaf: Option<String>) {
+        self.lines.push(Line { text, leaf, pointer: self.pointer.clone() });
     }
 
     fn below(&mut self, segment: &str, write: impl FnOnce(&mut Self)) {

@@ -157,6 +157,7 @@ fn toy() -> World {
         profile: "test",
         keys: &["weight"],
         assumed: true,
+        covers: None,
     });
     let mut steps: Vec<StepId> = Vec::new();
     for (name, mode, weight) in
@@ -183,9 +184,13 @@ fn toy() -> World {
 
 fn see<R>(world: &World, look: impl FnOnce(&Scene<'_>, &Part<'_>) -> R) -> R {
     let parts = [Part {
+        family: "toy",
+        profile: "test",
+        shipped: false,
         topology: &world.topology,
         resolution: &world.resolution,
         strategy_name: |mode| ["plain", "guarded", "mixed", "broken"][mode as usize],
+        rule_patterns: &[],
     }];
     look(&Scene::new(&world.documents, &world.snapshot, &parts), &parts[0])
 }

@@ -11,9 +11,20 @@ use crate::cargo;
 /// Which of our crates a crate may use. What is not listed is unknown and must be added here.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("overrule-source", &[]),
+    ("overrule-condition", &["overrule-source"]),
     ("overrule-model", &["overrule-source"]),
     ("overrule-engine", &["overrule-source", "overrule-model"]),
     ("overrule-gateway", &["overrule-source", "overrule-model", "overrule-engine"]),
+    (
+        "overrule-kuadrant",
+        &[
+            "overrule-source",
+            "overrule-model",
+            "overrule-engine",
+            "overrule-gateway",
+            "overrule-condition",
+        ],
+    ),
     // No family: explaining is reading, and cannot recompute.
     ("overrule-view", &["overrule-source", "overrule-model", "overrule-engine"]),
     ("overrule", BELOW),
@@ -23,13 +34,22 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("xtask", EVERYTHING),
 ];
 
-const BELOW: &[&str] =
-    &["overrule-source", "overrule-model", "overrule-engine", "overrule-gateway", "overrule-view"];
+const BELOW: &[&str] = &[
+    "overrule-source",
+    "overrule-model",
+    "overrule-engine",
+    "overrule-gateway",
+    "overrule-condition",
+    "overrule-kuadrant",
+    "overrule-view",
+];
 const LIBRARY: &[&str] = &[
     "overrule-source",
     "overrule-model",
     "overrule-engine",
     "overrule-gateway",
+    "overrule-condition",
+    "overrule-kuadrant",
     "overrule-view",
     "overrule",
 ];
@@ -38,6 +58,8 @@ const FACES: &[&str] = &[
     "overrule-model",
     "overrule-engine",
     "overrule-gateway",
+    "overrule-condition",
+    "overrule-kuadrant",
     "overrule-view",
     "overrule",
     "overrule-cases",
@@ -47,6 +69,8 @@ const EVERYTHING: &[&str] = &[
     "overrule-model",
     "overrule-engine",
     "overrule-gateway",
+    "overrule-condition",
+    "overrule-kuadrant",
     "overrule-view",
     "overrule",
     "overrule-cases",

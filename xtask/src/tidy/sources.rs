@@ -28,8 +28,18 @@ const COMPARISONS: &[(&str, &str, &str)] = &[
     ),
     (
         "crates/gateway/src/resolve/walk.rs",
-        "self.builder.rank(*a).cmp(&self.builder.rank(*b))",
+        "builder.rank(*a).cmp(&builder.rank(*b))",
         "asks Rank: kinds that do not merge are sorted again over all levels",
+    ),
+    (
+        "crates/kuadrant/src/resolve/local.rs",
+        "builder.rank(a.2).cmp(&builder.rank(b.2))",
+        "groups by kind and node, then asks Rank",
+    ),
+    (
+        "crates/kuadrant/src/resolve/local.rs",
+        "list.sort_by_key(|a| ranks.age(a.policy));",
+        "conflicts of direct policies come before ranks: the keys are those a rank is made of",
     ),
     (
         "crates/model/src/parse.rs",

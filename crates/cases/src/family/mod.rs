@@ -3,7 +3,9 @@
 //!
 //! A family plugs in as one [`Family`] and one [`Answer`], added to [`all`]. The runner asks nothing else.
 
+mod analysed;
 mod gateway;
+mod kuadrant;
 
 use std::collections::BTreeSet;
 
@@ -13,13 +15,14 @@ use serde_json::Value;
 use crate::case::{Affected, Can, Case, Conflicted, Given, Invalid, Status, Word};
 
 pub use gateway::Gateway;
+pub use kuadrant::Kuadrant;
 
 /// Every family there will be, supported by this version or not.
 pub const NAMES: &[&str] = &["gateway", "kuadrant", "kgateway", "kuma"];
 
 /// The families of this version.
 pub fn all() -> &'static [&'static dyn Family] {
-    &[&Gateway]
+    &[&Gateway, &Kuadrant]
 }
 
 /// Rules by which policies of some kinds become effective policies.

@@ -251,6 +251,9 @@ impl Run<'_> {
         if nothing.no_path {
             return self.absent(path);
         }
+        if self.cannot_stand(path, kind) {
+            return;
+        }
         let Some(target) = self.target(path, kind) else { return };
         if self.answer.targets().get(target).is_some_and(|t| t.reached) {
             let effective = self.answer.effective(target);
@@ -258,6 +261,15 @@ impl Run<'_> {
             let mismatch = Mismatch::new(What::HasPolicy, &nothing.at, message).about(path, kind);
             self.add(mismatch.expected_is("no policy").actual_is(effective.policies.join(", ")));
         }
+    }
+
+    /// Whether a path exists at which a known kind never acts: nothing of it can be in force there.
+    fn cannot_stand(&self, path: &Walk, kind: &str) -> bool {
+        let nodes = |target: &family::Target| self.answer.paths().get(target.path);
+        let mut of_kind = self.answer.targets().iter().filter(|t| t.is_kind(kind)).peekable();
+        of_kind.peek().is_some()
+            && self.exists(path)
+            && !of_kind.any(|t| nodes(t).is_some_and(|nodes| is_path(nodes, &path.steps)))
     }
 
     fn absent(&mut self, path: &Walk) {

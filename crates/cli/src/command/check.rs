@@ -10,10 +10,10 @@ use super::{form, write_value};
 use crate::args::{Check, FailOn, Form, Shared};
 use crate::output::{Exit, Out, Outcome};
 use crate::select::Filter;
-use crate::world::{self, counted};
+use crate::world::{self, Needs, counted};
 
 pub fn run(shared: &Shared, check: &Check, out: &mut Out) -> Outcome {
-    let mut world = world::load(shared, out, Vec::new())?;
+    let mut world = world::load(shared, out, &Needs::default())?;
     let filter = Filter::new(&mut world.analysis, shared)?;
     let analysis = &world.analysis;
     let sources = &analysis.documents.sources;
@@ -46,12 +46,14 @@ pub fn run(shared: &Shared, check: &Check, out: &mut Out) -> Outcome {
 
 fn summary(analysis: &Analysis, found: &[Diagnostic]) -> String {
     let counts = view::summary(found);
+    let policies = analysis.shown().map(|a| a.resolution.policies().count()).sum();
+    let kinds = analysis.shown().map(|a| a.resolution.kinds().count()).sum();
     format!(
         "{} in {}, {} of {}: {}",
         counted(analysis.snapshot.len(), "resource"),
         counted(analysis.documents.sources.len(), "file"),
-        counted(analysis.resolution.policies().count(), "policy"),
-        counted(analysis.resolution.kinds().count(), "kind"),
+        counted(policies, "policy"),
+        counted(kinds, "kind"),
         if counts.is_empty() { "no findings" } else { &counts },
     )
 }

@@ -1,102 +1,155 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `overrule effective`: effective policies, for everything, a target or a request.
 
-use overrule::engine::{KindId, LadderId, PathId};
-use overrule::view::{self, EffectiveTable, Part, Scene};
+use overrule::engine::{LadderId, NodeId};
+use overrule::view::{self, EffectiveTable, Scene, v1};
 
-use super::{first_part, form, mention_unreached, text};
+use super::{form, mention_unreached, text};
 use crate::args::{Effective, Form, Shared};
-use crate::output::{Failure, Out, Outcome};
-use crate::select::{self, Filter, Target};
-use crate::world::{self, World};
+use crate::output::{Exit, Failure, Out, Outcome};
+use crate::select::{self, Context, Elsewhere, Filter, Target};
+use crate::world::{self, Compare, Needs, World};
 
 pub fn run(shared: &Shared, asked: &Effective, out: &mut Out) -> Outcome {
-    let mut world = world::load(shared, out, asked.kind.iter().cloned().collect())?;
+    let one = asked.target.is_some() || asked.request.is_some();
+    let compare = if one { Compare::Always } else { Compare::Asked };
+    let mut world = world::load(shared, out, &Needs { kind: asked.kind.as_deref(), compare })?;
     let filter = Filter::new(&mut world.analysis, shared)?;
-    let kinds = select::kinds(&world.analysis, asked.kind.as_deref())?;
-    let mut asked_node = None;
-    let chosen: Vec<(KindId, PathId, LadderId)> = match (&asked.request, &asked.target) {
-        (Some(request), _) => {
-            return super::request::run(shared, asked, request, &kinds, &world, out);
-        }
-        (None, Some(target)) => {
-            let node = match select::target(&world.analysis, shared, target)? {
-                Target::Node(node) => node,
-                Target::Policy(_) => {
-                    return Err(Failure::NotFound(format!(
-                        "`{target}` is a policy; ask `overrule reach {target}` where it acts"
-                    )));
-                }
-            };
-            asked_node = Some(node);
-            select::contexts(&world.analysis, &kinds, Some(node), &filter).collect()
-        }
-        (None, None) => select::contexts(&world.analysis, &kinds, None, &filter).collect(),
+    let stage = world.analysis.stage();
+    let scene = stage.scene();
+    let kinds = select::kinds(&world.analysis, &scene, asked.kind.as_deref())?;
+    if let Some(request) = &asked.request {
+        return super::request::run(shared, asked, request, &kinds, &world, &scene, out);
+    }
+    let node = asked_node(shared, asked, &world, &scene)?;
+    let chosen = Chosen {
+        contexts: select::contexts(&scene, &kinds, node, &filter).collect(),
+        elsewhere: select::elsewhere(&scene, &kinds, node, &filter),
     };
     // A whole fleet is read as a table, one target as what is in force there.
-    let default = if asked.target.is_some() { Form::Yaml } else { Form::Table };
-    let shown = write(shared, default, &chosen, &world, out)?;
-    if shown == 0 {
-        if let Some(node) = asked_node {
+    let default = if one { Form::Yaml } else { Form::Table };
+    let shown = write(shared, default, &chosen, &scene, out)?;
+    if shown.count == 0 {
+        if let Some(node) = node {
             mention_unreached(&world, node, out);
         }
         nothing(shared, asked, &world, out);
     }
     world.mention_findings(shared, out);
-    Ok(world.exit)
+    Ok(shown.exit(shared, &world))
 }
 
-/// Writes what is in force on each path that some policy reaches. Returns how many there were.
+fn asked_node(
+    shared: &Shared,
+    asked: &Effective,
+    world: &World,
+    scene: &Scene<'_>,
+) -> Result<Option<NodeId>, Failure> {
+    let Some(target) = &asked.target else { return Ok(None) };
+    match select::target(&world.analysis, scene, shared, target)? {
+        Target::Node(node) => Ok(Some(node)),
+        Target::Policy(..) => Err(Failure::NotFound(format!(
+            "`{target}` is a policy; ask `overrule reach {target}` where it acts"
+        ))),
+    }
+}
+
+/// What is asked about.
+#[derive(Debug, Default)]
+pub struct Chosen<'a> {
+    pub contexts: Vec<Context<'a>>,
+    /// Paths that only other profiles have.
+    pub elsewhere: Vec<Elsewhere<'a>>,
+}
+
+/// What was written.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Shown {
+    /// How many effective policies.
+    pub count: usize,
+    /// Whether another profile gives another result for one of them.
+    differs: bool,
+}
+
+impl Shown {
+    /// Results that differ are a disputed answer, if somebody asked whether they do.
+    pub fn exit(self, shared: &Shared, world: &World) -> Exit {
+        match shared.compare && self.differs {
+            true => world.exit.worst(Exit::Findings),
+            false => world.exit,
+        }
+    }
+}
+
+/// Writes what is in force on each path that some policy reaches.
 pub fn write(
     shared: &Shared,
     default: Form,
-    chosen: &[(KindId, PathId, LadderId)],
-    world: &World,
+    chosen: &Chosen<'_>,
+    scene: &Scene<'_>,
     out: &mut Out,
-) -> Result<usize, Failure> {
-    let stage = world.analysis.stage();
-    let scene = stage.scene();
-    let part = first_part(&scene)?;
-    let covered = chosen.iter().filter(|(_, _, ladder)| *ladder != LadderId::EMPTY);
-    let count = covered.clone().count();
-    match form(shared, default)? {
-        Form::Json => json_list(&scene, part, covered, out)?,
+) -> Result<Shown, Failure> {
+    let covered: Vec<&Context<'_>> =
+        chosen.contexts.iter().filter(|c| is_covered(scene, c)).collect();
+    let count = covered.len() + chosen.elsewhere.len();
+    let found = covered.iter().map(|c| view::effective(scene, c.part, c.kind, c.path));
+    let elsewhere = chosen.elsewhere.iter();
+    let policies =
+        found.chain(elsewhere.map(|e| view::elsewhere(scene, e.part, e.other, e.kind, e.path)));
+    let differs = match form(shared, default)? {
+        Form::Json => json_list(policies, out)?,
         Form::Yaml => {
-            for (i, (kind, path, _)) in covered.enumerate() {
+            let mut differs = false;
+            for (i, policy) in policies.enumerate() {
+                differs |= !policy.other_profiles.is_empty();
                 let styles = out.styles;
-                let block = text(|s| view::effective_text(&scene, part, *kind, *path, &styles, s));
                 out.result(if i == 0 { "" } else { "---\n" })?;
-                out.result(&block)?;
+                out.result(&text(|s| view::effective_policy_text(&policy, &styles, s)))?;
             }
+            differs
         }
         form => {
             let mut table = EffectiveTable::new();
-            for (kind, path, _) in covered {
-                table.push(&scene, part, *kind, *path);
+            let mut differs = !chosen.elsewhere.is_empty();
+            for c in covered {
+                differs |= table.push(scene, c.part, c.kind, c.path);
+            }
+            for e in &chosen.elsewhere {
+                table.push_elsewhere(scene, e.part, e.other, e.kind, e.path);
             }
             let styles = out.styles;
             let width = if form == Form::Wide { None } else { out.width };
             out.result(&text(|s| table.write(width, &styles, s)))?;
+            differs
         }
-    }
-    Ok(count)
+    };
+    Ok(Shown { count, differs })
 }
 
-/// One item at a time: a list of a hundred thousand is never held as a whole.
-fn json_list<'a>(
-    scene: &Scene<'_>,
-    part: &Part<'_>,
-    chosen: impl Iterator<Item = &'a (KindId, PathId, LadderId)>,
+/// Whether a policy reaches a path, under this profile or another that is compared with.
+pub fn is_covered(scene: &Scene<'_>, c: &Context<'_>) -> bool {
+    let there = |o: &view::Other<'_>| {
+        o.like(c.part, c.kind, c.path).is_some_and(|(_, _, ladder)| ladder != LadderId::EMPTY)
+    };
+    c.ladder != LadderId::EMPTY || scene.others_of(c.part).any(there)
+}
+
+/// One item at a time: a list of a hundred thousand is never held as a whole. Whether profiles differ somewhere.
+fn json_list(
+    policies: impl Iterator<Item = v1::EffectivePolicy>,
     out: &mut Out,
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     out.result(
         "{\"apiVersion\": \"overrule/v1\", \"kind\": \"EffectivePolicyList\", \"items\": [",
     )?;
-    for (i, (kind, path, _)) in chosen.enumerate() {
+    let mut differs = false;
+    for (i, policy) in policies.enumerate() {
+        differs |= !policy.other_profiles.is_empty();
         out.result(if i == 0 { "\n" } else { ",\n" })?;
-        out.result(&view::json_line(&view::effective(scene, part, *kind, *path)))?;
+        out.result(&view::json_line(&policy))?;
     }
-    out.line("\n]}")
+    out.line("\n]}")?;
+    Ok(differs)
 }
 
 fn nothing(shared: &Shared, asked: &Effective, world: &World, out: &mut Out) {
@@ -107,10 +160,10 @@ fn nothing(shared: &Shared, asked: &Effective, world: &World, out: &mut Out) {
         (None, None) => "anywhere".to_owned(),
     };
     let what = asked.kind.as_deref().unwrap_or("policy");
-    let hint = if world.analysis.resolution.policies().next().is_none() {
-        "no policies were read"
-    } else {
-        "`overrule get policies` shows where they landed"
+    let none = world.analysis.shown().all(|a| a.resolution.policies().next().is_none());
+    let hint = match none {
+        true => "no policies were read",
+        false => "`overrule get policies` shows where they landed",
     };
     out.remark(&format!("no {what} is in force {place}; {hint}"));
 }

@@ -4,69 +4,104 @@
 use std::collections::BTreeMap;
 
 use overrule::engine::{KindId, LadderId, NodeId, PathId};
-use overrule::view;
+use overrule::view::{self, Part, Scene};
 
-use super::{first_part, form, mention_unreached, reach, text, write_value};
+use super::effective::is_covered;
+use super::{form, mention_unreached, reach, text, write_value};
 use crate::args::{Explain, Form, Shared};
 use crate::output::{Exit, Failure, Out, Outcome};
-use crate::select::{self, Filter, Target};
-use crate::world::{self, World};
+use crate::select::{self, Context, Elsewhere, Filter, Target};
+use crate::world::{self, Compare, Needs, World};
 
 /// Different explanations shown before the rest is only counted, without -v.
 const SHOWN: usize = 8;
 
 pub fn run(shared: &Shared, asked: &Explain, out: &mut Out) -> Outcome {
-    let mut world = world::load(shared, out, asked.kind.iter().cloned().collect())?;
+    let needs = Needs { kind: asked.kind.as_deref(), compare: Compare::Always };
+    let mut world = world::load(shared, out, &needs)?;
     let filter = Filter::new(&mut world.analysis, shared)?;
+    let stage = world.analysis.stage();
+    let scene = stage.scene();
     let mut exit = world.exit;
-    match select::target(&world.analysis, shared, &asked.target)? {
-        Target::Policy(policy) => {
-            if !reach::write(shared, &world, policy, asked.field.as_deref(), out)? {
+    match select::target(&world.analysis, &scene, shared, &asked.target)? {
+        Target::Policy(part, policy) => {
+            if !reach::write(shared, &scene, (part, policy), asked.field.as_deref(), out)? {
                 exit = exit.worst(Exit::Findings);
             }
         }
         Target::Node(node) => {
-            let kinds = select::kinds(&world.analysis, asked.kind.as_deref())?;
-            node_explained(shared, asked, &world, node, &kinds, &filter, out)?;
+            let kinds = select::kinds(&world.analysis, &scene, asked.kind.as_deref())?;
+            let contexts = select::contexts(&scene, &kinds, Some(node), &filter);
+            let told = told(&scene, contexts);
+            let mut differs = write(shared, asked, &scene, &told, out)?;
+            let elsewhere = select::elsewhere(&scene, &kinds, Some(node), &filter);
+            differs |= !elsewhere.is_empty();
+            mention_elsewhere(&scene, &elsewhere, out);
+            if told.is_empty() && elsewhere.is_empty() {
+                nothing(asked, &world, node, out);
+            }
+            if shared.compare && differs {
+                exit = exit.worst(Exit::Findings);
+            }
         }
     }
     world.mention_findings(shared, out);
     Ok(exit)
 }
 
-fn node_explained(
+/// What is told once: paths that share their ladder, under every profile.
+struct Told<'a> {
+    part: &'a Part<'a>,
+    kind: KindId,
+    paths: Vec<PathId>,
+}
+
+/// Part, kind, ladder, and the ladders of other profiles.
+type Alike = (usize, KindId, LadderId, Vec<Option<LadderId>>);
+
+fn told<'a>(scene: &Scene<'a>, contexts: impl Iterator<Item = Context<'a>>) -> Vec<Told<'a>> {
+    let mut groups: BTreeMap<Alike, Told<'a>> = BTreeMap::new();
+    for c in contexts.filter(|c| is_covered(scene, c)) {
+        let Context { part, kind, path, ladder } = c;
+        let position = scene.parts.iter().position(|p| std::ptr::eq(p, part)).unwrap_or(0);
+        let others = scene.others_of(part).map(|o| o.like(part, kind, path).map(|l| l.2));
+        let group = groups.entry((position, kind, ladder, others.collect()));
+        group.or_insert_with(|| Told { part, kind, paths: Vec::new() }).paths.push(path);
+    }
+    let mut told: Vec<_> = groups.into_iter().collect();
+    told.sort_by_key(|((part, kind, ..), told)| (*part, *kind, told.paths.first().copied()));
+    told.into_iter().map(|(_, told)| told).collect()
+}
+
+/// Writes the explanations. Whether another profile gives another result somewhere.
+fn write(
     shared: &Shared,
     asked: &Explain,
-    world: &World,
-    node: NodeId,
-    kinds: &[KindId],
-    filter: &Filter,
+    scene: &Scene<'_>,
+    told: &[Told<'_>],
     out: &mut Out,
-) -> Result<(), Failure> {
-    let stage = world.analysis.stage();
-    let scene = stage.scene();
-    let part = first_part(&scene)?;
-    // Paths that share a ladder share their explanation: it is told once, for the first of them.
-    let mut groups: BTreeMap<(KindId, LadderId), Vec<PathId>> = BTreeMap::new();
-    for (kind, path, ladder) in select::contexts(&world.analysis, kinds, Some(node), filter) {
-        groups.entry((kind, ladder)).or_default().push(path);
-    }
-    let mut told: Vec<_> =
-        groups.into_iter().filter(|((_, ladder), _)| *ladder != LadderId::EMPTY).collect();
-    told.sort_by_key(|((kind, _), paths)| (*kind, paths.first().copied()));
+) -> Result<bool, Failure> {
     let field = asked.field.as_deref();
+    let mut differs = false;
+    let mut explain = |told: &Told<'_>, path| {
+        let explained = view::explain(scene, told.part, path, Some(told.kind), field);
+        differs |= explained.kinds.iter().any(|k| !k.effective.other_profiles.is_empty());
+        explained
+    };
     match form(shared, Form::Table)? {
         Form::Table | Form::Wide => {
             let limit = if shared.verbose { usize::MAX } else { SHOWN };
-            for (i, ((kind, _), paths)) in told.iter().take(limit).enumerate() {
-                let Some(first) = paths.first() else { continue };
+            for (i, one) in told.iter().enumerate() {
+                let Some(first) = one.paths.first() else { continue };
+                let explained = explain(one, *first);
+                if i >= limit {
+                    continue;
+                }
                 out.result(if i == 0 { "" } else { "\n" })?;
                 let styles = out.styles;
-                out.result(&text(|s| {
-                    view::explain_text(&scene, part, *first, Some(*kind), field, &styles, s)
-                }))?;
+                out.result(&text(|s| view::explanation_text(&explained, &styles, s)))?;
                 let others: Vec<String> =
-                    paths.iter().skip(1).map(|p| part.path_name(&scene, *p)).collect();
+                    one.paths.iter().skip(1).map(|p| one.part.path_name(scene, *p)).collect();
                 if !others.is_empty() {
                     out.result(&same_on(&others, shared.verbose))?;
                 }
@@ -79,22 +114,40 @@ fn node_explained(
             }
         }
         form => {
-            let all =
-                told.iter().flat_map(|((kind, _), paths)| paths.iter().map(move |p| (*kind, *p)));
-            let items =
-                all.map(|(kind, path)| view::explain(&scene, part, path, Some(kind), field));
-            write_value(out, form, &view::v1::ExplanationList::new(items.collect()))?;
+            let mut items = Vec::new();
+            for one in told {
+                items.extend(one.paths.iter().map(|path| explain(one, *path)));
+            }
+            write_value(out, form, &view::v1::ExplanationList::new(items))?;
         }
     }
-    if told.is_empty() {
-        mention_unreached(world, node, out);
-        let what = asked.kind.as_deref().unwrap_or("policy");
-        out.remark(&format!(
-            "no {what} reaches {}; `overrule graph {}` shows where policies are attached",
-            asked.target, asked.target
-        ));
+    Ok(differs)
+}
+
+/// Paths to explain that this profile does not have.
+fn mention_elsewhere(scene: &Scene<'_>, elsewhere: &[Elsewhere<'_>], out: &mut Out) {
+    for e in elsewhere.iter().take(SHOWN) {
+        let there = &e.other.part;
+        let kind = there.resolution.kind(e.kind).map_or("", |k| scene.snapshot.text(k.kind));
+        let path = there.path_name(scene, e.path);
+        let text = format!(
+            "note: {}/{} has no such path, but {}/{} has a {kind} at {path}; --profile {}={} explains it",
+            e.part.family, e.part.profile, there.family, there.profile, there.family, there.profile
+        );
+        out.remark(&view::escape::terminal(&text));
     }
-    Ok(())
+    if elsewhere.len() > SHOWN {
+        out.remark(&format!("note: and {} more such paths", elsewhere.len() - SHOWN));
+    }
+}
+
+fn nothing(asked: &Explain, world: &World, node: NodeId, out: &mut Out) {
+    mention_unreached(world, node, out);
+    let what = asked.kind.as_deref().unwrap_or("policy");
+    out.remark(&format!(
+        "no {what} reaches {}; `overrule graph {}` shows where policies are attached",
+        asked.target, asked.target
+    ));
 }
 
 fn same_on(others: &[String], verbose: bool) -> String {

@@ -3,11 +3,11 @@
 
 use overrule::view::Graph as Drawing;
 
-use super::{first_part, text, write_value};
+use super::{text, write_value};
 use crate::args::{Form, Graph, Shared};
 use crate::output::{Failure, Out, Outcome};
 use crate::select::{self, Target};
-use crate::world;
+use crate::world::{self, Needs};
 
 pub fn run(shared: &Shared, asked: &Graph, out: &mut Out) -> Outcome {
     if shared.selector.is_some() || (shared.namespace.is_some() && asked.target.is_none()) {
@@ -15,21 +15,21 @@ pub fn run(shared: &Shared, asked: &Graph, out: &mut Out) -> Outcome {
             "graph shows everything, or what passes through a TARGET; -n and -l do not narrow it";
         return Err(Failure::Usage(message.to_owned()));
     }
-    let world = world::load(shared, out, Vec::new())?;
+    let world = world::load(shared, out, &Needs::default())?;
+    let stage = world.analysis.stage();
+    let scene = stage.scene();
     let focus = match &asked.target {
         None => None,
-        Some(target) => match select::target(&world.analysis, shared, target)? {
+        Some(target) => match select::target(&world.analysis, &scene, shared, target)? {
             Target::Node(node) => Some(node),
-            Target::Policy(_) => {
+            Target::Policy(..) => {
                 return Err(Failure::NotFound(format!(
                     "`{target}` is a policy; `overrule reach {target}` shows where it acts"
                 )));
             }
         },
     };
-    let stage = world.analysis.stage();
-    let scene = stage.scene();
-    let graph = Drawing::build(&scene, first_part(&scene)?, focus);
+    let graph = Drawing::of(&scene, scene.parts, focus);
     match shared.output.unwrap_or(Form::Tree) {
         form @ (Form::Json | Form::Yaml) => write_value(out, form, graph.json())?,
         Form::Tree | Form::Table | Form::Wide => {

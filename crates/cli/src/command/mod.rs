@@ -12,9 +12,9 @@ pub mod request;
 pub mod rule;
 pub mod test;
 
-use overrule::engine::NodeId;
+use overrule::engine::{NodeId, Paths};
 use overrule::source::Diagnostic;
-use overrule::view::{self, Part, Scene};
+use overrule::view;
 use serde::Serialize;
 
 use crate::args::{Form, Shared};
@@ -46,16 +46,11 @@ fn text(render: impl FnOnce(&mut String) -> std::fmt::Result) -> String {
     text
 }
 
-/// The scene of one resolution: the family `gateway` is the only one so far.
-fn first_part<'a>(scene: &Scene<'a>) -> Result<&'a Part<'a>, Failure> {
-    scene.parts.first().ok_or_else(|| Failure::NotFound("nothing was resolved".to_owned()))
-}
-
 /// A target no path passes through has a reason, and the findings about it usually say which.
 fn mention_unreached(world: &World, node: NodeId, out: &mut Out) {
     let analysis = &world.analysis;
-    let paths = &analysis.resolution.paths;
-    if paths.ids().any(|p| paths.node(p) == Some(node)) {
+    let on_path = |paths: &Paths| paths.ids().any(|p| paths.node(p) == Some(node));
+    if analysis.shown().any(|a| on_path(&a.resolution.paths)) {
         return;
     }
     let object = analysis

@@ -1,30 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `overrule effective --request`: the rule that takes a request, then what is in force there.
 
-use overrule::engine::{KindId, LadderId, NodeId, PathId};
+use overrule::engine::{NodeId, PathId};
 use overrule::gateway::topology::{
     GatewayIx, ListenerIx, Missed, Request, RequestError, Taken, route_request,
 };
-use overrule::view::{Part, Scene, escape};
+use overrule::view::{self, Part, Scene, escape};
 
-use super::{effective, first_part, form};
+use super::effective::{self, Chosen};
+use super::form;
 use crate::args::{Effective, Form, Shared};
 use crate::output::{Exit, Failure, Out, Outcome};
+use crate::select::{Context, Elsewhere, Kind};
 use crate::world::World;
 
 pub fn run(
     shared: &Shared,
     asked: &Effective,
     text: &str,
-    kinds: &[KindId],
+    kinds: &[Kind<'_>],
     world: &World,
+    scene: &Scene<'_>,
     out: &mut Out,
 ) -> Outcome {
     let request = parse(asked, text)?;
     let analysis = &world.analysis;
-    let stage = analysis.stage();
-    let scene = stage.scene();
-    let names = Names { world, scene, part: first_part(&scene)? };
+    let Some(part) = scene.parts.first() else {
+        return Err(Failure::NotFound("nothing was resolved".to_owned()));
+    };
+    let names = Names { world, scene, part };
     let routed =
         route_request(&analysis.documents, &analysis.snapshot, &analysis.topology, &request);
     for missed in &routed.missed {
@@ -34,7 +38,7 @@ pub fn run(
         out.problem("no rule takes this request");
         return Ok(world.exit.worst(Exit::Findings));
     }
-    let mut chosen = Vec::new();
+    let mut chosen = Chosen::default();
     for taken in &routed.taken {
         let answer = escape::terminal(&names.taken(taken, &request)).into_owned();
         match form(shared, Form::Yaml)? {
@@ -42,13 +46,15 @@ pub fn run(
             Form::Json => out.remark(&answer),
             _ => out.line(&format!("# {answer}"))?,
         }
-        chosen.extend(paths_of(world, taken, kinds));
+        chosen.contexts.extend(paths_of(world, taken, kinds));
+        chosen.elsewhere.extend(elsewhere(world, scene, taken, kinds));
     }
-    if effective::write(shared, Form::Yaml, &chosen, world, out)? == 0 {
+    let shown = effective::write(shared, Form::Yaml, &chosen, scene, out)?;
+    if shown.count == 0 {
         out.remark("no policy applies there");
     }
     world.mention_findings(shared, out);
-    Ok(world.exit)
+    Ok(shown.exit(shared, world))
 }
 
 fn parse(asked: &Effective, text: &str) -> Result<Request, Failure> {
@@ -63,37 +69,75 @@ fn parse(asked: &Effective, text: &str) -> Result<Request, Failure> {
     Ok(request)
 }
 
-/// The path a request takes, for each kind: through this listener, ending at (or below) the rule, or above it for
-/// kinds that end there.
-fn paths_of(world: &World, taken: &Taken, kinds: &[KindId]) -> Vec<(KindId, PathId, LadderId)> {
-    let (topology, resolution) = (&world.analysis.topology, &world.analysis.resolution);
-    let listener =
-        topology.link(taken.link).and_then(|l| topology.listener(l.listener)).map(|l| l.node);
-    let rule = topology.rule(taken.rule);
-    let route = rule.and_then(|r| topology.route(r.route)).map(|r| r.node);
-    let (Some(listener), Some(rule)) = (listener, rule.map(|r| r.node)) else { return Vec::new() };
+/// The paths a request takes, for each kind.
+fn paths_of<'a>(world: &World, taken: &Taken, kinds: &[Kind<'a>]) -> Vec<Context<'a>> {
+    let Some(way) = Way::of(world, taken) else { return Vec::new() };
     let mut found = Vec::new();
-    for kind in kinds {
-        for (path, ladder) in resolution.contexts(*kind) {
-            let paths = &resolution.paths;
-            let above = paths.node(path).is_some_and(|n| n == listener || Some(n) == route);
-            if paths.passes(path, listener) && (above || paths.passes(path, rule)) {
-                found.push((*kind, path, ladder));
+    for Kind { part, id } in kinds {
+        for (path, ladder) in part.resolution.contexts(*id) {
+            if way.has(part, path) {
+                found.push(Context { part, kind: *id, path, ladder });
             }
         }
     }
     found
 }
 
+/// The same paths, where only another profile has them.
+fn elsewhere<'a>(
+    world: &World,
+    scene: &Scene<'a>,
+    taken: &Taken,
+    kinds: &[Kind<'a>],
+) -> Vec<Elsewhere<'a>> {
+    let Some(way) = Way::of(world, taken) else { return Vec::new() };
+    let mut found = Vec::new();
+    for part in scene.parts {
+        for (other, kind, path, _) in view::only_elsewhere(scene, part) {
+            let asked = |k: &Kind<'_>| {
+                std::ptr::eq(k.part, part) && other.kind_like(part, k.id) == Some(kind)
+            };
+            if kinds.iter().any(asked) && way.has(&other.part, path) {
+                found.push(Elsewhere { part, other, kind, path });
+            }
+        }
+    }
+    found
+}
+
+/// The nodes a request passes.
+struct Way {
+    listener: NodeId,
+    route: Option<NodeId>,
+    rule: NodeId,
+}
+
+impl Way {
+    fn of(world: &World, taken: &Taken) -> Option<Self> {
+        let topology = &world.analysis.topology;
+        let listener = topology.link(taken.link).and_then(|l| topology.listener(l.listener))?;
+        let rule = topology.rule(taken.rule)?;
+        let route = topology.route(rule.route).map(|r| r.node);
+        Some(Self { listener: listener.node, route, rule: rule.node })
+    }
+
+    /// Whether a path goes through this listener and ends at (or below) the rule, or above it for kinds that end there.
+    fn has(&self, part: &Part<'_>, path: PathId) -> bool {
+        let paths = &part.resolution.paths;
+        let above = paths.node(path).is_some_and(|n| n == self.listener || Some(n) == self.route);
+        paths.passes(path, self.listener) && (above || paths.passes(path, self.rule))
+    }
+}
+
 struct Names<'a> {
     world: &'a World,
-    scene: Scene<'a>,
+    scene: &'a Scene<'a>,
     part: &'a Part<'a>,
 }
 
 impl Names<'_> {
     fn node(&self, node: Option<NodeId>) -> String {
-        node.map(|n| self.part.target_name(&self.scene, n)).unwrap_or_default()
+        node.map(|n| self.part.target_name(self.scene, n)).unwrap_or_default()
     }
 
     fn gateway(&self, ix: GatewayIx) -> String {

@@ -10,7 +10,7 @@ use crate::output::{Exit, Failure, Out, Outcome};
 use crate::world;
 
 pub fn run(shared: &Shared, asked: &Test, out: &mut Out) -> Outcome {
-    world::profiles(shared, out)?;
+    world::profiles(shared)?;
     if shared.output.is_some_and(|form| form != Form::Table) {
         return Err(Failure::Usage(
             "test writes plain lines; for programs there is --junit FILE".to_owned(),

@@ -16,6 +16,7 @@ mod files;
 mod generated;
 mod json;
 mod policy_tests;
+mod profiles;
 mod safety;
 mod streams;
 

@@ -133,7 +133,7 @@ impl Algebra for Kgateway<'_> {
         let step = turn.step.map(|(_, s)| s);
         match (rung, step) {
             (_, Some(step)) if step.mode == POISON => Action::Poison(&BROKEN),
-            (Rung::Group(id), _) if self.slots.contains_key(&id) => Action::Pass,
+            (Rung::Group(id), _) if self.slots.contains_key(&id) => Action::Pass(&BROKEN),
             // A level meets what lies below it in the chain by the annotation of its own route.
             (Rung::Group(id), _) if group.spec == CHAIN => self.merge(self.specs[&id]),
             // Policies of one level, and tiers, never merge deeply here.

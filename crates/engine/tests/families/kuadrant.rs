@@ -17,6 +17,7 @@ static DEFAULT_YIELDS: ReasonInfo =
 static OVERRIDES: ReasonInfo =
     ReasonInfo { id: "override-outranks", sentence: "an override stays" };
 static WHEN: ReasonInfo = ReasonInfo { id: "when-false", sentence: "the condition does not hold" };
+static LIST: ReasonInfo = ReasonInfo { id: "list", sentence: "it only removes" };
 static REMOVED: ReasonInfo =
     ReasonInfo { id: "removed-below", sentence: "a lower policy removes it" };
 
@@ -91,7 +92,7 @@ impl Algebra for Kuadrant<'_> {
             MERGE_DEFAULT => (Op::Merge(Prefer::Held), &DEFAULT_YIELDS),
             ATOMIC_OVERRIDE => (Op::ReplaceAll, &OVERRIDES),
             MERGE_OVERRIDE => (Op::Merge(Prefer::Incoming), &OVERRIDES),
-            _ => return Action::Pass,
+            _ => return Action::Pass(&LIST),
         };
         Action::Apply { op, plan: &self.plan, reason }
     }
@@ -222,5 +223,6 @@ fn a_policy_of_only_removals_passes() {
     let effective = Fold::new(&lab.documents, &lab.ladders, &algebra).ladder(ladder);
     assert_eq!(lab.json(effective.value.as_ref().expect("value")), json!({"rules": {"b": 2}}));
     assert_eq!(lab.losses(&effective), ["0 /rules/a Removed by "]);
-    assert_eq!(effective.log.len(), 1, "passing leaves no line");
+    let done: Vec<Done> = effective.log.iter().map(|v| v.done).collect();
+    assert_eq!(done, [Done::Passed, Done::Took]);
 }

@@ -33,6 +33,7 @@ fn resolve(leaves: u32) -> Resolution {
         profile: "test",
         keys: KEYS,
         assumed: false,
+        covers: None,
     };
     let kind = builder.kind(new);
     for policy in 0..3 {

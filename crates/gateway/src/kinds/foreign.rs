@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: kinds whose controllers follow rules of their own. Out: a refusal by name instead of a wrong answer.
-//! Not here: families that exist. When one is added, its group leaves this table.
+//! Not here: families that exist; their kinds are named in `has_family` only.
 
 use overrule_model::{At, Snapshot};
 use overrule_source::{Diagnostic, Documents, View};
@@ -48,6 +48,17 @@ pub fn owner(group: &str, kind: &str) -> Option<&'static str> {
     Some(owner)
 }
 
+/// Whether a crate of this project resolves the kind.
+fn has_family(group: &str, kind: &str) -> bool {
+    matches!(
+        (group, kind),
+        (
+            "kuadrant.io",
+            "AuthPolicy" | "RateLimitPolicy" | "TokenRateLimitPolicy" | "DNSPolicy" | "TLSPolicy"
+        ) | ("extensions.kuadrant.io", "OIDCPolicy" | "PlanPolicy")
+    )
+}
+
 fn is_mesh_policy(kind: &str) -> bool {
     const POLICIES: [&str; 16] = [
         "MeshHTTPRoute",
@@ -81,7 +92,7 @@ pub fn report(
     for (kind, objects) in snapshot.kinds() {
         let Some(first) = objects.first() else { continue };
         let (group_name, kind_name) = (snapshot.text(kind.group), snapshot.text(kind.kind));
-        if kinds.find(snapshot.names(), kind).is_some() {
+        if kinds.find(snapshot.names(), kind).is_some() || has_family(group_name, kind_name) {
             continue;
         }
         let count = objects.len();

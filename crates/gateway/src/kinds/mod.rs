@@ -32,6 +32,11 @@ impl Kinds {
         self.descriptors.iter()
     }
 
+    /// The kinds of a family with rules of its own, which attaches its policies the way generic ones are.
+    pub fn of(descriptors: Vec<Descriptor>) -> Self {
+        Self { descriptors }
+    }
+
     /// The kind of an object, if it is a policy.
     pub fn find(&self, names: &Names, kind: GroupKind) -> Option<&Descriptor> {
         self.descriptors

@@ -13,8 +13,21 @@ impl FieldPath {
         Self(text.split('.').map(Into::into).collect())
     }
 
+    /// A path that leads nowhere: the kind has no such field.
+    pub fn nowhere() -> Self {
+        Self(Box::new([]))
+    }
+
+    /// Whether the kind has no such field.
+    pub fn is_nowhere(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The node, if it is there and not null.
     pub fn find<'a>(&self, root: View<'a>) -> Option<View<'a>> {
+        if self.is_nowhere() {
+            return None;
+        }
         let found = self.0.iter().try_fold(root, |view, key| view.get(key));
         found.filter(|v| !v.is_null())
     }

@@ -140,10 +140,12 @@ impl Attacher<'_> {
 
     fn no_target(&mut self, id: PolicyId, policy: &Policy, descriptor: &Descriptor) {
         self.reject(id, 0, &reasons::NO_TARGET, policy.at);
+        let many = !descriptor.target_refs.is_nowhere();
+        let field = if many { &descriptor.target_refs } else { &descriptor.target_ref };
         let d = Diagnostic::new(&codes::NO_TARGET, "this policy targets nothing and has no effect")
             .at(policy.at)
-            .field(descriptor.target_refs.to_string())
-            .help(format!("say what it targets in `{}`", descriptor.target_refs));
+            .field(field.to_string())
+            .help(format!("say what it targets in `{field}`"));
         self.out.diagnostics.push(d);
     }
 

@@ -8,7 +8,7 @@ use overrule_model::{ObjectId, Selector, Sym};
 use overrule_source::{NodeRef, Span};
 
 pub use attach::{Attached, attach};
-pub use parse::parse;
+pub use parse::{parse, references, selector};
 
 use crate::kinds::Strategy;
 

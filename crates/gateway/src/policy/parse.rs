@@ -35,6 +35,32 @@ pub fn parse(
     (policies, parser.fields.diagnostics)
 }
 
+/// Reads the target references of one policy. What is wrong is collected in `fields`.
+pub fn references(
+    fields: &mut Fields,
+    snapshot: &mut Snapshot,
+    descriptor: &Descriptor,
+    root: View<'_>,
+) -> Vec<Reference> {
+    let mut parser = Parser { fields: std::mem::take(fields), snapshot };
+    let found = parser.references(descriptor, root);
+    *fields = parser.fields;
+    found
+}
+
+/// Reads a label selector. A clause that cannot be read makes it match nothing.
+pub fn selector(
+    fields: &mut Fields,
+    snapshot: &mut Snapshot,
+    item: View<'_>,
+    at: &At<'_>,
+) -> Selector {
+    let mut parser = Parser { fields: std::mem::take(fields), snapshot };
+    let found = parser.selector(item, at);
+    *fields = parser.fields;
+    found
+}
+
 struct Parser<'s> {
     fields: Fields,
     snapshot: &'s mut Snapshot,

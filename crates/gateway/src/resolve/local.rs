@@ -4,7 +4,7 @@
 use overrule_engine::{
     Attachment, Group, LadderId, NodeId, Rank, ResolutionBuilder, Rung, Step, StepId,
 };
-use overrule_model::Snapshot;
+use overrule_model::{ObjectId, Snapshot};
 
 use super::Active;
 use crate::policy::Policy;
@@ -38,7 +38,8 @@ pub(crate) fn build(
     policies: &[Policy],
     attachments: &[Attachment],
 ) -> Locals {
-    let ordinals = ordinals(snapshot, policies);
+    let objects: Vec<ObjectId> = policies.iter().map(|p| p.object).collect();
+    let ordinals = name_order(snapshot, &objects);
     let active = kinds.iter().flatten().count();
     let mut by_place: Vec<(u16, NodeId, StepId)> = Vec::with_capacity(attachments.len());
     for attachment in attachments {
@@ -88,24 +89,24 @@ pub(crate) fn build(
     locals
 }
 
-/// Position of each policy in the order of `namespace/name` as one text, which is what GEP-713 compares.
-fn ordinals(snapshot: &Snapshot, policies: &[Policy]) -> Vec<i64> {
+/// Position of each object in the order of `namespace/name` as one text, which is what GEP-713 compares.
+pub fn name_order(snapshot: &Snapshot, objects: &[ObjectId]) -> Vec<i64> {
     let full_name = |i: &u32| {
-        let object = policies.get(*i as usize).and_then(|p| snapshot.get(p.object));
+        let object = objects.get(*i as usize).and_then(|o| snapshot.get(*o));
         let (namespace, name) =
             object.map_or(("", ""), |o| (snapshot.text(o.scope.name()), snapshot.text(o.name)));
         (namespace.bytes().chain(*b"/").chain(name.bytes()), *i)
     };
-    let mut order: Vec<u32> = (0..u32::try_from(policies.len()).unwrap_or(u32::MAX)).collect();
+    let mut order: Vec<u32> = (0..u32::try_from(objects.len()).unwrap_or(u32::MAX)).collect();
     order.sort_by(|a, b| {
         let ((a_name, a), (b_name, b)) = (full_name(a), full_name(b));
         a_name.cmp(b_name).then(a.cmp(&b))
     });
-    let mut ordinals = vec![0; policies.len()];
+    let mut positions = vec![0; objects.len()];
     for (position, index) in (0_i64..).zip(order) {
-        if let Some(slot) = ordinals.get_mut(index as usize) {
+        if let Some(slot) = positions.get_mut(index as usize) {
             *slot = position;
         }
     }
-    ordinals
+    positions
 }

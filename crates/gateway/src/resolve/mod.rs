@@ -22,6 +22,8 @@ use crate::kinds::{Class, Descriptor, Kinds, Provenance, Strategy};
 use crate::policy::{self, Policy};
 use crate::topology::GatewayTopology;
 
+pub use local::name_order;
+
 /// The family's name.
 pub const FAMILY: &str = "gateway";
 /// Its one profile.
@@ -138,6 +140,7 @@ fn activate<'k>(
         profile: PROFILE,
         keys,
         assumed: descriptor.provenance == Provenance::Assumed,
+        covers: None,
     });
     Some(Active { id, descriptor })
 }

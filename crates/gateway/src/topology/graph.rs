@@ -335,10 +335,10 @@ pub struct Link {
 }
 
 impl Link {
-    /// Whether Gateway API attaches the route here: the listener allows it and is in force; hostnames intersect in
-    /// every link.
+    /// Whether Gateway API attaches the route here: the listener is meant, allows it and is in force; hostnames
+    /// intersect in every link.
     pub fn accepted(&self) -> bool {
-        self.facts.allowed && !self.facts.conflicted
+        self.facts.allowed && self.facts.port && !self.facts.conflicted
     }
 }
 
@@ -347,6 +347,8 @@ impl Link {
 pub struct Facts {
     /// `allowedRoutes` of the listener lets the route in: namespace and kind.
     pub allowed: bool,
+    /// The parentRef names no port, or that of the listener.
+    pub port: bool,
     /// Whether the listener conflicts with another and is not in force.
     pub conflicted: bool,
     /// How the hostnames meet.

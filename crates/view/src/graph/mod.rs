@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: a resolution. Out: its topology with policies, as data and as pictures. Not here: what is in force where.
+//! In: resolutions over one topology. Out: that topology with policies, as data and as pictures. Not here: what is in force where.
 //!
 //! Edges are steps of paths, so the picture shows exactly the walks that answers are given for. Objects on no path are
 //! listed apart.
@@ -12,7 +12,7 @@ mod tree;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use overrule_engine::{Attachment, Node, NodeId, PolicyId, Tally};
+use overrule_engine::{Attachment, Node, NodeId, PolicyId, Rejection, Tally};
 
 use crate::{Part, Scene, Styles, v1};
 
@@ -27,10 +27,21 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Everything, or only the paths through one node.
+    /// One resolution: everything, or only the paths through one node.
     pub fn build(scene: &Scene<'_>, part: &Part<'_>, focus: Option<NodeId>) -> Self {
-        let builder = Builder::new(scene, part, focus);
-        Self::index(builder.finish())
+        Self::of(scene, std::slice::from_ref(part), focus)
+    }
+
+    /// Several resolutions in one drawing. Their paths must walk one topology, as those of a scene do.
+    pub fn of(scene: &Scene<'_>, parts: &[Part<'_>], focus: Option<NodeId>) -> Self {
+        match Builder::new(scene, parts, focus) {
+            Some(builder) => Self::index(builder.finish()),
+            None => Self::index(v1::Graph {
+                api_version: v1::API_VERSION,
+                kind: "Graph",
+                ..v1::Graph::default()
+            }),
+        }
     }
 
     fn index(data: v1::Graph) -> Self {
@@ -132,9 +143,14 @@ impl v1::GraphNode {
     }
 }
 
+/// Which part, and which policy of it.
+type PolicyKey = (usize, PolicyId);
+
 struct Builder<'a> {
     scene: &'a Scene<'a>,
+    /// The first part, for names of nodes.
     part: &'a Part<'a>,
+    parts: &'a [Part<'a>],
     focus: Option<NodeId>,
     edges: BTreeSet<(NodeId, NodeId)>,
     nodes: BTreeSet<NodeId>,
@@ -145,24 +161,27 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(scene: &'a Scene<'a>, part: &'a Part<'a>, focus: Option<NodeId>) -> Self {
+    fn new(scene: &'a Scene<'a>, parts: &'a [Part<'a>], focus: Option<NodeId>) -> Option<Self> {
         let mut builder = Self {
             scene,
-            part,
+            part: parts.first()?,
+            parts,
             focus,
             edges: BTreeSet::new(),
             nodes: BTreeSet::new(),
             passed: BTreeSet::new(),
             deepest: None,
         };
-        builder.walk();
-        builder
+        for part in parts {
+            builder.walk(part);
+        }
+        Some(builder)
     }
 
     /// Every path is its beginning and one node more, and beginnings come first: one pass finds all edges.
-    fn walk(&mut self) {
-        let paths = &self.part.resolution.paths;
-        let through = self.through();
+    fn walk(&mut self, part: &Part<'_>) {
+        let paths = &part.resolution.paths;
+        let through = self.through(part);
         for path in paths.ids() {
             let Some(node) = paths.node(path) else { continue };
             self.passed.insert(node);
@@ -182,8 +201,8 @@ impl<'a> Builder<'a> {
     }
 
     /// For each path, whether it passes the focus or is the beginning of one that does.
-    fn through(&self) -> Vec<bool> {
-        let paths = &self.part.resolution.paths;
+    fn through(&self, part: &Part<'_>) -> Vec<bool> {
+        let paths = &part.resolution.paths;
         let Some(focus) = self.focus else { return vec![true; paths.len()] };
         let mut through = vec![false; paths.len()];
         for path in paths.ids() {
@@ -246,44 +265,55 @@ impl<'a> Builder<'a> {
         &self,
         ids: &BTreeMap<NodeId, usize>,
     ) -> (Vec<v1::GraphPolicy>, Vec<v1::GraphAttachment>) {
-        let resolution = self.part.resolution;
-        let tallies = resolution.attachment_tallies();
-        let shown = resolution.attachments.iter().zip(tallies);
-        let shown: Vec<(&Attachment, Tally, usize)> =
-            shown.filter_map(|(a, tally)| Some((a, tally, *ids.get(&a.node)?))).collect();
-        let policies: BTreeSet<PolicyId> = shown.iter().map(|(a, _, _)| a.policy).collect();
-        let numbers: BTreeMap<PolicyId, usize> =
+        let mut shown: Vec<(PolicyKey, &Attachment, Tally, usize)> = Vec::new();
+        for (i, part) in self.parts.iter().enumerate() {
+            let tallies = part.resolution.attachment_tallies();
+            let landed = part.resolution.attachments.iter().zip(tallies);
+            shown.extend(
+                landed.filter_map(|(a, tally)| Some(((i, a.policy), a, tally, *ids.get(&a.node)?))),
+            );
+        }
+        let policies: BTreeSet<PolicyKey> = shown.iter().map(|(key, ..)| *key).collect();
+        let numbers: BTreeMap<PolicyKey, usize> =
             policies.iter().enumerate().map(|(i, p)| (*p, i)).collect();
-        let attachments = shown.iter().filter_map(|(a, tally, node)| {
+        let attachments = shown.iter().filter_map(|(key, _, tally, node)| {
             Some(v1::GraphAttachment {
-                policy: *numbers.get(&a.policy)?,
+                policy: *numbers.get(key)?,
                 node: *node,
                 outcome: tally.outcome().word(),
                 counts: (*tally).into(),
             })
         });
-        let named = numbers.iter().map(|(policy, id)| v1::GraphPolicy {
-            id: *id,
-            policy_kind: self.policy_kind(*policy),
-            policy: self.part.policy_name(self.scene, *policy),
-            outcome: resolution.outcome(*policy).word(),
-            at: resolution.policy(*policy).and_then(|p| self.scene.place_of_object(p.object)),
+        let named = numbers.iter().filter_map(|((part, policy), id)| {
+            let part = self.parts.get(*part)?;
+            Some(self.policy(part, *policy, *id))
         });
         (named.collect(), attachments.collect())
     }
 
-    fn policy_kind(&self, policy: PolicyId) -> String {
-        let kind =
-            self.part.resolution.policy(policy).and_then(|p| self.part.resolution.kind(p.kind));
+    fn policy(&self, part: &Part<'_>, policy: PolicyId, id: usize) -> v1::GraphPolicy {
+        let resolution = part.resolution;
+        v1::GraphPolicy {
+            id,
+            policy_kind: self.policy_kind(part, policy),
+            policy: part.policy_name(self.scene, policy),
+            outcome: resolution.outcome(policy).word(),
+            at: resolution.policy(policy).and_then(|p| self.scene.place_of_object(p.object)),
+        }
+    }
+
+    fn policy_kind(&self, part: &Part<'_>, policy: PolicyId) -> String {
+        let kind = part.resolution.policy(policy).and_then(|p| part.resolution.kind(p.kind));
         kind.map(|k| self.scene.snapshot.text(k.kind).to_owned()).unwrap_or_default()
     }
 
     /// References that did not land belong to the whole picture only.
     fn rejections(&self) -> Vec<v1::GraphRejection> {
-        let all = self.part.resolution.rejections.iter().filter(|_| self.focus.is_none());
-        let rejection = |r: &overrule_engine::Rejection| v1::GraphRejection {
-            policy_kind: self.policy_kind(r.policy),
-            policy: self.part.policy_name(self.scene, r.policy),
+        let parts = self.parts.iter().filter(|_| self.focus.is_none());
+        let all = parts.flat_map(|part| part.resolution.rejections.iter().map(move |r| (part, r)));
+        let rejection = |(part, r): (&Part<'_>, &Rejection)| v1::GraphRejection {
+            policy_kind: self.policy_kind(part, r.policy),
+            policy: part.policy_name(self.scene, r.policy),
             reason: r.reason.id,
             because: r.reason.sentence,
             at: Some(self.scene.place(r.at)),
@@ -294,10 +324,12 @@ impl<'a> Builder<'a> {
     /// Objects on no path. Levels that no path goes down to are not asked about: nobody looked.
     fn unattached(&self) -> Vec<v1::Unattached> {
         let mut policies: BTreeMap<NodeId, BTreeSet<String>> = BTreeMap::new();
-        for attachment in &self.part.resolution.attachments {
-            if !self.passed.contains(&attachment.node) {
-                let name = self.part.policy_name(self.scene, attachment.policy);
-                policies.entry(attachment.node).or_default().insert(name);
+        for part in self.parts {
+            for attachment in &part.resolution.attachments {
+                if !self.passed.contains(&attachment.node) {
+                    let name = part.policy_name(self.scene, attachment.policy);
+                    policies.entry(attachment.node).or_default().insert(name);
+                }
             }
         }
         let asked = |id: NodeId, node: &Node| {

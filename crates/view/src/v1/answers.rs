@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the answers about one target: effective policy and explanation. Not here: lists, graphs.
+//! In: nothing. Out: the effective policy of one target. Not here: explanations, lists, graphs.
 
 use std::collections::BTreeMap;
 
@@ -60,9 +60,9 @@ pub struct Lost {
     pub policy: String,
     /// Which block of it.
     pub block: Block,
-    /// Where in the spec, as a JSON pointer; empty for all of the policy.
+    /// Where in the spec, as a JSON pointer; empty for all of the block.
     pub pointer: String,
-    /// What was written there; absent for all of the policy.
+    /// What was written there; absent for all of the block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
     /// The policies in force there, sorted.
@@ -98,17 +98,45 @@ pub struct Failure {
     pub because: &'static str,
 }
 
+/// A policy that is in force beside the value shown, because nothing decides between the two.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Beside {
+    /// `namespace/name` of the policy.
+    pub policy: String,
+    /// Which block of it.
+    pub block: Block,
+    /// What it wrote.
+    pub spec: Value,
+    /// Identifier of the rule by which both are in force; absent if none is recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'static str>,
+    /// That rule in one sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because: Option<&'static str>,
+    /// Where it is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Place>,
+}
+
 /// What another profile of the family says, where it differs.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OtherProfile {
     /// Name of the profile.
     pub profile: &'static str,
+    /// Whether it is what is shipped today.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub shipped: bool,
+    /// Whether the kind has a target at this path under that profile.
+    pub path_exists: bool,
     /// The value in force under it; absent if nothing is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<Value>,
-    /// JSON pointers at which it differs.
+    /// JSON pointers at which value or origin differ; empty text for all of it.
     pub differs: Vec<String>,
+    /// Who wrote what differs under that profile, by JSON pointer of the leaf.
+    pub origins: BTreeMap<String, Vec<Origin>>,
 }
 
 /// The merged policy of one kind at one target path.
@@ -131,6 +159,9 @@ pub struct EffectivePolicy {
     pub profile: &'static str,
     /// Whether the rules of the kind are guessed, because nobody described it.
     pub assumed: bool,
+    /// Whether the path does not exist under this profile, only under others that it is compared with.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub only_elsewhere: bool,
     /// The walk from the root to the target.
     pub path: Vec<PathElement>,
     /// Canonical name of the target, the last node of the path.
@@ -139,8 +170,11 @@ pub struct EffectivePolicy {
     pub policies: Vec<Contributor>,
     /// The value in force; null if no policy is.
     pub spec: Option<Value>,
-    /// Who wrote each leaf of `spec`, by JSON pointer.
+    /// Who wrote each leaf of `spec`, by JSON pointer; the empty pointer also names what is in force beside it.
     pub origins: BTreeMap<String, Vec<Origin>>,
+    /// What is in force beside `spec`, because nothing decides between them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Beside>,
     /// What lost against something that outranks it.
     pub shadowed: Vec<Lost>,
     /// What lost its slot to a built-in.
@@ -170,148 +204,4 @@ pub struct EffectivePolicyList {
     pub kind: &'static str,
     /// The effective policies.
     pub items: Vec<EffectivePolicy>,
-}
-
-/// Why the effective policies of a target are what they are.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Explanation {
-    /// `overrule/v1`.
-    #[schemars(extend("const" = "overrule/v1"))]
-    pub api_version: &'static str,
-    /// `Explanation`.
-    #[schemars(extend("const" = "Explanation"))]
-    pub kind: &'static str,
-    /// Canonical name of the target.
-    pub target: String,
-    /// The walk from the root to the target.
-    pub path: Vec<PathElement>,
-    /// One entry per policy kind.
-    pub kinds: Vec<ExplainedKind>,
-}
-
-/// Many explanations: one for each path that passes through the target asked about.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ExplanationList {
-    /// `overrule/v1`.
-    #[schemars(extend("const" = "overrule/v1"))]
-    pub api_version: &'static str,
-    /// `ExplanationList`.
-    #[schemars(extend("const" = "ExplanationList"))]
-    pub kind: &'static str,
-    /// The explanations, in path order.
-    pub items: Vec<Explanation>,
-}
-
-impl ExplanationList {
-    /// A list of these.
-    pub fn new(items: Vec<Explanation>) -> Self {
-        Self { api_version: super::API_VERSION, kind: "ExplanationList", items }
-    }
-}
-
-/// Why the effective policy of one kind is what it is.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ExplainedKind {
-    /// The ladder, top first.
-    pub ladder: Vec<Rung>,
-    /// What was done with each rung, in the order it was done.
-    pub steps: Vec<Step>,
-    /// The one field asked about, if one was.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub field: Option<FieldFocus>,
-    /// The result.
-    pub effective: EffectivePolicy,
-}
-
-/// One contribution on a ladder.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Rung {
-    /// Position, from 1; 1 is the top.
-    pub position: usize,
-    /// `namespace/name` of the policy.
-    pub policy: String,
-    /// Targets on this path the policy is attached to.
-    pub attached_to: Vec<String>,
-    /// Which block of the policy.
-    pub block: Block,
-    /// Its merge strategy, in the family's words.
-    pub strategy: &'static str,
-    /// What became of it here.
-    pub outcome: &'static str,
-    /// Where the policy is written.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub at: Option<Place>,
-    /// Creation time as far as it is known.
-    pub created: String,
-    /// Name of the key that puts it below the rung above; absent for the top.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub decided_by: Option<&'static str>,
-    /// The same in one sentence, with the values compared.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub because: Option<String>,
-}
-
-/// What was done with one rung, or with one group of rungs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Step {
-    /// Positions of the rungs on the ladder; several if a group was folded first.
-    pub rungs: Vec<usize>,
-    /// `namespace/name` of the policies, in the same order.
-    pub policies: Vec<String>,
-    /// `took`, `replaced`, `merged`, `kept`, `beside`, `skipped` or `poisoned`.
-    pub done: &'static str,
-    /// For `merged`, the side whose fields stay: `held` or `incoming`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub preferred: Option<&'static str>,
-    /// Identifier of the rule.
-    pub reason: &'static str,
-    /// The rule in one sentence.
-    pub because: &'static str,
-}
-
-/// Everything about one field.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct FieldFocus {
-    /// The field as it was asked for.
-    pub asked: String,
-    /// The field as a JSON pointer into `spec`.
-    pub pointer: String,
-    /// The value in force; absent if there is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub value: Option<Value>,
-    /// Who had a value there, top of the ladder first.
-    pub candidates: Vec<HadValue>,
-    /// Nearest names of fields that exist, if this one does not.
-    pub suggestions: Vec<String>,
-}
-
-/// A policy that wrote something at a field.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct HadValue {
-    /// Position on the ladder, from 1.
-    pub position: usize,
-    /// `namespace/name` of the policy.
-    pub policy: String,
-    /// What it wrote.
-    pub value: Value,
-    /// Where.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub at: Option<Place>,
-    /// What became of it.
-    pub outcome: &'static str,
-    /// The policies in force there instead, sorted.
-    pub by: Vec<String>,
-    /// Identifier of the rule by which it lost.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<&'static str>,
-    /// That rule in one sentence.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub because: Option<&'static str>,
 }

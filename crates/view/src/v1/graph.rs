@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Counts, Place};
 
 /// The topology with policies.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Graph {
     /// `overrule/v1`.

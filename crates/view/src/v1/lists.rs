@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{PathElement, Place};
+use super::{Block, PathElement, Place};
 
 /// Paths counted by what became of a policy on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
@@ -67,6 +67,29 @@ pub struct Reach {
     pub counts: Counts,
     /// The same by target.
     pub targets: Vec<ReachTarget>,
+    /// What became of each of its rules; absent if one field was asked about.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<RuleSummary>,
+}
+
+/// One rule of a policy and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RuleSummary {
+    /// Its name, as people write fields: `rules.authentication.a`; empty for all of the block.
+    pub rule: String,
+    /// The same as a JSON pointer into the block.
+    pub pointer: String,
+    /// Which block of the policy it stands in.
+    pub block: Block,
+    /// The paths it reaches, counted.
+    pub counts: Counts,
+    /// The policies that are in force instead of it somewhere, sorted.
+    pub by: Vec<String>,
+    /// The policies that removed it somewhere, sorted.
+    pub removed_by: Vec<String>,
+    /// The rules by which it is not in force everywhere, as sentences.
+    pub because: Vec<&'static str>,
 }
 
 /// One target reference of a policy.
@@ -130,6 +153,13 @@ pub struct PolicyList {
     pub items: Vec<PolicySummary>,
 }
 
+impl PolicyList {
+    /// A list of these.
+    pub fn new(items: Vec<PolicySummary>) -> Self {
+        Self { api_version: super::API_VERSION, kind: "PolicyList", items }
+    }
+}
+
 /// One policy and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -164,8 +194,30 @@ pub struct PolicySummary {
     pub strategy: Option<&'static str>,
     /// Why it is not in force everywhere, one sentence each.
     pub why: Vec<String>,
+    /// The conditions its controller would write; none where nothing is known of its controller.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Condition>,
+    /// What became of each of its rules.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<RuleSummary>,
+    /// What other profiles make of it, where they differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_profiles: Vec<OtherOutcome>,
     /// Where it is written.
     pub at: Place,
+}
+
+/// What another profile makes of a policy, where it differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OtherOutcome {
+    /// Name of the profile.
+    pub profile: &'static str,
+    /// What becomes of the policy under it; absent if it is no policy there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<&'static str>,
+    /// Its paths, counted.
+    pub counts: Counts,
 }
 
 /// Resources of any kind.
@@ -207,18 +259,25 @@ pub struct Resource {
     pub at: Place,
 }
 
-/// A condition of a route, as its controller would write it.
+/// A condition of a route, a Gateway or a policy, as its controller would write it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
-    /// `Accepted` or `ResolvedRefs`.
+    /// `Accepted`, `ResolvedRefs`, `Enforced`, `kuadrant.io/AuthPolicyAffected`.
     pub r#type: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
-    /// Why, in the words of the Gateway API.
+    /// Why, in one word.
     pub reason: String,
+    /// Why, in a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
     /// Index of the parentRef it is about, from 0.
-    pub parent_ref: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_ref: Option<u16>,
+    /// The listener it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub section: Option<String>,
 }
 
 /// Paths that no policy of a kind covers.

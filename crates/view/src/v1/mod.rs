@@ -6,22 +6,27 @@
 //! are told the same.
 
 mod answers;
+mod explanation;
 mod graph;
 mod lists;
 mod schema;
 mod value;
 
 pub use answers::{
-    Block, Contributor, EffectivePolicy, EffectivePolicyList, ExplainedKind, Explanation,
-    ExplanationList, Failure, FieldFocus, HadValue, Lost, Origin, OtherProfile, PathElement, Place,
-    Rung, Step,
+    Beside, Block, Contributor, EffectivePolicy, EffectivePolicyList, Failure, Lost, Origin,
+    OtherProfile, PathElement, Place,
+};
+pub use explanation::{
+    ExplainedKind, Explanation, ExplanationList, FieldFocus, HadValue, Rung, RungCondition,
+    SeenValue, Step, WrittenBlock, WrittenPolicy,
 };
 pub use graph::{
     Graph, GraphAttachment, GraphEdge, GraphNode, GraphPolicy, GraphRejection, Unattached,
 };
 pub use lists::{
-    Condition, Counts, DiagnosticItem, DiagnosticList, PolicyList, PolicySummary, Reach, ReachPath,
-    ReachReference, ReachTarget, Related, Resource, ResourceList, Uncovered, UncoveredList,
+    Condition, Counts, DiagnosticItem, DiagnosticList, OtherOutcome, PolicyList, PolicySummary,
+    Reach, ReachPath, ReachReference, ReachTarget, Related, Resource, ResourceList, RuleSummary,
+    Uncovered, UncoveredList,
 };
 pub use schema::schema;
 pub use value::Value;

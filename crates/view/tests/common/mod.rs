@@ -61,9 +61,13 @@ impl World {
     /// Calls with the scene and its part.
     pub fn see<R>(&self, look: impl FnOnce(&Scene<'_>, &Part<'_>) -> R) -> R {
         let parts = [Part {
+            family: "gateway",
+            profile: "gep713",
+            shipped: false,
             topology: &self.topology.nodes,
             resolution: &self.resolution,
             strategy_name: |code| Strategy::from_code(code).name(),
+            rule_patterns: &[],
         }];
         let findings = Findings::new(&self.diagnostics);
         let scene = Scene::new(&self.documents, &self.snapshot, &parts);

@@ -138,15 +138,16 @@ impl Connector<'_> {
     ) -> Option<Link> {
         let specs = self.specs;
         let at = specs.listeners.get(listener.at())?;
-        if !names(parent, at) {
+        if !parent.section.is_empty() && parent.section != at.name {
             return None;
         }
+        let port = parent.port == 0 || parent.port == at.port;
         let hosts = self.host_fit(at, spec)?;
         let conflicted = self.out.listener(listener).is_some_and(|l| l.conflicted);
         let shadowed = finder.shadowed.get(listener.at()).copied().unwrap_or(false);
         let isolated = shadowed && self.is_isolated(listener, at, spec);
         let allowed = self.allows(listener, spec);
-        let facts = Facts { allowed, conflicted, hosts, isolated };
+        let facts = Facts { allowed, port, conflicted, hosts, isolated };
         Some(Link { listener, route, parent_ref: parent.index, facts })
     }
 
@@ -342,10 +343,10 @@ pub(super) fn names(parent: &ParentSpec, listener: &ListenerSpec) -> bool {
         && (parent.port == 0 || parent.port == listener.port)
 }
 
-/// Several parentRefs may reach one listener: the first one counts (facts do not depend on it).
+/// Several parentRefs may reach one listener: the first one with the right port counts.
 fn dedup_links(links: &mut Vec<Link>, first: usize) {
     let Some(own) = links.get_mut(first..) else { return };
-    own.sort_unstable_by_key(|link| (link.listener, link.parent_ref));
+    own.sort_unstable_by_key(|link| (link.listener, !link.facts.port, link.parent_ref));
     let mut kept = first;
     for index in first..links.len() {
         let Some(link) = links.get(index).copied() else { continue };

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: the topology, and what a family says about its kinds. Out: every path once, top-down, with the ladder of each
+//! kind. Not here: folding, ranks. A path costs one table lookup per kind and level that has policies.
+
+use std::collections::BTreeMap;
+
+use overrule_engine::{LadderId, Level, NodeId, PathId, ResolutionBuilder};
+use smallvec::SmallVec;
+
+use crate::topology::{
+    BackendIx, GatewayTopology, Link, Listener, ListenerIx, RouteKind, Rule, level,
+};
+
+/// What a family says about the kinds it resolves; kinds are numbered from 0.
+pub trait Contexts {
+    /// How many kinds there are.
+    fn kinds(&self) -> usize;
+
+    /// Whether the family sees a route at a listener.
+    fn serves(&self, link: &Link) -> bool {
+        link.accepted()
+    }
+
+    /// Whether it sees ListenerSets.
+    fn sees_sets(&self) -> bool {
+        true
+    }
+
+    /// The level at which a kind has its effective policies; none if it has them outside this walk.
+    fn stands_at(&self, kind: usize) -> Option<Level>;
+
+    /// Whether a kind acts on routes of a kind.
+    fn takes(&self, _kind: usize, _route: RouteKind) -> bool {
+        true
+    }
+
+    /// The ladder of the policies attached to a node itself.
+    fn local(&self, kind: usize, node: NodeId) -> LadderId;
+
+    /// Whether no policy of a kind is attached anywhere.
+    fn is_unused(&self, kind: usize) -> bool;
+
+    /// The ladder of a node from the one above it and its own.
+    fn join(
+        &self,
+        builder: &mut ResolutionBuilder,
+        _kind: usize,
+        above: LadderId,
+        own: LadderId,
+    ) -> LadderId {
+        builder.ladders.extend(above, own)
+    }
+
+    /// The ladder as it is folded.
+    fn settle(
+        &mut self,
+        _builder: &mut ResolutionBuilder,
+        _kind: usize,
+        ladder: LadderId,
+    ) -> LadderId {
+        ladder
+    }
+}
+
+/// What a walk found.
+#[derive(Debug, Default)]
+pub struct Walked {
+    /// For each kind, its ladder at each path, as [`ResolutionBuilder::set_ladders`] takes it.
+    pub ladders: Vec<Vec<LadderId>>,
+    /// The paths that end at a class, Gateway, ListenerSet or listener.
+    pub objects: BTreeMap<NodeId, PathId>,
+}
+
+/// Enumerates paths into the builder and says which ladder each kind has on them.
+pub fn walk<C: Contexts>(
+    topology: &GatewayTopology,
+    builder: &mut ResolutionBuilder,
+    contexts: &mut C,
+) -> Walked {
+    let kinds = contexts.kinds();
+    let deepest = (0..kinds).filter_map(|k| contexts.stands_at(k)).max();
+    let mut walk = Walk {
+        topology,
+        builder,
+        contexts,
+        kinds,
+        walked: Walked { ladders: vec![Vec::new(); kinds], objects: BTreeMap::new() },
+        to_backends: deepest.is_some_and(|level| level >= level::BACKEND),
+        route: None,
+    };
+    walk.reserve();
+    walk.gateways();
+    walk.walked
+}
+
+/// The ladder of each kind so far, on the way down.
+type Stack = SmallVec<[LadderId; 4]>;
+
+struct Walk<'a, 'b, C> {
+    topology: &'a GatewayTopology,
+    builder: &'b mut ResolutionBuilder,
+    contexts: &'b mut C,
+    kinds: usize,
+    walked: Walked,
+    to_backends: bool,
+    /// Kind of the route the walk is below.
+    route: Option<RouteKind>,
+}
+
+impl<C: Contexts> Walk<'_, '_, C> {
+    /// Growing a million-entry list by doubling would hold twice its size for a moment; count first.
+    fn reserve(&mut self) {
+        let served = self.topology.links.iter().filter(|l| self.contexts.serves(l));
+        let rules: usize =
+            served.map(|l| 1 + self.topology.route(l.route).map_or(0, |r| r.rules.len())).sum();
+        let count = rules
+            + self.topology.gateways.len()
+            + self.topology.classes.len()
+            + self.topology.listeners.len();
+        self.builder.paths.reserve(count);
+        for ladders in &mut self.walked.ladders {
+            ladders.reserve_exact(count);
+        }
+    }
+
+    /// class > gateway > [set >] listener > route > rule [> backend [> port]].
+    fn gateways(&mut self) {
+        let mut classes: BTreeMap<u32, (PathId, Stack)> = BTreeMap::new();
+        for gateway in &self.topology.gateways {
+            let (class_path, class_stack) = match classes.get(&gateway.class.0) {
+                Some(known) => known.clone(),
+                None => {
+                    let Some(class) = self.topology.class(gateway.class) else { continue };
+                    let empty = smallvec::smallvec![LadderId::EMPTY; self.kinds];
+                    let made = self.step(None, &empty, class.node, level::CLASS, false);
+                    self.walked.objects.insert(class.node, made.0);
+                    classes.insert(gateway.class.0, made.clone());
+                    made
+                }
+            };
+            let (path, stack) =
+                self.step(Some(class_path), &class_stack, gateway.node, level::GATEWAY, false);
+            self.walked.objects.insert(gateway.node, path);
+            for ix in gateway.listeners.clone().map(ListenerIx) {
+                self.listener(path, &stack, ix);
+            }
+            if !self.contexts.sees_sets() {
+                continue;
+            }
+            for set in gateway.sets.iter().filter_map(|ix| self.topology.set(*ix)) {
+                let (path, stack) =
+                    self.step(Some(path), &stack, set.node, level::LISTENER_SET, false);
+                self.walked.objects.insert(set.node, path);
+                for ix in set.listeners.clone().map(ListenerIx) {
+                    self.listener(path, &stack, ix);
+                }
+            }
+        }
+    }
+
+    fn listener(&mut self, parent: PathId, above: &Stack, ix: ListenerIx) {
+        let topology = self.topology;
+        let Some(listener): Option<&Listener> = topology.listener(ix) else { return };
+        let (path, stack) = self.step(Some(parent), above, listener.node, level::LISTENER, false);
+        self.walked.objects.insert(listener.node, path);
+        for link in topology.links_of_listener(ix) {
+            if self.contexts.serves(link) {
+                self.route(path, &stack, link);
+            }
+        }
+    }
+
+    fn route(&mut self, parent: PathId, above: &Stack, link: &Link) {
+        let topology = self.topology;
+        let Some(route) = topology.route(link.route) else { return };
+        self.route = Some(route.kind);
+        let (path, stack) = self.step(Some(parent), above, route.node, level::ROUTE, false);
+        let rules =
+            topology.rules.get(route.rules.start as usize..route.rules.end as usize).unwrap_or(&[]);
+        if self.to_backends {
+            for rule in rules {
+                self.rule(path, &stack, rule);
+            }
+        } else {
+            self.leaves(path, &stack, rules);
+        }
+        self.route = None;
+    }
+
+    fn rule(&mut self, parent: PathId, above: &Stack, rule: &Rule) {
+        let (path, stack) = self.step(Some(parent), above, rule.node, level::RULE, false);
+        let range = rule.backends.start as usize..rule.backends.end as usize;
+        let mut seen: SmallVec<[(u32, Option<u16>); 4]> = SmallVec::new();
+        for used in self.topology.uses.get(range).unwrap_or(&[]) {
+            if !seen.contains(&(used.backend.0, used.port)) {
+                seen.push((used.backend.0, used.port));
+                self.backend(path, &stack, used.backend, used.port);
+            }
+        }
+    }
+
+    fn backend(&mut self, parent: PathId, above: &Stack, ix: BackendIx, number: Option<u16>) {
+        let topology = self.topology;
+        let Some(backend) = topology.backend(ix) else { return };
+        let ports = topology
+            .ports
+            .get(backend.ports.start as usize..backend.ports.end as usize)
+            .unwrap_or(&[]);
+        let port = ports.iter().find(|p| Some(p.number) == number);
+        let (path, stack) =
+            self.step(Some(parent), above, backend.node, level::BACKEND, port.is_some());
+        let Some(port) = port else { return };
+        // The port is where the effective policy of a backend stands, if the Service names it.
+        let (_, stack) = self.step(Some(path), &stack, port.node, level::PORT, true);
+        for (kind, ladder) in stack.iter().enumerate() {
+            if self.contexts.stands_at(kind) == Some(level::BACKEND) {
+                let ladder = self.contexts.settle(self.builder, kind, *ladder);
+                if let Some(slot) = self.walked.ladders.get_mut(kind).and_then(|l| l.last_mut()) {
+                    *slot = ladder;
+                }
+            }
+        }
+    }
+
+    /// Extends a path by one node; `inner` if its ladder is said at a node below it.
+    fn step(
+        &mut self,
+        parent: Option<PathId>,
+        above: &Stack,
+        node: NodeId,
+        at: Level,
+        inner: bool,
+    ) -> (PathId, Stack) {
+        let path = self.builder.paths.add(parent, node);
+        let mut stack = above.clone();
+        for (kind, slot) in stack.iter_mut().enumerate() {
+            let own = self.contexts.local(kind, node);
+            *slot = self.contexts.join(self.builder, kind, *slot, own);
+            let said = if inner { LadderId::NONE } else { self.at_level(kind, *slot, at) };
+            if let Some(list) = self.walked.ladders.get_mut(kind) {
+                list.push(said);
+            }
+        }
+        (path, stack)
+    }
+
+    /// The rules of a route as the ends of paths: the same as `step` for each, kind by kind and without keeping stacks.
+    /// Most paths of a fleet are made here, and most rules have no policy of their own.
+    fn leaves(&mut self, parent: PathId, above: &Stack, rules: &[Rule]) {
+        for rule in rules {
+            self.builder.paths.add(Some(parent), rule.node);
+        }
+        for (kind, above) in above.iter().enumerate() {
+            let inherited = self.at_level(kind, *above, level::RULE);
+            if inherited == LadderId::NONE || self.contexts.is_unused(kind) {
+                if let Some(list) = self.walked.ladders.get_mut(kind) {
+                    list.resize(list.len() + rules.len(), inherited);
+                }
+                continue;
+            }
+            for rule in rules {
+                let ladder = match self.contexts.local(kind, rule.node) {
+                    LadderId::EMPTY => inherited,
+                    own => {
+                        let ladder = self.contexts.join(self.builder, kind, *above, own);
+                        self.at_level(kind, ladder, level::RULE)
+                    }
+                };
+                if let Some(list) = self.walked.ladders.get_mut(kind) {
+                    list.push(ladder);
+                }
+            }
+        }
+    }
+
+    /// The ladder of a kind at a node of a level: `NONE` where the kind has no effective policies.
+    fn at_level(&mut self, kind: usize, ladder: LadderId, at: Level) -> LadderId {
+        let takes = self.route.is_none_or(|route| self.contexts.takes(kind, route));
+        if takes && self.contexts.stands_at(kind) == Some(at) {
+            self.contexts.settle(self.builder, kind, ladder)
+        } else {
+            LadderId::NONE
+        }
+    }
+}

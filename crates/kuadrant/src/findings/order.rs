@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: neighbours on one target. Out: who stands above whom, what that means, and what it rests on. Each pair once.
+
+use overrule_engine::PolicyId;
+use overrule_gateway::codes_policy;
+use overrule_model::Created;
+use overrule_source::Diagnostic;
+
+use super::Findings;
+use crate::codes;
+
+/// Reports every pair of neighbours whose order no level decides: those of one target.
+pub(super) fn report(findings: &Findings<'_>, out: &mut Vec<Diagnostic>) {
+    let attachments = &findings.resolution.attachments;
+    let mut landed: Vec<_> = attachments
+        .iter()
+        .filter(|a| findings.resolution.tally(a.policy).paths() > 0)
+        .filter_map(|a| findings.policy(a.policy).map(|p| (p.kind, a.node, a.policy)))
+        .collect();
+    landed.sort_unstable();
+    for target in landed.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).filter(|t| t.len() > 1) {
+        let mut policies: Vec<PolicyId> = target.iter().map(|(_, _, policy)| *policy).collect();
+        policies.sort_by_cached_key(|p| (age(findings, *p).key(), findings.name(*p)));
+        for pair in policies.windows(2) {
+            if let [above, below] = pair {
+                self::pair(findings, *above, *below, out);
+            }
+        }
+    }
+}
+
+fn age(findings: &Findings<'_>, policy: PolicyId) -> Created {
+    let object = findings.policy(policy).and_then(|p| findings.world.snapshot.get(p.object));
+    object.map_or(Created::Absent, |o| o.created)
+}
+
+fn pair(findings: &Findings<'_>, a: PolicyId, b: PolicyId, out: &mut Vec<Diagnostic>) {
+    let (Some(first), Some(second)) = (findings.policy(a), findings.policy(b)) else { return };
+    if first.info.is_direct() {
+        return;
+    }
+    let (one, other) = (age(findings, a), age(findings, b));
+    let (above, below) = (findings.name(a), findings.name(b));
+    let because = match one.key() == other.key() {
+        false => "because it is older",
+        true => "because its name comes first and their creation times are equal",
+    };
+    let message = format!(
+        "`{above}` and this policy have one target; `{above}` stands above {because}: its overrides win, its defaults give way"
+    );
+    let d = Diagnostic::new(&codes::ORDER_DECIDES, message)
+        .at_with(second.at, "stands below")
+        .see(first.at, "stands above")
+        .field("metadata.name");
+    out.push(d.help(
+        "put both into one policy, or move one to another level, if the order should not matter",
+    ));
+    if !one.is_known() || !other.is_known() {
+        let message = format!(
+            "the order of `{above}` and `{below}` rests on a creation time that is not in the manifests"
+        );
+        let d = Diagnostic::new(&codes_policy::UNKNOWN_CREATION_TIME, message)
+            .at(second.at)
+            .see(first.at, "the other policy")
+            .field("metadata.creationTimestamp");
+        out.push(d.help("what is not in the manifests counts as newest; see --assume-created"));
+    }
+}

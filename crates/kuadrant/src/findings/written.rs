@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: one policy as written. Out: what can be said of it without looking at any other. Not here: what keeps it out
+//! (`policy/validate.rs`).
+
+use overrule_condition::Condition;
+use overrule_gateway::codes_policy::EMPTY_POLICY;
+use overrule_model::nearest;
+use overrule_model::with_article;
+use overrule_source::{Diagnostic, Kind, NodeRef, View};
+
+use super::Findings;
+use crate::kinds::{Class, KUADRANT};
+use crate::policy::{Block, Policy, span};
+use crate::{Profile, codes};
+
+/// Reports on a policy that takes part.
+pub(super) fn report(findings: &Findings<'_>, policy: &Policy, out: &mut Vec<Diagnostic>) {
+    let written = Written { findings, policy };
+    match policy.info.class {
+        Class::Inherited => {
+            policy.blocks(findings.world.profile).for_each(|b| written.condition(b, out));
+            written.other_when(out);
+            written.dead_blocks(out);
+            written.empty(out);
+            written.unread(out);
+            written.unknown_fields(out);
+        }
+        Class::Generates { kind, .. } => out.extend(written.generated(kind)),
+        Class::Direct => written.only(written.spec(), "spec", policy.info.fields(), out),
+    }
+}
+
+struct Written<'a> {
+    findings: &'a Findings<'a>,
+    policy: &'a Policy,
+}
+
+impl Written<'_> {
+    fn profile(&self) -> Profile {
+        self.findings.world.profile
+    }
+
+    fn at(&self, node: NodeRef) -> overrule_source::Span {
+        span(self.findings.world.documents, node)
+    }
+
+    fn spec(&self) -> View<'_> {
+        self.findings.world.documents.view(self.policy.spec)
+    }
+
+    fn condition(&self, block: &Block, out: &mut Vec<Diagnostic>) {
+        let Some(when) = block.when.as_ref().filter(|_| self.profile().has_conditions()) else {
+            return;
+        };
+        let field = format!("spec.{}.when", block.name);
+        if !block.is_override() && !block.merge {
+            let message = "a condition on an atomic default can only matter where no rule is in force below, and then there is nothing to ask about";
+            let d = Diagnostic::new(&codes::USELESS_CONDITION, message).at(self.at(when.node));
+            let help = "remove the condition, or use `strategy: merge` or `overrides`";
+            out.push(d.field(field.as_str()).help(help));
+        }
+        let unguarded = when.condition.iter().flat_map(Condition::reads).filter(|r| !r.guarded);
+        let mut missing: Vec<String> = unguarded
+            .filter(|r| r.path.len() > 1 && r.path.first().is_some_and(|p| **p == *"spec"))
+            .map(|r| r.path.join("."))
+            .collect();
+        missing.sort();
+        missing.dedup();
+        if let Some(first) = missing.first() {
+            let all: Vec<String> = missing.iter().map(|m| format!("`{m}`")).collect();
+            let message = format!(
+                "where a policy below lacks {}, this condition fails, which counts as not met: `{}` is left out there",
+                all.join(" or "),
+                block.name
+            );
+            let d = Diagnostic::new(&codes::CONDITION_CAN_FAIL, message).at(self.at(when.node));
+            out.push(d.field(field).help(format!(
+                "say what should happen there, level by level, because `has` fails too where a parent is missing: `{} || …` applies the block",
+                levels(first).join(" || ")
+            )));
+        }
+    }
+
+    /// `when` means a condition on policies as text, and predicates on requests as a list.
+    fn other_when(&self, out: &mut Vec<Diagnostic>) {
+        if self.profile() == Profile::Operator {
+            return;
+        }
+        for block in self.policy.blocks(self.profile()).filter(|b| b.name != "bare") {
+            let documents = self.findings.world.documents;
+            let Some(when) = documents.view(block.node).get("when") else { continue };
+            let (message, help) = match when.kind() {
+                Kind::String => (
+                    "this condition is asked about policies, when they are put together; the shipped CRD takes only a list here, of predicates on requests",
+                    "the cluster refuses this policy until Kuadrant releases conditions; see `--profile kuadrant=operator`",
+                ),
+                Kind::List => (
+                    "this list holds predicates on requests, and is itself a rule that is merged; a condition on the policies below is a string",
+                    "write one CEL expression in a string to ask about the policies below",
+                ),
+                _ => continue,
+            };
+            let d = Diagnostic::new(&codes::OTHER_WHEN, message).at(when.span());
+            out.push(d.field(format!("spec.{}.when", block.name)).help(help));
+        }
+    }
+
+    fn dead_blocks(&self, out: &mut Vec<Diagnostic>) {
+        let of = |name: &str| self.policy.blocks.iter().find(|b| b.name == name);
+        let (defaults, bare, overrides) = (of("defaults"), of("bare"), of("overrides"));
+        let filled = |block: Option<&'_ Block>| block.is_some_and(|b| !b.rules.is_empty());
+        let mut dead = |block: &Block, other: &Block, why: &str| {
+            let message = format!("the {} of this policy are never in force: {why}", words(block));
+            let d = Diagnostic::new(&codes::DEAD_BLOCK, message)
+                .at_with(self.first_rule(block), "never in force")
+                .see(self.at(other.node), "because of this")
+                .field("spec");
+            out.push(d.help(format!(
+                "move these rules into `{}`, or into a policy of their own",
+                other.name
+            )));
+        };
+        let wiping = overrides.filter(|o| !o.merge && o.when.is_none());
+        match (self.profile(), bare, defaults.or(overrides)) {
+            (Profile::Latest, Some(bare), Some(other)) if filled(Some(bare)) => {
+                dead(
+                    bare,
+                    other,
+                    "next to `defaults` or `overrides`, bare rules are not looked at",
+                );
+            }
+            (Profile::Design, Some(bare), _) if filled(Some(bare)) => {
+                if let Some(defaults) = defaults.filter(|d| filled(Some(d)) && d.when.is_none()) {
+                    dead(
+                        bare,
+                        defaults,
+                        "`defaults` come first, and bare rules are taken only where none are in force",
+                    );
+                } else if let Some(overrides) = wiping {
+                    dead(bare, overrides, "its atomic `overrides` replace them everywhere");
+                }
+            }
+            _ => {}
+        }
+        if let (Some(defaults), Some(overrides)) = (defaults.filter(|d| filled(Some(d))), wiping)
+            && self.profile() != Profile::Operator
+        {
+            dead(defaults, overrides, "its atomic `overrides` replace them everywhere");
+        }
+    }
+
+    fn first_rule(&self, block: &Block) -> overrule_source::Span {
+        let node = block.rules.first().map_or(block.node, |r| r.key);
+        self.at(node)
+    }
+
+    /// A policy that is there and says nothing.
+    fn empty(&self, out: &mut Vec<Diagnostic>) {
+        let profile = self.profile();
+        let rules = self.policy.blocks(profile).any(|b| !b.rules.is_empty());
+        let wipes = self.policy.blocks(profile).any(|b| b.is_override() && !b.merge);
+        if rules || wipes || self.policy.removals(profile).any(|r| !r.entries.is_empty()) {
+            return;
+        }
+        let message =
+            "this policy sets nothing, and counts as absent where defaults above it are asked for";
+        let d = Diagnostic::new(&EMPTY_POLICY, message).at(self.policy.at).field("spec");
+        out.push(d.help("add what it should set, or remove it"));
+    }
+
+    /// Parts that a profile does not read at all.
+    fn unread(&self, out: &mut Vec<Diagnostic>) {
+        for removal in &self.policy.removals {
+            if self.profile().reads_removals(removal.field) {
+                continue;
+            }
+            let (message, help) = match self.profile() {
+                Profile::Operator => (
+                    format!(
+                        "`{}` is not released yet: the cluster drops the field, and the rules stay",
+                        removal.field
+                    ),
+                    "replace the rule in this policy instead, or ask for the default to be removed",
+                ),
+                _ => (
+                    format!(
+                        "`{}` is an older name that the latest design does not know",
+                        removal.field
+                    ),
+                    "write `unset`",
+                ),
+            };
+            let d = Diagnostic::new(&codes::UNREAD_REMOVAL, message).at(self.at(removal.node));
+            out.push(d.field(format!("spec.{}", removal.field)).help(help));
+        }
+        let explicit = self.policy.blocks.iter().any(|b| b.name != "bare");
+        let predicates = self.spec().get_entry("when").filter(|(_, v)| v.kind() == Kind::List);
+        if let (true, "limits", Some((key, _)), Profile::Operator) =
+            (explicit, self.policy.info.content, predicates, self.profile())
+        {
+            let message = "these predicates are ignored: next to `defaults` or `overrides` only those inside the block count";
+            let d = Diagnostic::new(&codes::UNREAD_PREDICATES, message).at(key.span());
+            out.push(d.field("spec.when").help("move `when` into the block"));
+        }
+    }
+
+    /// A misspelt field is dropped without a word by the API server; here it gets one.
+    fn unknown_fields(&self, out: &mut Vec<Diagnostic>) {
+        let groups = self.policy.info.groups;
+        let firsts = || groups.iter().filter_map(|g| g.path.first().copied());
+        let plumbing = ["targetRef", "defaults", "overrides", "remove", "unset"];
+        let spec: Vec<&str> = plumbing.into_iter().chain(firsts()).collect();
+        self.only(self.spec(), "spec", &spec, out);
+        let block: Vec<&str> = ["strategy", "when"].into_iter().chain(firsts()).collect();
+        let mut holders = vec![(self.spec(), "spec".to_owned())];
+        for name in ["defaults", "overrides"] {
+            if let Some(view) = self.spec().get(name) {
+                self.only(view, &format!("spec.{name}"), &block, out);
+                holders.push((view, format!("spec.{name}")));
+            }
+        }
+        for (holder, path) in holders {
+            let Some(rules) = holder.get("rules") else { continue };
+            let path = format!("{path}.rules");
+            for depth in
+                [["rules"].as_slice(), &["rules", "response"], &["rules", "response", "success"]]
+            {
+                let below = groups.iter().filter(|g| g.path.starts_with(depth));
+                let known: Vec<&str> =
+                    below.filter_map(|g| g.path.get(depth.len()).copied()).collect();
+                let way = depth.get(1..).unwrap_or(&[]);
+                let Some(view) = way.iter().try_fold(rules, |v, key| v.get(key)) else { break };
+                let path = way.iter().fold(path.clone(), |path, key| format!("{path}.{key}"));
+                if !known.is_empty() {
+                    self.only(view, &path, &known, out);
+                }
+            }
+        }
+    }
+
+    fn only(&self, of: View<'_>, path: &str, known: &[&str], out: &mut Vec<Diagnostic>) {
+        for (key, _) in of.entries().filter(|(key, _)| !known.contains(&key.key_text())) {
+            let word = key.key_text();
+            let message = format!(
+                "`{word}` is no field of {path} of {}, and is ignored",
+                with_article(self.policy.info.kind)
+            );
+            let help = match nearest(word, known.iter().copied(), 1).first() {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "remove it, or check where it belongs".to_owned(),
+            };
+            let d = Diagnostic::new(&codes::UNKNOWN_FIELD, message).at(key.span());
+            out.push(d.field(format!("{path}.{word}")).help(help));
+        }
+    }
+
+    fn generated(&self, kind: &str) -> Option<Diagnostic> {
+        let snapshot = self.findings.world.snapshot;
+        let own = snapshot.get(self.policy.object)?;
+        let mut others = snapshot.of_kind(KUADRANT, kind).iter();
+        if others.any(|o| o.name == own.name && o.scope == own.scope) {
+            return None;
+        }
+        let message = format!(
+            "Kuadrant generates {} of the same name from this {}; it is not in the input, so its rules are in no answer",
+            with_article(kind),
+            self.policy.info.kind
+        );
+        let d = Diagnostic::new(&codes::GENERATED, message).at(self.policy.at).field("kind");
+        Some(d.help(format!("paths it reaches count as covered; add the generated {kind} to the input to see its rules")))
+    }
+}
+
+/// Tests for every level of a path below `spec`: `!has(spec.limits)`, `!has(spec.limits.a)`.
+fn levels(path: &str) -> Vec<String> {
+    let ends = path.match_indices('.').map(|(at, _)| at).chain([path.len()]).skip(1);
+    ends.filter_map(|end| path.get(..end)).map(|level| format!("!has({level})")).collect()
+}
+
+/// A block as prose has it.
+fn words(block: &Block) -> &'static str {
+    match block.name {
+        "defaults" => "`defaults`",
+        "overrides" => "`overrides`",
+        _ => "bare rules",
+    }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: policy objects. Out: policies as written: blocks of rules, conditions, removal lists, and what a CRD refuses.
+//! Not here: what becomes of them. Reading does not depend on the profile; what counts of it does.
+
+mod parse;
+mod rules;
+mod validate;
+
+use overrule_condition::Condition;
+use overrule_gateway::kinds::Kinds;
+use overrule_gateway::policy::Reference;
+use overrule_model::ObjectId;
+use overrule_source::{Diagnostic, Documents, NodeRef, Span};
+use smallvec::SmallVec;
+
+pub use parse::parse;
+pub use rules::{Rule, shape};
+
+use crate::Profile;
+use crate::kinds::KindInfo;
+
+/// All policies of one snapshot, by kind, namespace, name.
+#[derive(Debug, Default)]
+pub struct Policies {
+    /// The policies.
+    pub list: Vec<Policy>,
+    /// Their kinds, as the generic attachment wants them; in the order of [`ALL`](crate::kinds::ALL).
+    pub(crate) kinds: Kinds,
+}
+
+/// A policy as written.
+#[derive(Debug)]
+pub struct Policy {
+    /// The object.
+    pub object: ObjectId,
+    /// What is known of its kind.
+    pub info: &'static KindInfo,
+    /// Index of its kind in [`ALL`](crate::kinds::ALL).
+    pub kind: usize,
+    /// Its target reference.
+    pub references: Vec<Reference>,
+    /// The spec.
+    pub spec: NodeRef,
+    /// Its blocks of rules, in the order they are processed: defaults, bare, overrides.
+    pub blocks: SmallVec<[Block; 1]>,
+    /// Its removal lists.
+    pub removals: Vec<Removal>,
+    /// What is wrong with it.
+    pub violations: Vec<Violation>,
+    /// Where to point when the policy as a whole is meant.
+    pub at: Span,
+}
+
+/// A block of rules.
+#[derive(Debug)]
+pub struct Block {
+    /// `defaults`, `bare` or `overrides`.
+    pub name: &'static str,
+    /// Whether its rules are merged one by one; otherwise they stand and fall together.
+    pub merge: bool,
+    /// The mapping that holds it.
+    pub node: NodeRef,
+    /// Its rules.
+    pub rules: Vec<Rule>,
+    /// The condition under which it takes part.
+    pub when: Option<When>,
+}
+
+/// A condition as written.
+#[derive(Debug)]
+pub struct When {
+    /// The condition; absent if it cannot be used, and then the policy is refused.
+    pub condition: Option<Condition>,
+    /// Where it is written.
+    pub node: NodeRef,
+}
+
+/// A removal list.
+#[derive(Debug)]
+pub struct Removal {
+    /// `remove` or `unset`.
+    pub field: &'static str,
+    /// The list.
+    pub node: NodeRef,
+    /// Its entries.
+    pub entries: Vec<(Box<str>, NodeRef)>,
+}
+
+/// Something that keeps a policy out.
+#[derive(Debug, Clone)]
+pub struct Violation {
+    /// Whether only the shipped CRD minds.
+    pub shipped_only: bool,
+    /// What the user is told; for rules of a CRD, in its words.
+    pub diagnostic: Diagnostic,
+}
+
+impl Policy {
+    /// Whether it takes part under a profile.
+    pub fn is_valid(&self, profile: Profile) -> bool {
+        !self.violations.iter().any(|v| !v.shipped_only || profile.follows_crds())
+    }
+
+    /// The blocks that count, in the order they are processed.
+    pub fn blocks(&self, profile: Profile) -> impl Iterator<Item = &Block> {
+        let explicit = self.blocks.iter().any(|b| b.name != "bare");
+        let shipped = ["defaults", "overrides", "bare"];
+        let first = shipped.iter().find(|name| self.blocks.iter().any(|b| b.name == **name));
+        let first = first.copied().unwrap_or("bare");
+        self.blocks.iter().filter(move |block| match profile {
+            Profile::Design => true,
+            Profile::Latest => block.name != "bare" || !explicit,
+            Profile::Operator => block.name == first,
+        })
+    }
+
+    /// The removal lists that count.
+    pub fn removals(&self, profile: Profile) -> impl Iterator<Item = &Removal> {
+        self.removals.iter().filter(move |r| profile.reads_removals(r.field))
+    }
+}
+
+impl Block {
+    /// Whether it holds overrides.
+    pub fn is_override(&self) -> bool {
+        self.name == "overrides"
+    }
+}
+
+impl Removal {
+    /// The entry that takes a rule out, by its id.
+    pub fn takes(&self, id: &str) -> Option<usize> {
+        self.entries.iter().position(|(entry, _)| means(entry, id))
+    }
+}
+
+/// Whether an entry of a removal list means a rule: its whole id, or, without a dot, the last part of it.
+pub fn means(entry: &str, id: &str) -> bool {
+    entry == id
+        || !entry.contains('.') && id.strip_suffix(entry).is_some_and(|rest| rest.ends_with('.'))
+}
+
+/// The span of a node.
+pub(crate) fn span(documents: &Documents, node: NodeRef) -> Span {
+    documents.view(node).span()
+}

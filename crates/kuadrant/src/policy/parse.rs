@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: an object of one of Kuadrant's kinds. Out: a [`Policy`]. Not here: whether its target exists.
+
+use overrule_condition::Condition;
+use overrule_gateway::kinds::{Descriptor, Kinds};
+use overrule_gateway::policy::references;
+use overrule_model::{At, Fields, Object, Snapshot};
+use overrule_source::{Diagnostic, Documents, Kind, NodeRef, View, locate};
+use smallvec::SmallVec;
+
+use super::{Block, Policies, Policy, Removal, Violation, When, rules, validate};
+use crate::codes;
+use crate::kinds::{ALL, Class, KindInfo};
+
+/// Reads every policy. Findings that keep a policy out are in its violations: they count by profile.
+pub fn parse(documents: &Documents, snapshot: &mut Snapshot) -> (Policies, Vec<Diagnostic>) {
+    let descriptors: Vec<Descriptor> = ALL.iter().map(KindInfo::descriptor).collect();
+    let mut found: Vec<(usize, Object)> = Vec::new();
+    for (kind, info) in ALL.iter().enumerate() {
+        // A kind nobody uses yet still has a name in answers.
+        snapshot.names_mut().intern(info.group);
+        snapshot.names_mut().intern(info.kind);
+        let objects = snapshot.of_kind(info.group, info.kind);
+        found.extend(objects.iter().map(|o| (kind, o.clone())));
+    }
+    let mut fields = Fields::default();
+    let mut list = Vec::with_capacity(found.len());
+    for (kind, object) in found {
+        let (Some(info), Some(descriptor)) = (ALL.get(kind), descriptors.get(kind)) else {
+            continue;
+        };
+        let mut reader = Reader { documents, info, object: &object, violations: Vec::new() };
+        list.push(reader.policy(kind, descriptor, snapshot, &mut fields));
+    }
+    (Policies { list, kinds: Kinds::of(descriptors) }, fields.diagnostics)
+}
+
+struct Reader<'a> {
+    documents: &'a Documents,
+    info: &'static KindInfo,
+    object: &'a Object,
+    violations: Vec<Violation>,
+}
+
+impl<'a> Reader<'a> {
+    fn policy(
+        &mut self,
+        kind: usize,
+        descriptor: &Descriptor,
+        snapshot: &mut Snapshot,
+        fields: &mut Fields,
+    ) -> Policy {
+        let root = self.documents.view(self.object.root);
+        let before = fields.diagnostics.len();
+        let references = references(fields, snapshot, descriptor, root);
+        // A target reference that cannot be read is reported there and refuses itself.
+        let readable = fields.diagnostics.len() == before;
+        let spec = root.get("spec").filter(|v| v.kind() == Kind::Map);
+        let mut policy = Policy {
+            object: self.object.id,
+            info: self.info,
+            kind,
+            references,
+            spec: self.at(spec.unwrap_or(root)),
+            blocks: SmallVec::new(),
+            removals: Vec::new(),
+            violations: Vec::new(),
+            at: self.object.at,
+        };
+        match spec {
+            None => self.no_spec(root),
+            Some(spec) => {
+                if self.info.class == Class::Inherited {
+                    policy.blocks = self.blocks(spec);
+                    policy.removals = self.removals(spec);
+                }
+                let found = validate::spec(self.info, spec, self.object.at, readable);
+                self.violations.extend(found);
+            }
+        }
+        policy.violations = std::mem::take(&mut self.violations);
+        policy
+    }
+
+    fn at(&self, view: View<'_>) -> NodeRef {
+        NodeRef { doc: self.object.root.doc, node: view.id() }
+    }
+
+    fn refuse(&mut self, diagnostic: Diagnostic) {
+        self.violations.push(Violation { shipped_only: false, diagnostic });
+    }
+
+    fn no_spec(&mut self, root: View<'_>) {
+        let mut fields = Fields::default();
+        match root.get("spec").filter(|v| !v.is_null()) {
+            Some(spec) => fields.wrong_type(&At::ROOT.key("spec"), spec, "a mapping"),
+            None => fields.missing(&At::ROOT.key("spec"), root),
+        }
+        for diagnostic in fields.diagnostics {
+            self.refuse(diagnostic);
+        }
+    }
+
+    /// The blocks a policy has, in the order they are processed.
+    fn blocks(&mut self, spec: View<'a>) -> SmallVec<[Block; 1]> {
+        let mut blocks = SmallVec::new();
+        blocks.extend(self.explicit(spec, "defaults"));
+        let rules = rules::of_block(self.info, self.object.root, spec);
+        let written = spec.get(self.info.content).is_some_and(|v| !v.is_null());
+        if written || !rules.is_empty() {
+            let node = self.at(spec);
+            blocks.push(Block { name: "bare", merge: false, node, rules, when: None });
+        }
+        blocks.extend(self.explicit(spec, "overrides"));
+        blocks
+    }
+
+    fn explicit(&mut self, spec: View<'a>, name: &'static str) -> Option<Block> {
+        let block = spec.get(name).filter(|v| !v.is_null())?;
+        let path = At::ROOT.key("spec");
+        let path = path.key(name);
+        if block.kind() != Kind::Map {
+            let mut fields = Fields::default();
+            fields.wrong_type(&path, block, "a mapping");
+            fields.diagnostics.into_iter().for_each(|d| self.refuse(d));
+            return None;
+        }
+        let merge = self.strategy(block, &path);
+        let when = self.when(block, &path);
+        let rules = rules::of_block(self.info, self.object.root, block);
+        Some(Block { name, merge, node: self.at(block), rules, when })
+    }
+
+    fn strategy(&mut self, block: View<'a>, path: &At<'_>) -> bool {
+        let Some(strategy) = block.get("strategy").filter(|v| !v.is_null()) else { return false };
+        match strategy.as_str() {
+            Some("merge") => true,
+            Some("atomic") => false,
+            _ => {
+                let written = strategy.scalar_text().unwrap_or("");
+                let message = format!(
+                    "Unsupported value: \"{written}\": supported values: \"atomic\", \"merge\""
+                );
+                let d = Diagnostic::new(&codes::INVALID, message).at(strategy.span());
+                let help = "write `atomic` (all rules or none) or `merge` (rule by rule)";
+                self.refuse(d.field(path.key("strategy").to_string()).help(help));
+                false
+            }
+        }
+    }
+
+    /// A `when` that is text is a condition on the policies below; as a list it holds predicates on requests.
+    fn when(&mut self, block: View<'a>, path: &At<'_>) -> Option<When> {
+        let when = block.get("when").filter(|v| !v.is_null() && v.kind() != Kind::List)?;
+        let path = path.key("when");
+        let node = self.at(when);
+        let Some(text) = when.as_str() else {
+            let mut fields = Fields::default();
+            fields.wrong_type(&path, when, "a CEL expression in a string, or a list of predicates");
+            fields.diagnostics.into_iter().for_each(|d| self.refuse(d));
+            return None;
+        };
+        let field = path.to_string();
+        let message =
+            format!("Invalid value: \"string\": {field} in body must be of type array: \"string\"");
+        let shipped =
+            Diagnostic::new(&codes::INVALID, message).at(when.span()).field(field.as_str());
+        self.violations.push(Violation {
+            shipped_only: true,
+            diagnostic: shipped.help("the shipped CRD knows only a list of predicates on requests here; conditions on policies are not released yet"),
+        });
+        let condition = match Condition::parse(text) {
+            Ok(condition) => Some(condition),
+            Err(refusal) => {
+                let span = locate(self.documents, node, refusal.start);
+                let d = Diagnostic::new(&codes::BAD_CONDITION, refusal.message).at(span);
+                self.refuse(d.field(field).help(refusal.help));
+                None
+            }
+        };
+        Some(When { condition, node })
+    }
+
+    fn removals(&mut self, spec: View<'a>) -> Vec<Removal> {
+        let mut found = Vec::new();
+        for field in ["remove", "unset"] {
+            let Some(list) = spec.get(field).filter(|v| !v.is_null()) else { continue };
+            let path = At::ROOT.key("spec");
+            let path = path.key(field);
+            let mut fields = Fields::default();
+            if list.kind() != Kind::List {
+                fields.wrong_type(&path, list, "a list");
+            }
+            let mut entries = Vec::new();
+            for (i, entry) in list.items().enumerate() {
+                match entry.as_str() {
+                    // People copy paths from manifests.
+                    Some(text) => {
+                        let text = text.strip_prefix("spec.").unwrap_or(text);
+                        entries.push((Box::from(text), self.at(entry)));
+                    }
+                    None => fields.wrong_type(&path.index(i), entry, "a string"),
+                }
+            }
+            // A default that nobody may see is worse than a policy that does not land.
+            fields.diagnostics.into_iter().for_each(|d| self.refuse(d));
+            found.push(Removal { field, node: self.at(list), entries });
+        }
+        found
+    }
+}

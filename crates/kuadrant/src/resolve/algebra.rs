@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: the flowcharts of defaults and overrides. Out: what each step does to what is in force. Not here: ranks, paths.
+//!
+//! The ladder is folded from the bottom: what is in force is the policy below, the next rung a block of the policy
+//! above it. The block brings its own strategy, its condition asks about what is below, and removal lists gathered on
+//! the way up thin its defaults.
+
+use std::cell::RefCell;
+
+use overrule_condition::Verdict;
+use overrule_engine::{
+    Action, Algebra, Check, Combine, Effective, Fate, Group, Guard, Loss, MergePlan, Merger, Nulls,
+    Op, PolicyId, Prefer, Reason, Rule as PlanRule, Seen, StepId, Traced, Turn,
+};
+use overrule_source::Documents;
+
+use super::data::Below;
+use super::local::{Content, Mode};
+use super::{Active, Watch, World};
+use crate::Profile;
+use crate::kinds::ALL;
+use crate::policy::{Rule, When, shape};
+use crate::reasons;
+
+/// The algebra of all of Kuadrant's kinds; `Group::spec` is the index among the active ones.
+pub(crate) struct Kuadrant<'a> {
+    world: World<'a>,
+    direct: Vec<bool>,
+    contents: &'a [Content<'a>],
+    /// Rule by rule: groups are united, rules are whole.
+    plan: MergePlan,
+    /// The policy of each step.
+    owners: Vec<PolicyId>,
+    /// What findings are told of each ladder while it is at hand; no decision looks at it.
+    watch: RefCell<Watch>,
+}
+
+/// What is carried up the ladder.
+#[derive(Default)]
+pub(crate) struct Climb {
+    /// The lowest policy, once the fold has left it: conditions see its identity.
+    lowest: Option<PolicyId>,
+    /// The policy whose steps are being processed.
+    current: Option<PolicyId>,
+    /// Removal lists met so far, lowest first.
+    removals: Vec<StepId>,
+}
+
+impl<'a> Kuadrant<'a> {
+    pub(crate) fn new(
+        world: World<'a>,
+        kinds: &[Active],
+        contents: &'a [Content<'a>],
+        owners: Vec<PolicyId>,
+    ) -> Self {
+        let groups = ALL.iter().flat_map(|kind| kind.groups);
+        let rules = groups.map(|group| {
+            let any = group.named.then_some("*");
+            (group.path.iter().copied().chain(any).collect(), PlanRule::Atomic)
+        });
+        Self {
+            world,
+            direct: kinds.iter().map(|k| k.info.is_direct()).collect(),
+            contents,
+            plan: MergePlan::with_rules(rules.collect::<Vec<_>>(), Nulls::Keep),
+            owners,
+            watch: RefCell::default(),
+        }
+    }
+
+    /// What was met on all ladders.
+    pub(crate) fn watch(self) -> Watch {
+        self.watch.into_inner()
+    }
+
+    fn content(&self, step: StepId) -> Option<&'a Content<'a>> {
+        self.contents.get(step.0 as usize)
+    }
+
+    /// Evaluates a condition over the policy below.
+    fn check(&self, climb: &Climb, step: StepId, when: &When, held: Option<&Traced>) -> Check {
+        let lowest = climb.lowest.and_then(|id| self.world.policies.list.get(id.0 as usize));
+        let root = lowest.and_then(|p| self.world.snapshot.get(p.object)).map(|o| o.root);
+        let documents = self.world.documents;
+        let below = Below {
+            documents,
+            held,
+            lowest: lowest.zip(root).map(|(p, root)| (p.info.kind, documents.view(root))),
+        };
+        let Some(condition) = &when.condition else {
+            let error = "the expression cannot be used".into();
+            return Check { step, verdict: Guard::Failed, error, saw: Vec::new() };
+        };
+        let evaluation = condition.evaluate(&below);
+        let (verdict, error) = match evaluation.verdict {
+            Verdict::Met => (Guard::Met, "".into()),
+            Verdict::NotMet => (Guard::NotMet, "".into()),
+            Verdict::Failed(why) => (Guard::Failed, why.into()),
+        };
+        let seen = evaluation.saw.into_iter().map(|(path, value)| Seen {
+            path: path.into(),
+            json: value.and_then(|v| serde_json::to_string(&v).ok()).map(Into::into),
+        });
+        Check { step, verdict, error, saw: seen.collect() }
+    }
+
+    fn apply(&self, op: Op, reason: Reason) -> Action<'_> {
+        Action::Apply { op, plan: &self.plan, reason }
+    }
+
+    /// The rules of a default that no removal list below takes out; the others are lost to the list.
+    fn thin(
+        &self,
+        climb: &Climb,
+        step: StepId,
+        rules: &[Rule],
+        lose: &mut dyn FnMut(Loss),
+    ) -> Vec<Rule> {
+        let documents = self.world.documents;
+        let mut kept = Vec::with_capacity(rules.len());
+        for rule in rules {
+            let id = rule.id(documents);
+            let takes = |list: &&StepId| {
+                let removal = self.content(**list).and_then(|c| c.removal);
+                removal.is_some_and(|r| r.takes(&id).is_some())
+            };
+            match climb.removals.iter().find(takes) {
+                None => kept.push(*rule),
+                Some(list) => lose(Loss {
+                    step,
+                    pointer: rule.pointer(documents).into(),
+                    node: Some(rule.value),
+                    fate: Fate::Removed,
+                    by: [*list].into_iter().collect(),
+                    reason: &reasons::REMOVED_BELOW,
+                }),
+            }
+        }
+        kept
+    }
+}
+
+impl Combine for Kuadrant<'_> {
+    /// Kuadrant registers no combinators.
+    fn combine(
+        &self,
+        _number: u16,
+        merger: &mut Merger<'_>,
+        held: Traced,
+        incoming: Traced,
+    ) -> Option<Traced> {
+        merger.atomic(held, incoming)
+    }
+}
+
+impl Algebra for Kuadrant<'_> {
+    type State = Climb;
+
+    /// Direct policies of one target stand side by side, the oldest first.
+    fn bottom_up(&self, group: &Group) -> bool {
+        !self.direct.get(group.spec as usize).copied().unwrap_or(false)
+    }
+
+    fn decide(
+        &self,
+        climb: &mut Climb,
+        turn: &Turn<'_>,
+        held: Option<&Traced>,
+        checks: &mut Vec<Check>,
+    ) -> Action<'_> {
+        let Some((id, step)) = turn.step else { return Action::Pass(&reasons::NO_RULES) };
+        if climb.current != Some(step.policy) {
+            climb.lowest = climb.lowest.or(climb.current);
+            climb.current = Some(step.policy);
+        }
+        let Some(content) = self.content(id) else { return Action::Pass(&reasons::NO_RULES) };
+        if let Some(when) = content.when {
+            let check = self.check(climb, id, when, held);
+            let verdict = check.verdict;
+            checks.push(check);
+            match verdict {
+                Guard::Met => {}
+                Guard::NotMet => return Action::Skip(&reasons::WHEN_FALSE),
+                Guard::Failed => return Action::Skip(&reasons::WHEN_ERROR),
+            }
+        }
+        let empty = content.rules.is_empty();
+        match Mode::from_code(step.mode) {
+            Mode::AtomicDefaults if !empty => self.apply(Op::FillIfEmpty, &reasons::DEFAULT_YIELDS),
+            Mode::MergeDefaults if !empty => {
+                self.apply(Op::Merge(Prefer::Held), &reasons::DEFAULT_RULE_YIELDS)
+            }
+            // Replacing everything by nothing is what it says.
+            Mode::AtomicOverrides => self.apply(Op::ReplaceAll, &reasons::OVERRIDE_OUTRANKS),
+            Mode::MergeOverrides if !empty => {
+                self.apply(Op::Merge(Prefer::Incoming), &reasons::OVERRIDE_RULE_OUTRANKS)
+            }
+            Mode::Direct => self.apply(Op::Beside, &reasons::SAME_SECOND),
+            Mode::GeneratedOverrides => self.apply(Op::ReplaceAll, &reasons::GENERATED_ABOVE),
+            Mode::GeneratedRules => self.apply(Op::Keep, &reasons::GENERATED_BELOW),
+            Mode::Removal => Action::Pass(&reasons::REMOVES),
+            _ => Action::Pass(&reasons::NO_RULES),
+        }
+    }
+
+    fn filter(
+        &self,
+        climb: &mut Climb,
+        turn: &Turn<'_>,
+        incoming: Traced,
+        lose: &mut dyn FnMut(Loss),
+    ) -> Option<Traced> {
+        let Some((id, step)) = turn.step else { return Some(incoming) };
+        let content = self.content(id)?;
+        if climb.removals.is_empty() || !Mode::from_code(step.mode).is_default() {
+            return Some(content.value.clone());
+        }
+        let kept = self.thin(climb, id, content.rules, lose);
+        match kept.len() {
+            0 => None,
+            n if n == content.rules.len() => Some(content.value.clone()),
+            _ => Some(shape(id, &kept)),
+        }
+    }
+
+    fn after(&self, climb: &mut Climb, turn: &Turn<'_>) {
+        if let Some((id, step)) = turn.step
+            && Mode::from_code(step.mode) == Mode::Removal
+        {
+            climb.removals.push(id);
+        }
+    }
+
+    fn finish(&self, _ladder: &Group, effective: &mut Effective) {
+        let owner = |step: StepId| self.owners.get(step.0 as usize).copied();
+        let mut watch = self.watch.borrow_mut();
+        watch.ladder(self.world.documents, self.contents, &owner, effective);
+    }
+
+    /// Empty means no rules, not no policy. For the operator, predicates and patterns are no rules.
+    fn is_empty(&self, documents: &Documents, value: &Traced) -> bool {
+        match self.world.profile {
+            Profile::Design | Profile::Latest => value.entries(documents).is_empty(),
+            Profile::Operator => {
+                value.get(documents, "rules").is_none() && value.get(documents, "limits").is_none()
+            }
+        }
+    }
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: attachments. Out: conflicts of direct kinds, the steps of each policy, and the ladder of each kind at each node
+//! itself. Not here: paths.
+
+use std::collections::BTreeMap;
+
+use overrule_engine::{
+    Attachment, Group, LadderId, NodeId, PolicyId, Rank, ResolutionBuilder, Rung, Step, StepId,
+    Traced,
+};
+use overrule_gateway::policy::Attached;
+use overrule_gateway::resolve::name_order;
+use overrule_model::ObjectId;
+use overrule_source::NodeRef;
+
+use super::{Active, Conflict, World};
+use crate::kinds::Class;
+use crate::policy::{Policy, Removal, Rule, When, shape};
+
+/// What a step does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    AtomicDefaults,
+    MergeDefaults,
+    AtomicOverrides,
+    MergeOverrides,
+    /// A removal list.
+    Removal,
+    /// A policy without anything in it: it is there, and that is all.
+    Nothing,
+    /// A direct policy.
+    Direct,
+    /// Overrides that a controller generates.
+    GeneratedOverrides,
+    /// Bare rules that a controller generates.
+    GeneratedRules,
+}
+
+impl Mode {
+    const ALL: [Self; 9] = [
+        Self::AtomicDefaults,
+        Self::MergeDefaults,
+        Self::AtomicOverrides,
+        Self::MergeOverrides,
+        Self::Removal,
+        Self::Nothing,
+        Self::Direct,
+        Self::GeneratedOverrides,
+        Self::GeneratedRules,
+    ];
+
+    pub(crate) fn code(self) -> u16 {
+        self as u16
+    }
+
+    pub(crate) fn from_code(code: u16) -> Self {
+        Self::ALL.get(code as usize).copied().unwrap_or(Self::Nothing)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::AtomicDefaults => "atomic defaults",
+            Self::MergeDefaults => "merged defaults",
+            Self::AtomicOverrides => "atomic overrides",
+            Self::MergeOverrides => "merged overrides",
+            Self::Removal => "removal list",
+            Self::Nothing => "empty",
+            Self::Direct => "alone",
+            Self::GeneratedOverrides => "generates overrides",
+            Self::GeneratedRules => "generates rules",
+        }
+    }
+
+    /// Whether removal lists below it count.
+    pub(crate) fn is_default(self) -> bool {
+        matches!(self, Self::AtomicDefaults | Self::MergeDefaults)
+    }
+}
+
+/// What a step brings.
+pub(crate) struct Content<'a> {
+    /// The rules, or the whole spec, as a value; shared by every ladder the step is on.
+    pub(crate) value: Traced,
+    /// The rules of a block.
+    pub(crate) rules: &'a [Rule],
+    /// Its condition.
+    pub(crate) when: Option<&'a When>,
+    /// Its removal list.
+    pub(crate) removal: Option<&'a Removal>,
+}
+
+/// Ladders of the policies attached to each node itself, and what their steps bring.
+pub(crate) struct Locals<'a> {
+    /// By kind, then node; nodes past the end have none.
+    ladders: Vec<Vec<LadderId>>,
+    /// By step.
+    pub(crate) contents: Vec<Content<'a>>,
+}
+
+impl Locals<'_> {
+    pub(crate) fn at(&self, kind: usize, node: NodeId) -> LadderId {
+        let ladders = self.ladders.get(kind);
+        ladders.and_then(|l| l.get(node.0 as usize)).copied().unwrap_or(LadderId::EMPTY)
+    }
+
+    pub(crate) fn is_empty(&self, kind: usize) -> bool {
+        self.ladders.get(kind).is_none_or(Vec::is_empty)
+    }
+}
+
+/// Direct policies that are refused because an older one has their target. They leave the attachments.
+pub(crate) fn conflicts(world: World<'_>, attached: &mut Attached) -> Vec<Conflict> {
+    let policies = &world.policies.list;
+    let direct = |a: &Attachment| {
+        let policy = policies.get(a.policy.0 as usize);
+        policy.filter(|p| p.info.is_direct()).map(|p| (p.kind, a.node))
+    };
+    let mut by_target: BTreeMap<(usize, NodeId), Vec<Attachment>> = BTreeMap::new();
+    for attachment in &attached.attachments {
+        if let Some(target) = direct(attachment) {
+            by_target.entry(target).or_default().push(*attachment);
+        }
+    }
+    let ranks = Ranks::new(world);
+    let mut found = Vec::new();
+    for mut list in by_target.into_values().filter(|l| l.len() > 1) {
+        list.sort_by_key(|a| ranks.age(a.policy));
+        let Some((first, rest)) = list.split_first() else { continue };
+        let oldest = ranks.age(first.policy).0;
+        for attachment in rest {
+            if ranks.age(attachment.policy).0 == oldest && world.profile.overlooks_ties() {
+                continue;
+            }
+            found.push(Conflict { attachment: *attachment, by: first.policy });
+        }
+    }
+    let refused = |a: &Attachment| found.iter().any(|c| c.attachment.policy == a.policy);
+    attached.attachments.retain(|a| !refused(a));
+    attached.rejections.extend(found.iter().map(Conflict::rejection));
+    found
+}
+
+/// What ranks are made of.
+struct Ranks<'a> {
+    world: World<'a>,
+    names: Vec<i64>,
+}
+
+impl<'a> Ranks<'a> {
+    fn new(world: World<'a>) -> Self {
+        let objects: Vec<ObjectId> = world.policies.list.iter().map(|p| p.object).collect();
+        Self { world, names: name_order(world.snapshot, &objects) }
+    }
+
+    /// Creation time, then name.
+    fn age(&self, policy: PolicyId) -> (i64, i64) {
+        let object = self.world.policies.list.get(policy.0 as usize).map(|p| p.object);
+        let object = object.and_then(|o| self.world.snapshot.get(o));
+        let created = object.map_or(i64::MAX, |o| o.created.key());
+        (created, self.names.get(policy.0 as usize).copied().unwrap_or(0))
+    }
+}
+
+/// Ranks and groups.
+pub(crate) fn build<'a>(
+    world: World<'a>,
+    builder: &mut ResolutionBuilder,
+    kinds: &[Active],
+    attachments: &[Attachment],
+) -> Locals<'a> {
+    let mut maker = Maker { world, builder, ranks: Ranks::new(world), contents: Vec::new() };
+    let mut by_place: Vec<(usize, NodeId, StepId)> = Vec::with_capacity(attachments.len());
+    for attachment in attachments {
+        let Some(policy) = world.policies.list.get(attachment.policy.0 as usize) else { continue };
+        let Some(kind) = kinds.iter().position(|k| k.index == policy.kind) else { continue };
+        let steps = maker.policy(attachment, policy);
+        by_place.extend(steps.into_iter().map(|step| (kind, attachment.node, step)));
+    }
+    let Maker { builder, contents, .. } = maker;
+    by_place.sort_by(|a, b| {
+        (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| builder.rank(a.2).cmp(&builder.rank(b.2)))
+    });
+    let mut ladders = vec![Vec::new(); kinds.len()];
+    for place in by_place.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        let Some(&(kind, node, _)) = place.first() else { continue };
+        let rungs = place.iter().map(|(_, _, step)| Rung::Step(*step)).collect();
+        let spec = u16::try_from(kind).unwrap_or(u16::MAX);
+        let ladder = builder.ladders.group(Group { spec, rungs });
+        if let Some(list) = ladders.get_mut(kind) {
+            if list.is_empty() {
+                list.resize(world.topology.nodes.len(), LadderId::EMPTY);
+            }
+            if let Some(slot) = list.get_mut(node.0 as usize) {
+                *slot = ladder;
+            }
+        }
+    }
+    Locals { ladders, contents }
+}
+
+struct Maker<'a, 'b> {
+    world: World<'a>,
+    builder: &'b mut ResolutionBuilder,
+    ranks: Ranks<'a>,
+    contents: Vec<Content<'a>>,
+}
+
+/// One step to be.
+struct New<'a> {
+    block: &'static str,
+    mode: Mode,
+    node: NodeRef,
+    rules: &'a [Rule],
+    when: Option<&'a When>,
+    removal: Option<&'a Removal>,
+}
+
+impl<'a> New<'a> {
+    fn bare(mode: Mode, node: NodeRef) -> Self {
+        Self { block: "bare", mode, node, rules: &[], when: None, removal: None }
+    }
+}
+
+impl<'a> Maker<'a, '_> {
+    /// The steps of a policy. It is processed from its defaults to its removal list, and the fold comes from the
+    /// bottom of the ladder, so the last key of the rank counts down.
+    fn policy(&mut self, attachment: &Attachment, policy: &'a Policy) -> Vec<StepId> {
+        let profile = self.world.profile;
+        let mut steps: Vec<New<'a>> = Vec::new();
+        match policy.info.class {
+            Class::Direct => steps.push(New::bare(Mode::Direct, policy.spec)),
+            Class::Generates { overrides: true, .. } => {
+                steps.push(New::bare(Mode::GeneratedOverrides, policy.spec));
+            }
+            Class::Generates { overrides: false, .. } => {
+                steps.push(New::bare(Mode::GeneratedRules, policy.spec));
+            }
+            Class::Inherited => {
+                steps.extend(policy.blocks(profile).map(|block| New {
+                    block: block.name,
+                    mode: match (block.is_override(), block.merge) {
+                        (false, false) => Mode::AtomicDefaults,
+                        (false, true) => Mode::MergeDefaults,
+                        (true, false) => Mode::AtomicOverrides,
+                        (true, true) => Mode::MergeOverrides,
+                    },
+                    node: block.node,
+                    rules: &block.rules,
+                    when: block.when.as_ref().filter(|_| profile.has_conditions()),
+                    removal: None,
+                }));
+                steps.extend(policy.removals(profile).map(|removal| New {
+                    block: removal.field,
+                    removal: Some(removal),
+                    ..New::bare(Mode::Removal, removal.node)
+                }));
+                if steps.is_empty() {
+                    steps.push(New::bare(Mode::Nothing, policy.spec));
+                }
+            }
+        }
+        (0_i64..).zip(steps).map(|(order, new)| self.step(attachment, order, new)).collect()
+    }
+
+    fn step(&mut self, attachment: &Attachment, order: i64, new: New<'a>) -> StepId {
+        let node = self.world.topology.nodes.get(attachment.node);
+        let level = node.map_or(0, |n| n.level.0);
+        let (created, name) = self.ranks.age(attachment.policy);
+        let step = Step {
+            policy: attachment.policy,
+            entry: 0,
+            block: new.block,
+            level,
+            value: new.node,
+            mode: new.mode.code(),
+            extra: 0,
+        };
+        let rank = Rank::new([i64::from(level), created, name, -order]);
+        let id = self.builder.step(step, rank);
+        let value = match new.mode {
+            Mode::Direct | Mode::GeneratedOverrides | Mode::GeneratedRules => {
+                self.whole(id, new.node)
+            }
+            _ => shape(id, new.rules),
+        };
+        let New { rules, when, removal, .. } = new;
+        if id.0 as usize == self.contents.len() {
+            self.contents.push(Content { value, rules, when, removal });
+        }
+        id
+    }
+
+    /// The whole spec without its target.
+    fn whole(&self, step: StepId, spec: NodeRef) -> Traced {
+        let documents = self.world.documents;
+        let all = Traced::Whole { step, node: spec }.entries(documents);
+        Traced::map(all.into_iter().filter(|(key, _)| key.text(documents) != "targetRef"))
+    }
+}

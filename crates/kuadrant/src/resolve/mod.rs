@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: policies and the topology. Out: the [`Resolution`] of Kuadrant's kinds under one profile. Not here: reading
+//! policies, text for people.
+//!
+//! ```text
+//! policies ── attach (generic) ── conflicts of direct kinds ──► steps: defaults, bare, overrides, removal list
+//!                                                                  │  paths the profile sees, top-down, once
+//!                                                                  ▼
+//!                        ladder per (kind, path) ── fold from the bottom, once per distinct ladder ──► Resolution
+//! ```
+
+mod algebra;
+mod contexts;
+mod data;
+mod local;
+mod watch;
+
+use overrule_engine::{
+    Attachment, KindId, NewKind, PolicyId, Rejection, Resolution, ResolutionBuilder,
+};
+use overrule_gateway::policy as generic;
+use overrule_gateway::topology::GatewayTopology;
+use overrule_gateway::walk::walk;
+use overrule_model::Snapshot;
+use overrule_source::{Diagnostic, Documents};
+
+use crate::kinds::{ALL, Class, KindInfo};
+use crate::policy::{Policies, Policy};
+use crate::{FAMILY, Profile, findings};
+
+pub(crate) use local::Mode;
+pub(crate) use watch::{RuleOf, Watch};
+
+/// Keys of a rank, most important first.
+pub static KEYS: &[&str] = &["level", "created", "name", "block"];
+
+/// What a run wants beyond its input.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Kinds to resolve although no policy of them exists (to list what they do not cover), lower case.
+    pub include: Vec<String>,
+}
+
+/// The resolution and every finding about policies.
+#[derive(Debug, Default)]
+pub struct Resolved {
+    /// The answer.
+    pub resolution: Resolution,
+    /// What to tell the user.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Everything resolving reads.
+#[derive(Clone, Copy)]
+pub struct World<'a> {
+    /// Texts and trees.
+    pub documents: &'a Documents,
+    /// Resources.
+    pub snapshot: &'a Snapshot,
+    /// The topology.
+    pub topology: &'a GatewayTopology,
+    /// Policies as written.
+    pub policies: &'a Policies,
+    /// The rule set.
+    pub profile: Profile,
+}
+
+/// The name of what a step does, for explanations.
+pub fn strategy_name(mode: u16) -> &'static str {
+    Mode::from_code(mode).name()
+}
+
+/// Resolves every kind under a profile.
+pub fn resolve(world: World<'_>, options: &Options) -> Resolved {
+    let policies = &world.policies.list;
+    let kinds = Active::all(policies, options);
+    let mut attached = attach(world);
+    let conflicts = local::conflicts(world, &mut attached);
+    let mut builder = ResolutionBuilder::default();
+    let sym = |text| world.snapshot.names().lookup(text).unwrap_or_default();
+    for kind in &kinds {
+        let covers = match kind.info.class {
+            Class::Generates { kind: other, .. } => {
+                kinds.iter().find(|k| k.info.kind == other).map(|k| k.id)
+            }
+            Class::Inherited | Class::Direct => None,
+        };
+        builder.kind(NewKind {
+            group: sym(kind.info.group),
+            kind: sym(kind.info.kind),
+            family: FAMILY,
+            profile: world.profile.name(),
+            keys: KEYS,
+            assumed: false,
+            covers,
+        });
+    }
+    for policy in policies {
+        if let Some(kind) = kinds.iter().find(|k| k.index == policy.kind) {
+            builder.policy(policy.object, kind.id);
+        }
+    }
+    attached.attachments.iter().for_each(|a| builder.attach(*a));
+    attached.rejections.iter().for_each(|r| builder.reject(*r));
+    let locals = local::build(world, &mut builder, &kinds, &attached.attachments);
+    let mut contexts = contexts::Paths { profile: world.profile, kinds: &kinds, locals: &locals };
+    let walked = walk(world.topology, &mut builder, &mut contexts);
+    for (kind, ladders) in kinds.iter().zip(walked.ladders) {
+        builder.set_ladders(kind.id, ladders);
+    }
+    let owners: Vec<PolicyId> = builder.ladders.all_steps().map(|s| s.policy).collect();
+    let algebra = algebra::Kuadrant::new(world, &kinds, &locals.contents, owners);
+    let resolution = builder.finish(world.documents, &algebra);
+    let watch = algebra.watch();
+    let mut diagnostics = attached.diagnostics;
+    findings::report(world, &resolution, &conflicts, &watch, &mut diagnostics);
+    Resolved { resolution, diagnostics }
+}
+
+/// A kind that takes part.
+pub(crate) struct Active {
+    pub(crate) id: KindId,
+    /// Index in [`ALL`].
+    pub(crate) index: usize,
+    pub(crate) info: &'static KindInfo,
+}
+
+impl Active {
+    /// Kinds with policies, those asked for, and those that stand for them.
+    fn all(policies: &[Policy], options: &Options) -> Vec<Self> {
+        let used = |index: usize| policies.binary_search_by_key(&index, |p| p.kind).is_ok();
+        let named = |kind: &str| options.include.iter().any(|k| k.eq_ignore_ascii_case(kind));
+        let takes_part = ALL.iter().enumerate().filter(|(i, k)| used(*i) || named(k.kind));
+        (0..)
+            .map(KindId)
+            .zip(takes_part)
+            .map(|(id, (index, info))| Self { id, index, info })
+            .collect()
+    }
+}
+
+/// Target references are attached as those of any kind; an invalid policy attaches nowhere.
+fn attach(world: World<'_>) -> generic::Attached {
+    let policies = world.policies.list.iter().map(|policy| generic::Policy {
+        object: policy.object,
+        kind: policy.kind,
+        references: policy.references.clone(),
+        content: policy.is_valid(world.profile).then_some(generic::Content {
+            block: "bare",
+            value: policy.spec,
+            strategy: overrule_gateway::kinds::Strategy::None,
+        }),
+        at: policy.at,
+    });
+    let policies: Vec<generic::Policy> = policies.collect();
+    generic::attach(world.snapshot, world.topology, &world.policies.kinds, &policies)
+}
+
+/// A direct policy that lost its target to an older one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Conflict {
+    pub(crate) attachment: Attachment,
+    pub(crate) by: PolicyId,
+}
+
+impl Conflict {
+    pub(crate) fn rejection(&self) -> Rejection {
+        let Attachment { policy, reference, at, .. } = self.attachment;
+        Rejection { policy, reference, reason: &crate::reasons::CONFLICTED, at }
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: each ladder as it has just been folded. Out: what findings need to know of all of them together. Not here: what
+//! is said about it.
+//!
+//! A fleet has a million ladders and few things to tell. Looking at each once more after all are folded costs more than
+//! folding them: by then nothing is at hand any more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hashbrown::HashSet;
+use overrule_engine::{Effective, Guard, StepId, Traced};
+use overrule_source::{Documents, NodeRef};
+
+use super::local::Content;
+use crate::reasons;
+
+/// A rule: whose step, written where.
+pub(crate) type RuleOf = (StepId, NodeRef);
+
+/// What has been met. Hashed sets are looked up, or sorted before they are gone through.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    /// Rules in force somewhere.
+    pub(crate) alive: HashSet<RuleOf>,
+    /// Rules that lost somewhere.
+    pub(crate) lost: HashSet<RuleOf>,
+    /// Conditions that failed, and why.
+    pub(crate) failed: BTreeSet<(StepId, Box<str>)>,
+    /// Rules replaced by a constraint: the rule, the constraint, and the pointer to both.
+    pub(crate) constrained: BTreeMap<(StepId, StepId, Box<str>), NodeRef>,
+    /// Steps whose predicates on requests became those of a policy, and a step of another policy that they gate there.
+    pub(crate) spread: BTreeMap<StepId, StepId>,
+    /// Policies in force side by side.
+    pub(crate) beside: BTreeSet<(StepId, StepId)>,
+}
+
+impl Watch {
+    /// Takes note of one ladder.
+    pub(crate) fn ladder(
+        &mut self,
+        documents: &Documents,
+        contents: &[Content<'_>],
+        policy_of: &dyn Fn(StepId) -> Option<overrule_engine::PolicyId>,
+        effective: &Effective,
+    ) {
+        for loss in &effective.losses {
+            let Some(node) = loss.node else { continue };
+            self.lost.insert((loss.step, node));
+            if loss.reason != &reasons::OVERRIDE_RULE_OUTRANKS {
+                continue;
+            }
+            let constraint = loss.by.first().filter(|by| {
+                contents.get(by.0 as usize).is_some_and(|content| content.when.is_some())
+            });
+            if let Some(by) = constraint {
+                self.constrained.insert((loss.step, *by, loss.pointer.clone()), node);
+            }
+        }
+        for check in effective.checks.iter().filter(|c| c.verdict == Guard::Failed) {
+            self.failed.insert((check.step, check.error.clone()));
+        }
+        let Some(value) = &effective.value else { return };
+        value.written(&mut |step, node| {
+            self.alive.insert((step, node));
+        });
+        let held = effective.beside.first().and_then(|_| value.steps().first().copied());
+        self.beside.extend(
+            held.into_iter().flat_map(|held| effective.beside.iter().map(move |b| (held, *b))),
+        );
+        if let Some(Traced::Whole { step, .. }) = value.get(documents, "when")
+            && !self.spread.contains_key(&step)
+        {
+            let steps = value.steps();
+            let other = steps.iter().find(|s| policy_of(**s) != policy_of(step));
+            self.spread.extend(other.map(|other| (step, *other)));
+        }
+    }
+}
