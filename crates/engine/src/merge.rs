@@ -201,22 +201,21 @@ impl<'a> Merger<'a> {
 
     /// Records that `lost` is not in force because `winner` is; a value of several steps is lost part by part.
     pub fn lose(&mut self, lost: &Traced, winner: &Traced, fate: Fate) {
-        let mut base = String::new();
+        let mut pointer = String::with_capacity(64);
         for segment in &self.pointer {
             match segment {
-                Segment::Key(key) => push_segment(&mut base, key.text(self.documents)),
-                Segment::Index(i) => push_segment(&mut base, &i.to_string()),
+                Segment::Key(key) => push_segment(&mut pointer, key.text(self.documents)),
+                Segment::Index(i) => push_segment(&mut pointer, &i.to_string()),
             }
         }
         let by = winner.steps();
         let (losses, reason) = (&mut *self.losses, self.reason);
-        lost.parts(self.documents, &mut |below, step, part| {
+        lost.parts_at(self.documents, &mut pointer, &mut |pointer, step, part| {
             let node = match part {
                 Traced::Whole { node, .. } => Some(*node),
                 _ => None,
             };
-            let pointer = format!("{base}{below}").into_boxed_str();
-            losses.push(Loss { step, pointer, node, fate, by: by.clone(), reason });
+            losses.push(Loss { step, pointer: pointer.into(), node, fate, by: by.clone(), reason });
         });
     }
 }

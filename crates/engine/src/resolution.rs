@@ -86,9 +86,12 @@ pub struct Resolution {
     kinds: Vec<KindResult>,
     policies: Vec<PolicyEntry>,
     ranks: Vec<Rank>,
-    effectives: Vec<Option<Box<Effective>>>,
-    /// Outcome of each policy on each ladder, parallel to `effectives`.
-    outcomes: Vec<SmallVec<[(PolicyId, Outcome); 4]>>,
+    /// Place of each ladder in `folded`; `NOT_FOLDED` for those no path has.
+    places: Vec<u32>,
+    /// Results in the order of folding, each with the end of its outcomes.
+    folded: Vec<(Effective, u32)>,
+    /// Outcome of each policy on each ladder, one after another.
+    outcomes: Vec<(PolicyId, Outcome)>,
     tallies: Vec<Tally>,
     folds: u64,
 }
@@ -127,12 +130,17 @@ impl Resolution {
 
     /// The result of a ladder; none for the empty one.
     pub fn effective(&self, ladder: LadderId) -> Option<&Effective> {
-        self.effectives.get(ladder.0 as usize)?.as_deref()
+        let place = *self.places.get(ladder.0 as usize)?;
+        self.folded.get(place as usize).map(|(effective, _)| effective)
     }
 
     /// What became of each policy on a ladder.
     pub fn outcomes(&self, ladder: LadderId) -> &[(PolicyId, Outcome)] {
-        self.outcomes.get(ladder.0 as usize).map_or(&[], |o| o.as_slice())
+        let place = self.places.get(ladder.0 as usize).map_or(usize::MAX, |p| *p as usize);
+        let Some((_, end)) = self.folded.get(place) else { return &[] };
+        let before = place.checked_sub(1).and_then(|p| self.folded.get(p));
+        let start = before.map_or(0, |(_, end)| *end as usize);
+        self.outcomes.get(start..*end as usize).unwrap_or(&[])
     }
 
     /// Paths at which a kind can have an effective policy, whether one reaches them or not.
@@ -236,6 +244,9 @@ impl Resolution {
     }
 }
 
+/// The place of a ladder that was not folded.
+const NOT_FOLDED: u32 = u32::MAX;
+
 /// Collects what a family found, then folds.
 #[derive(Debug, Default)]
 pub struct ResolutionBuilder {
@@ -336,11 +347,12 @@ impl ResolutionBuilder {
             }
         }
         let mut fold = Fold::new(documents, &self.ladders, algebra);
-        let mut effectives: Vec<Option<Box<Effective>>> = Vec::new();
-        effectives.resize_with(uses.len(), || None);
-        let mut outcomes = vec![SmallVec::new(); uses.len()];
+        let order = self.by_last_rung(&uses);
+        let mut places = vec![NOT_FOLDED; uses.len()];
+        let mut folded: Vec<(Effective, u32)> = Vec::with_capacity(order.len());
+        let mut outcomes: Vec<(PolicyId, Outcome)> = Vec::with_capacity(order.len() * 2);
         let mut tallies = vec![Tally::default(); self.policies.len()];
-        for ladder in self.by_last_rung(&uses) {
+        for (place, ladder) in (0..).zip(order) {
             let effective = fold.ladder(ladder);
             let by_policy = policy_outcomes(&self.ladders, ladder, &effective);
             for (policy, outcome) in &by_policy {
@@ -348,11 +360,10 @@ impl ResolutionBuilder {
                     tally.add(*outcome, uses.get(ladder.0 as usize).copied().unwrap_or(0));
                 }
             }
-            if let Some(slot) = effectives.get_mut(ladder.0 as usize) {
-                *slot = Some(Box::new(effective));
-            }
-            if let Some(slot) = outcomes.get_mut(ladder.0 as usize) {
-                *slot = by_policy;
+            outcomes.extend(by_policy);
+            folded.push((effective, u32::try_from(outcomes.len()).unwrap_or(u32::MAX)));
+            if let Some(slot) = places.get_mut(ladder.0 as usize) {
+                *slot = place;
             }
         }
         let folds = fold.folds;
@@ -365,7 +376,8 @@ impl ResolutionBuilder {
             attachments,
             rejections,
             ranks,
-            effectives,
+            places,
+            folded,
             outcomes,
             tallies,
             folds,

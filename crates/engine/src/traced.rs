@@ -203,7 +203,8 @@ impl Traced {
         self.parts_at(documents, &mut String::new(), visit);
     }
 
-    fn parts_at(
+    /// The same below a pointer that is given.
+    pub(crate) fn parts_at(
         &self,
         documents: &Documents,
         at: &mut String,
