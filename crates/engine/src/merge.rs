@@ -22,14 +22,17 @@ pub enum Prefer {
 
 /// Combinators a family registers for [`Rule::Combinator`].
 pub trait Combine {
-    /// Combines two values; may call back into the merger for parts of them.
+    /// Combines two values; may call back into the merger for parts of them. A family that registers none takes the
+    /// preferred value, whole.
     fn combine(
         &self,
-        number: u16,
+        _number: u16,
         merger: &mut Merger<'_>,
         held: Traced,
         incoming: Traced,
-    ) -> Option<Traced>;
+    ) -> Option<Traced> {
+        merger.atomic(held, incoming)
+    }
 }
 
 /// Merges along a plan and records losses.

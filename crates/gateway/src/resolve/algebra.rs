@@ -5,8 +5,8 @@
 //! The strategy of the established one decides, and the merged result carries the strategy of the challenger.
 
 use overrule_engine::{
-    Action, Algebra, Check, Combine, Group, Key, Loss, MergePlan, Merger, Op, Prefer, ReasonInfo,
-    Traced, Turn,
+    Action, Algebra, Check, Combine, Group, Key, Loss, MergePlan, Op, Prefer, ReasonInfo, Traced,
+    Turn,
 };
 use overrule_source::Documents;
 
@@ -50,18 +50,7 @@ fn operation(strategy: Strategy) -> (Op, &'static ReasonInfo) {
     }
 }
 
-impl Combine for Gep713<'_> {
-    /// GEP-713 kinds register no combinators.
-    fn combine(
-        &self,
-        _number: u16,
-        merger: &mut Merger<'_>,
-        held: Traced,
-        incoming: Traced,
-    ) -> Option<Traced> {
-        merger.atomic(held, incoming)
-    }
-}
+impl Combine for Gep713<'_> {}
 
 impl Algebra for Gep713<'_> {
     type State = Established;

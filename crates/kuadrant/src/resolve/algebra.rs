@@ -9,8 +9,8 @@ use std::cell::RefCell;
 
 use overrule_condition::Verdict;
 use overrule_engine::{
-    Action, Algebra, Check, Combine, Effective, Fate, Group, Guard, Loss, MergePlan, Merger, Nulls,
-    Op, PolicyId, Prefer, Reason, Rule as PlanRule, Seen, StepId, Traced, Turn,
+    Action, Algebra, Check, Combine, Effective, Fate, Group, Guard, Loss, MergePlan, Nulls, Op,
+    PolicyId, Prefer, Reason, Rule as PlanRule, Seen, StepId, Traced, Turn,
 };
 use overrule_source::Documents;
 
@@ -140,18 +140,7 @@ impl<'a> Kuadrant<'a> {
     }
 }
 
-impl Combine for Kuadrant<'_> {
-    /// Kuadrant registers no combinators.
-    fn combine(
-        &self,
-        _number: u16,
-        merger: &mut Merger<'_>,
-        held: Traced,
-        incoming: Traced,
-    ) -> Option<Traced> {
-        merger.atomic(held, incoming)
-    }
-}
+impl Combine for Kuadrant<'_> {}
 
 impl Algebra for Kuadrant<'_> {
     type State = Climb;
