@@ -367,7 +367,10 @@ impl<'a, A: Algebra> Fold<'a, A> {
             return;
         };
         if op == Op::Beside {
-            effective.beside.extend(incoming.steps());
+            match rung {
+                Rung::Step(id) => effective.beside.push(id),
+                Rung::Group(_) => effective.beside.extend(incoming.steps()),
+            }
             effective.log.push(Verdict { rung, done: Done::Beside, reason: why });
             effective.value = Some(held);
             return;

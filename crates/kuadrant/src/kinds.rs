@@ -42,6 +42,8 @@ pub struct RuleGroup {
 pub struct KindInfo {
     /// API group.
     pub group: &'static str,
+    /// The version a cluster serves.
+    pub version: &'static str,
     /// Kind.
     pub kind: &'static str,
     /// How it becomes effective.
@@ -106,6 +108,7 @@ static RATE_EXCLUSIVE: [&str; 3] = [
 pub static ALL: &[KindInfo] = &[
     KindInfo {
         group: EXTENSIONS,
+        version: "v1alpha1",
         kind: "OIDCPolicy",
         class: Class::Generates { kind: "AuthPolicy", overrides: true },
         targets: &["Gateway", "HTTPRoute"],
@@ -116,6 +119,7 @@ pub static ALL: &[KindInfo] = &[
     },
     KindInfo {
         group: EXTENSIONS,
+        version: "v1alpha1",
         kind: "PlanPolicy",
         class: Class::Generates { kind: "RateLimitPolicy", overrides: false },
         targets: &["Gateway", "HTTPRoute", "GRPCRoute"],
@@ -126,6 +130,7 @@ pub static ALL: &[KindInfo] = &[
     },
     KindInfo {
         group: KUADRANT,
+        version: "v1",
         kind: "AuthPolicy",
         class: Class::Inherited,
         targets: &["Gateway", "HTTPRoute", "GRPCRoute"],
@@ -140,6 +145,7 @@ pub static ALL: &[KindInfo] = &[
     },
     KindInfo {
         group: KUADRANT,
+        version: "v1",
         kind: "DNSPolicy",
         class: Class::Direct,
         targets: &["Gateway"],
@@ -150,6 +156,7 @@ pub static ALL: &[KindInfo] = &[
     },
     KindInfo {
         group: KUADRANT,
+        version: "v1",
         kind: "RateLimitPolicy",
         class: Class::Inherited,
         targets: &["Gateway", "HTTPRoute", "GRPCRoute"],
@@ -160,6 +167,7 @@ pub static ALL: &[KindInfo] = &[
     },
     KindInfo {
         group: KUADRANT,
+        version: "v1",
         kind: "TLSPolicy",
         class: Class::Direct,
         targets: &["Gateway"],
@@ -170,6 +178,7 @@ pub static ALL: &[KindInfo] = &[
     },
     KindInfo {
         group: KUADRANT,
+        version: "v1alpha1",
         kind: "TokenRateLimitPolicy",
         class: Class::Inherited,
         targets: &["Gateway", "HTTPRoute"],

@@ -114,6 +114,14 @@ impl Answer for Resolved {
         &self.analysed.targets
     }
 
+    fn knows(&self, kind: &str) -> bool {
+        let (kind, group) = kind.split_once('.').map_or((kind, None), |(k, g)| (k, Some(g)));
+        let is = |k: &&kinds::KindInfo| {
+            k.kind.eq_ignore_ascii_case(kind) && group.is_none_or(|g| g == k.group)
+        };
+        kinds::ALL.iter().any(|k| is(&k))
+    }
+
     fn effective(&self, target: usize) -> Effective {
         let effective = self.analysed.effective(target, &|_, _| None);
         if self.is_direct(target) { as_one_rule(effective) } else { effective }

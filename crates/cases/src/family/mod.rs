@@ -53,6 +53,11 @@ pub trait Answer {
     /// Every path at which a kind can have an effective policy.
     fn targets(&self) -> &[Target];
 
+    /// Whether there is a policy kind of this name, wherever it acts.
+    fn knows(&self, kind: &str) -> bool {
+        self.targets().iter().any(|t| t.is_kind(kind))
+    }
+
     /// What is in force at one of the targets.
     fn effective(&self, target: usize) -> Effective;
 

@@ -266,8 +266,8 @@ impl Run<'_> {
     /// Whether a path exists at which a known kind never acts: nothing of it can be in force there.
     fn cannot_stand(&self, path: &Walk, kind: &str) -> bool {
         let nodes = |target: &family::Target| self.answer.paths().get(target.path);
-        let mut of_kind = self.answer.targets().iter().filter(|t| t.is_kind(kind)).peekable();
-        of_kind.peek().is_some()
+        let mut of_kind = self.answer.targets().iter().filter(|t| t.is_kind(kind));
+        self.answer.knows(kind)
             && self.exists(path)
             && !of_kind.any(|t| nodes(t).is_some_and(|nodes| is_path(nodes, &path.steps)))
     }

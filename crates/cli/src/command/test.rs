@@ -24,9 +24,13 @@ pub fn run(shared: &Shared, asked: &Test, out: &mut Out) -> Outcome {
         }
         out.problem(&error.to_string());
     }
-    let profile = shared.profile.first().and_then(|p| p.split_once('=')).map(|(_, name)| name);
     let mut results = loaded.broken;
-    results.extend(loaded.cases.iter().flat_map(|case| run_case(case, profile)));
+    for case in &loaded.cases {
+        // A profile is of a family: tests of others run as they say.
+        let of_family = |p: &&String| p.split_once('=').is_some_and(|(f, _)| f == case.family);
+        let profile = shared.profile.iter().find(of_family).map(String::as_str);
+        results.extend(run_case(case, profile));
+    }
     if results.is_empty() && exit == Exit::Fine {
         return Err(Failure::NotFound(
             "no policy tests there; docs/testing.md shows how to write one".to_owned(),

@@ -117,6 +117,7 @@ impl Parser<'_> {
             self.fields.wrong_type(at, item, "a mapping");
             return None;
         }
+        let before = self.fields.diagnostics.len();
         let (kind, _) = self.fields.required(item, at, "kind")?;
         // GEP-713 wants the group written; where it is not, the Gateway API's own kinds are meant.
         let group = match self.fields.string(item, at, "group") {
@@ -126,6 +127,10 @@ impl Parser<'_> {
         };
         let section = self.fields.string(item, at, "sectionName");
         let namespace = self.fields.string(item, at, "namespace");
+        // What narrows a reference and cannot be read must not widen it.
+        if self.fields.diagnostics.len() > before {
+            return None;
+        }
         let who = if labelled {
             Who::Labelled(self.selector(item, at))
         } else {
@@ -187,6 +192,16 @@ impl Parser<'_> {
             .filter_map(View::as_str)
             .map(|text| self.snapshot.names_mut().intern(text))
             .collect();
+        let needs_values = matches!(operator, "In" | "NotIn");
+        if OPERATORS.contains(&operator) && needs_values == values.is_empty() {
+            let (message, help) = match needs_values {
+                true => (format!("`{operator}` needs values"), "add `values`"),
+                false => (format!("`{operator}` takes no values"), "remove `values`"),
+            };
+            let (at, code) = (at.key("values"), &overrule_model::codes::BAD_VALUE);
+            self.fields.report(code, &at, view, message, help);
+            return None;
+        }
         match operator {
             "In" => Some(Requirement::In(key, values)),
             "NotIn" => Some(Requirement::NotIn(key, values)),

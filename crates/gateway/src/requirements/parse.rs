@@ -73,6 +73,19 @@ fn read(
             named.map(|list| list.iter().map(|n| snapshot.names_mut().intern(n)).collect());
         labels = labelled(fields, snapshot, scope, &at);
     }
+    let rules = texts(fields, spec, &at, "rules").unwrap_or_default();
+    let rules_at = at.key("rules");
+    for (i, (rule, item)) in
+        rules.iter().zip(spec.get("rules").into_iter().flat_map(View::items)).enumerate()
+    {
+        let name = rule.strip_suffix(".*").unwrap_or(rule);
+        if name.is_empty() || name.contains('*') {
+            let message = format!("`{rule}` names no rule");
+            let help = "write the path of a rule, or of a group with `.*` at its end: `rules.authentication.*`";
+            let code = &overrule_model::codes::BAD_VALUE;
+            fields.report(code, &rules_at.index(i), item, message, help);
+        }
+    }
     Some(Requirement {
         object: object.id,
         name: snapshot.text(object.name).into(),
@@ -81,7 +94,7 @@ fn read(
         kind_at: kind_view.span(),
         namespaces,
         selector: labels,
-        rules: texts(fields, spec, &at, "rules").unwrap_or_default(),
+        rules,
         at: object.at,
     })
 }

@@ -160,7 +160,12 @@ impl Fared<'_> {
         let written = self.findings.policy(policy)?;
         let by = by.into_iter().flatten();
         let by: Vec<String> = by.map(|p| format!("`{}`", self.findings.name(*p))).collect();
-        let whom = if by.is_empty() { "its own other block".to_owned() } else { by.join(", ") };
+        let blocks = written.blocks(self.findings.world.profile).count();
+        let whom = match (by.is_empty(), blocks) {
+            (true, 0 | 1) => "an atomic override without rules".to_owned(),
+            (true, _) => "its own other block".to_owned(),
+            (false, _) => by.join(", "),
+        };
         let message =
             format!("nothing of this policy is in force anywhere; it is shadowed by {whom}");
         let d = Diagnostic::new(&codes_policy::SHADOWED_EVERYWHERE, message).at(written.at);

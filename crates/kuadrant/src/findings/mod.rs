@@ -30,6 +30,8 @@ pub(crate) fn report(
         out.extend(policy.violations.iter().filter(counts).map(|v| v.diagnostic.clone()));
         if policy.is_valid(world.profile) {
             written::report(&findings, policy, out);
+        } else {
+            written::fields(&findings, policy, out);
         }
         findings.inert(id, policy, out);
     }

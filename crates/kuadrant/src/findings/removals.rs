@@ -1,43 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: removal lists and what they took out. Out: entries without effect, and plain names that mean several rules.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use overrule_engine::{Fate, PolicyId};
-use overrule_source::Diagnostic;
+use overrule_source::{Diagnostic, Documents};
 
 use super::Findings;
 use crate::codes;
 use crate::policy::{Policy, Removal, means, span};
 
-/// Rule ids a list took out, by policy and field.
-type Taken = BTreeMap<(PolicyId, &'static str), BTreeSet<String>>;
+/// How many unknown entries get a suggestion: finding names that are near costs, and a broken fleet has thousands.
+const SUGGESTIONS: u32 = 100;
 
 /// Reports on every removal list that is read.
 pub(super) fn report(findings: &Findings<'_>, out: &mut Vec<Diagnostic>) {
     let profile = findings.world.profile;
-    if !findings.world.policies.list.iter().any(|p| p.removals(profile).next().is_some()) {
+    let policies = &findings.world.policies.list;
+    let removes = |p: &&Policy| p.removals(profile).next().is_some();
+    let kinds: BTreeSet<usize> = policies.iter().filter(removes).map(|p| p.kind).collect();
+    if kinds.is_empty() {
         return;
     }
-    let taken = taken(findings);
-    for (id, policy) in (0..).map(PolicyId).zip(&findings.world.policies.list) {
+    let known = kinds.iter().map(|kind| (*kind, Known::new(findings, *kind))).collect();
+    let lists = Lists { findings, taken: taken(findings), known, budget: Cell::new(SUGGESTIONS) };
+    for (id, policy) in (0..).map(PolicyId).zip(policies) {
         // A policy that reaches nothing has been told so.
-        if findings.resolution.tally(id).paths() == 0 {
-            continue;
-        }
-        for removal in policy.removals(profile) {
-            let rules = taken.get(&(id, removal.field));
-            entries(findings, id, policy, removal, rules, out);
+        if findings.resolution.tally(id).paths() > 0 {
+            policy.removals(profile).for_each(|removal| lists.entries(id, policy, removal, out));
         }
     }
 }
 
-fn taken(findings: &Findings<'_>) -> Taken {
-    let mut found = Taken::new();
+/// Rule ids, found by the whole id and by the last part of it.
+#[derive(Default)]
+struct Ids(BTreeMap<String, BTreeSet<String>>);
+
+impl Ids {
+    fn insert(&mut self, id: String) {
+        let plain = id.rsplit('.').next().unwrap_or("").to_owned();
+        self.0.entry(plain).or_default().insert(id.clone());
+        self.0.entry(id.clone()).or_default().insert(id);
+    }
+
+    /// The rules an entry means.
+    fn of(&self, entry: &str) -> impl Iterator<Item = &String> {
+        self.0.get(entry).into_iter().flatten()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str).filter(|id| id.contains('.') || *id == "when")
+    }
+}
+
+/// Rule ids a list took out, by policy and field.
+fn taken(findings: &Findings<'_>) -> BTreeMap<(PolicyId, &'static str), Ids> {
+    let mut found: BTreeMap<_, Ids> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
     for (_, effective) in findings.ladders() {
         for loss in effective.losses.iter().filter(|l| l.fate == Fate::Removed) {
             let list = loss.by.first().and_then(|s| findings.resolution.ladders.get_step(*s));
-            let Some(list) = list else { continue };
+            let Some(list) = list.filter(|_| {
+                seen.insert((loss.by.first().copied(), loss.node.map(|n| (n.doc.0, n.node.0))))
+            }) else {
+                continue;
+            };
             let id = loss.pointer.trim_start_matches('/').replace('/', ".");
             let id = id.replace("~1", "/").replace("~0", "~");
             found.entry((list.policy, list.block)).or_default().insert(id);
@@ -46,82 +74,109 @@ fn taken(findings: &Findings<'_>) -> Taken {
     found
 }
 
-fn entries(
-    findings: &Findings<'_>,
-    id: PolicyId,
-    policy: &Policy,
-    removal: &Removal,
-    taken: Option<&BTreeSet<String>>,
-    out: &mut Vec<Diagnostic>,
-) {
-    for (i, (entry, node)) in removal.entries.iter().enumerate() {
-        let hits: Vec<&String> =
-            taken.into_iter().flatten().filter(|rule| means(entry, rule)).collect();
-        let field = format!("spec.{}[{i}]", removal.field);
-        let at = span(findings.world.documents, *node);
-        match hits.as_slice() {
-            [] => out.push(nothing(findings, id, policy, entry).at(at).field(field)),
-            [_, _, ..] if !entry.contains('.') => {
-                let names: Vec<String> = hits.iter().map(|h| format!("`{h}`")).collect();
-                let message = format!(
-                    "`{entry}` means several rules, and all of them are removed: {}",
-                    names.join(", ")
-                );
-                let d = Diagnostic::new(&codes::AMBIGUOUS_REMOVAL, message).at(at).field(field);
-                out.push(d.help("write the whole path of the one that is meant"));
+/// What rules there are of a kind.
+#[derive(Default)]
+struct Known {
+    defaults: Ids,
+    /// An owner of each override, by whole id and by its last part.
+    overrides: BTreeMap<String, PolicyId>,
+}
+
+impl Known {
+    fn new(findings: &Findings<'_>, kind: usize) -> Self {
+        let documents: &Documents = findings.world.documents;
+        let mut known = Self::default();
+        let policies = (0..).map(PolicyId).zip(&findings.world.policies.list);
+        for (id, policy) in policies.filter(|(_, p)| p.kind == kind) {
+            for block in &policy.blocks {
+                for rule in block.rules.iter().map(|r| r.id(documents)) {
+                    if !block.is_override() {
+                        known.defaults.insert(rule);
+                        continue;
+                    }
+                    let plain = rule.rsplit('.').next().unwrap_or("").to_owned();
+                    known.overrides.entry(plain).or_insert(id);
+                    known.overrides.entry(rule).or_insert(id);
+                }
             }
-            _ => {}
         }
+        known
     }
 }
 
-fn nothing(findings: &Findings<'_>, id: PolicyId, policy: &Policy, entry: &str) -> Diagnostic {
-    let documents = findings.world.documents;
-    let others = (0..).map(PolicyId).zip(&findings.world.policies.list);
-    let others = others.filter(|(other, p)| *other != id && p.kind == policy.kind);
-    let mut known = BTreeSet::new();
-    let mut overriding = None;
-    for (other, p) in others {
-        for block in &p.blocks {
-            for rule in &block.rules {
-                let rule = rule.id(documents);
-                if block.is_override() && means(entry, &rule) {
-                    overriding.get_or_insert(other);
+struct Lists<'a> {
+    findings: &'a Findings<'a>,
+    taken: BTreeMap<(PolicyId, &'static str), Ids>,
+    known: BTreeMap<usize, Known>,
+    budget: Cell<u32>,
+}
+
+impl Lists<'_> {
+    fn entries(&self, id: PolicyId, policy: &Policy, removal: &Removal, out: &mut Vec<Diagnostic>) {
+        let taken = self.taken.get(&(id, removal.field));
+        for (i, (entry, node)) in removal.entries.iter().enumerate() {
+            let hits: Vec<&String> = taken.into_iter().flat_map(|ids| ids.of(entry)).collect();
+            let field = format!("spec.{}[{i}]", removal.field);
+            let at = span(self.findings.world.documents, *node);
+            match hits.as_slice() {
+                [] => out.push(self.nothing(id, policy, entry).at(at).field(field)),
+                [_, _, ..] if !entry.contains('.') => {
+                    let names: Vec<String> = hits.iter().map(|h| format!("`{h}`")).collect();
+                    let message = format!(
+                        "`{entry}` means several rules, and all of them are removed: {}",
+                        names.join(", ")
+                    );
+                    let d = Diagnostic::new(&codes::AMBIGUOUS_REMOVAL, message).at(at).field(field);
+                    out.push(d.help("write the whole path of the one that is meant"));
                 }
-                if !block.is_override() {
-                    known.insert(rule);
-                }
+                _ => {}
             }
         }
     }
-    let own = policy.blocks.iter().flat_map(|b| &b.rules).any(|r| means(entry, &r.id(documents)));
-    let (message, help) = match overriding {
-        _ if own && overriding.is_none() => (
-            format!(
-                "`{entry}` is a rule of this policy itself; a removal list acts on defaults above it"
-            ),
-            "drop the rule instead, or the entry".to_owned(),
-        ),
-        Some(other) => (
-            format!(
-                "`{entry}` is an override of `{}`, and overrides cannot be removed",
-                findings.name(other)
-            ),
-            "ask the owner of the override, or drop the entry".to_owned(),
-        ),
-        None => {
-            let near = overrule_model::nearest(entry, known.iter().map(String::as_str), 1);
-            let help = match near.first() {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => "name a rule by its path: `rules.authentication.a`, `limits.a`".to_owned(),
-            };
+
+    /// An entry that took nothing out, and why.
+    fn nothing(&self, id: PolicyId, policy: &Policy, entry: &str) -> Diagnostic {
+        let documents = self.findings.world.documents;
+        let mut own = policy.blocks.iter().flat_map(|b| &b.rules);
+        let known = self.known.get(&policy.kind);
+        let overriding = known.and_then(|k| k.overrides.get(entry)).filter(|p| **p != id);
+        let elsewhere = known.is_some_and(|k| k.defaults.of(entry).next().is_some());
+        let (message, help) = if let Some(other) = overriding {
+            let name = self.findings.name(*other);
+            (
+                format!("`{entry}` is an override of `{name}`, and overrides cannot be removed"),
+                "ask the owner of the override, or drop the entry".to_owned(),
+            )
+        } else if own.any(|r| means(entry, &r.id(documents))) {
             (
                 format!(
-                    "no default rule above this policy is called `{entry}`, so nothing is removed"
+                    "`{entry}` is a rule of this policy itself; a removal list acts on defaults above it"
                 ),
-                help,
+                "drop the rule instead, or the entry".to_owned(),
             )
+        } else if elsewhere {
+            (
+                format!(
+                    "no policy above this one has `{entry}` as a default; those that have it stand below or elsewhere"
+                ),
+                "drop the entry: what is below is not touched".to_owned(),
+            )
+        } else {
+            (
+                format!("no default rule is called `{entry}`, so nothing is removed"),
+                self.suggestion(known, entry),
+            )
+        };
+        Diagnostic::new(&codes::REMOVES_NOTHING, message).help(help)
+    }
+
+    fn suggestion(&self, known: Option<&Known>, entry: &str) -> String {
+        let left = self.budget.get();
+        self.budget.set(left.saturating_sub(1));
+        let names = known.filter(|_| left > 0).into_iter().flat_map(|k| k.defaults.all());
+        match overrule_model::nearest(entry, names, 1).first() {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "name a rule by its path: `rules.authentication.a`, `limits.a`".to_owned(),
         }
-    };
-    Diagnostic::new(&codes::REMOVES_NOTHING, message).help(help)
+    }
 }

@@ -30,6 +30,13 @@ pub(super) fn report(findings: &Findings<'_>, policy: &Policy, out: &mut Vec<Dia
     }
 }
 
+/// Reports only misspelt fields: often they are why a policy is refused.
+pub(super) fn fields(findings: &Findings<'_>, policy: &Policy, out: &mut Vec<Diagnostic>) {
+    if policy.info.class == Class::Inherited {
+        Written { findings, policy }.unknown_fields(out);
+    }
+}
+
 struct Written<'a> {
     findings: &'a Findings<'a>,
     policy: &'a Policy,
@@ -211,6 +218,10 @@ impl Written<'_> {
         let plumbing = ["targetRef", "defaults", "overrides", "remove", "unset"];
         let spec: Vec<&str> = plumbing.into_iter().chain(firsts()).collect();
         self.only(self.spec(), "spec", &spec, out);
+        if let Some(target) = self.spec().get("targetRef") {
+            let known = ["group", "kind", "name", "sectionName"];
+            self.only(target, "spec.targetRef", &known, out);
+        }
         let block: Vec<&str> = ["strategy", "when"].into_iter().chain(firsts()).collect();
         let mut holders = vec![(self.spec(), "spec".to_owned())];
         for name in ["defaults", "overrides"] {

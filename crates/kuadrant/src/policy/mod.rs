@@ -127,13 +127,6 @@ impl Block {
     }
 }
 
-impl Removal {
-    /// The entry that takes a rule out, by its id.
-    pub fn takes(&self, id: &str) -> Option<usize> {
-        self.entries.iter().position(|(entry, _)| means(entry, id))
-    }
-}
-
 /// Whether an entry of a removal list means a rule: its whole id, or, without a dot, the last part of it.
 pub fn means(entry: &str, id: &str) -> bool {
     entry == id

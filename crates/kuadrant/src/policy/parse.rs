@@ -76,6 +76,7 @@ impl<'a> Reader<'a> {
                 }
                 let found = validate::spec(self.info, spec, self.object.at, readable);
                 self.violations.extend(found);
+                self.version(snapshot, root);
             }
         }
         policy.violations = std::mem::take(&mut self.violations);
@@ -88,6 +89,22 @@ impl<'a> Reader<'a> {
 
     fn refuse(&mut self, diagnostic: Diagnostic) {
         self.violations.push(Violation { shipped_only: false, diagnostic });
+    }
+
+    /// A cluster serves one version of each kind.
+    fn version(&mut self, snapshot: &Snapshot, root: View<'_>) {
+        let version = snapshot.text(self.object.version);
+        if version != self.info.version {
+            let message = format!(
+                "no matches for kind \"{}\" in version \"{}/{version}\"",
+                self.info.kind, self.info.group
+            );
+            let at = root.get("apiVersion").map_or(self.object.at, View::span);
+            let diagnostic = Diagnostic::new(&codes::INVALID, message).at(at).field("apiVersion");
+            let help = format!("write `apiVersion: {}/{}`", self.info.group, self.info.version);
+            self.violations
+                .push(Violation { shipped_only: true, diagnostic: diagnostic.help(help) });
+        }
     }
 
     fn no_spec(&mut self, root: View<'_>) {
@@ -105,6 +122,7 @@ impl<'a> Reader<'a> {
     fn blocks(&mut self, spec: View<'a>) -> SmallVec<[Block; 1]> {
         let mut blocks = SmallVec::new();
         blocks.extend(self.explicit(spec, "defaults"));
+        self.containers(spec, &At::ROOT.key("spec"));
         let rules = rules::of_block(self.info, self.object.root, spec);
         let written = spec.get(self.info.content).is_some_and(|v| !v.is_null());
         if written || !rules.is_empty() {
@@ -125,10 +143,37 @@ impl<'a> Reader<'a> {
             fields.diagnostics.into_iter().for_each(|d| self.refuse(d));
             return None;
         }
+        self.containers(block, &path);
         let merge = self.strategy(block, &path);
         let when = self.when(block, &path);
         let rules = rules::of_block(self.info, self.object.root, block);
         Some(Block { name, merge, node: self.at(block), rules, when })
+    }
+
+    /// Whatever holds rules must be a mapping: a list or a number there would silently be no rules at all.
+    fn containers(&mut self, block: View<'a>, path: &At<'_>) {
+        let mut seen: Vec<&[&str]> = Vec::new();
+        let mut fields = Fields::default();
+        for group in self.info.groups {
+            let depth = if group.named { group.path.len() } else { group.path.len() - 1 };
+            for end in 1..=depth {
+                let Some(way) = group.path.get(..end).filter(|way| !seen.contains(way)) else {
+                    continue;
+                };
+                seen.push(way);
+                let place = way.iter().try_fold(block, |view, key| view.get(key));
+                if let Some(place) = place.filter(|v| !v.is_null() && v.kind() != Kind::Map) {
+                    let dotted = way.join(".");
+                    fields.wrong_type(&path.key(&dotted), place, "a mapping");
+                }
+            }
+        }
+        // At the top of a spec `when` is a rule, and nothing else.
+        let bare = block.get("when").filter(|_| block.get("targetRef").is_some());
+        if let Some(when) = bare.filter(|v| !v.is_null() && v.kind() != Kind::List) {
+            fields.wrong_type(&path.key("when"), when, "a list of predicates");
+        }
+        fields.diagnostics.into_iter().for_each(|d| self.refuse(d));
     }
 
     fn strategy(&mut self, block: View<'a>, path: &At<'_>) -> bool {

@@ -147,7 +147,18 @@ impl<'a> Checker<'a> {
         for (block, prefix) in blocks {
             let limits = block.and_then(|b| b.get("limits"));
             for (name, limit) in limits.into_iter().flat_map(View::entries) {
-                let rates = limit.get("rates");
+                let field = format!("{prefix}.limits.{}", name.key_text());
+                let rates = limit.get("rates").filter(|v| !v.is_null());
+                self.of_type(limit, &field, Kind::Map, "object");
+                if let Some(rates) = rates {
+                    self.of_type(rates, &format!("{field}.rates"), Kind::List, "array");
+                }
+                for (i, rate) in rates.into_iter().flat_map(View::items).enumerate() {
+                    if let Some(limit) = rate.get("limit") {
+                        let field = format!("{field}.rates[{i}].limit");
+                        self.of_type(limit, &field, Kind::Int, "integer");
+                    }
+                }
                 for (i, rate) in rates.into_iter().flat_map(View::items).enumerate() {
                     let Some(window) = rate.get("window") else { continue };
                     let text = window.scalar_text().unwrap_or("");
@@ -163,6 +174,23 @@ impl<'a> Checker<'a> {
                 }
             }
         }
+    }
+
+    /// What a structural schema says about a value of another type.
+    fn of_type(&mut self, view: View<'_>, field: &str, kind: Kind, word: &str) {
+        let is = match view.kind() {
+            Kind::Null => return,
+            found if found == kind => return,
+            Kind::Map => "object",
+            Kind::List => "array",
+            Kind::Int => "integer",
+            Kind::Float => "number",
+            Kind::Bool => "boolean",
+            _ => "string",
+        };
+        let message =
+            format!("Invalid value: \"{is}\": {field} in body must be of type {word}: \"{is}\"");
+        self.refuse(true, view.span(), field, &message, "change the value to the expected type");
     }
 
     fn dns(&mut self) {

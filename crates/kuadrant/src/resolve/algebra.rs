@@ -7,6 +7,7 @@
 
 use std::cell::RefCell;
 
+use hashbrown::HashMap;
 use overrule_condition::Verdict;
 use overrule_engine::{
     Action, Algebra, Check, Combine, Effective, Fate, Group, Guard, Loss, MergePlan, Nulls, Op,
@@ -37,13 +38,24 @@ pub(crate) struct Kuadrant<'a> {
 
 /// What is carried up the ladder.
 #[derive(Default)]
-pub(crate) struct Climb {
+pub(crate) struct Climb<'a> {
     /// The lowest policy, once the fold has left it: conditions see its identity.
     lowest: Option<PolicyId>,
     /// The policy whose steps are being processed.
     current: Option<PolicyId>,
-    /// Removal lists met so far, lowest first.
-    removals: Vec<StepId>,
+    /// Entries of the removal lists met so far, each with the lowest list that has it and its place among the lists.
+    removals: HashMap<&'a str, (usize, StepId)>,
+    /// How many lists were met.
+    lists: usize,
+}
+
+impl Climb<'_> {
+    /// The lowest list that takes a rule out: by its whole id, or by the last part of it.
+    fn remover(&self, id: &str) -> Option<StepId> {
+        let plain = id.rsplit('.').next().unwrap_or(id);
+        let found = [self.removals.get(id), self.removals.get(plain)];
+        found.into_iter().flatten().min().map(|(_, step)| *step)
+    }
 }
 
 impl<'a> Kuadrant<'a> {
@@ -78,7 +90,7 @@ impl<'a> Kuadrant<'a> {
     }
 
     /// Evaluates a condition over the policy below.
-    fn check(&self, climb: &Climb, step: StepId, when: &When, held: Option<&Traced>) -> Check {
+    fn check(&self, climb: &Climb<'_>, step: StepId, when: &When, held: Option<&Traced>) -> Check {
         let lowest = climb.lowest.and_then(|id| self.world.policies.list.get(id.0 as usize));
         let root = lowest.and_then(|p| self.world.snapshot.get(p.object)).map(|o| o.root);
         let documents = self.world.documents;
@@ -111,7 +123,7 @@ impl<'a> Kuadrant<'a> {
     /// The rules of a default that no removal list below takes out; the others are lost to the list.
     fn thin(
         &self,
-        climb: &Climb,
+        climb: &Climb<'_>,
         step: StepId,
         rules: &[Rule],
         lose: &mut dyn FnMut(Loss),
@@ -120,18 +132,14 @@ impl<'a> Kuadrant<'a> {
         let mut kept = Vec::with_capacity(rules.len());
         for rule in rules {
             let id = rule.id(documents);
-            let takes = |list: &&StepId| {
-                let removal = self.content(**list).and_then(|c| c.removal);
-                removal.is_some_and(|r| r.takes(&id).is_some())
-            };
-            match climb.removals.iter().find(takes) {
+            match climb.remover(&id) {
                 None => kept.push(*rule),
                 Some(list) => lose(Loss {
                     step,
                     pointer: rule.pointer(documents).into(),
                     node: Some(rule.value),
                     fate: Fate::Removed,
-                    by: [*list].into_iter().collect(),
+                    by: [list].into_iter().collect(),
                     reason: &reasons::REMOVED_BELOW,
                 }),
             }
@@ -142,8 +150,8 @@ impl<'a> Kuadrant<'a> {
 
 impl Combine for Kuadrant<'_> {}
 
-impl Algebra for Kuadrant<'_> {
-    type State = Climb;
+impl<'a> Algebra for Kuadrant<'a> {
+    type State = Climb<'a>;
 
     /// Direct policies of one target stand side by side, the oldest first.
     fn bottom_up(&self, group: &Group) -> bool {
@@ -152,7 +160,7 @@ impl Algebra for Kuadrant<'_> {
 
     fn decide(
         &self,
-        climb: &mut Climb,
+        climb: &mut Climb<'a>,
         turn: &Turn<'_>,
         held: Option<&Traced>,
         checks: &mut Vec<Check>,
@@ -194,7 +202,7 @@ impl Algebra for Kuadrant<'_> {
 
     fn filter(
         &self,
-        climb: &mut Climb,
+        climb: &mut Climb<'a>,
         turn: &Turn<'_>,
         incoming: Traced,
         lose: &mut dyn FnMut(Loss),
@@ -212,12 +220,13 @@ impl Algebra for Kuadrant<'_> {
         }
     }
 
-    fn after(&self, climb: &mut Climb, turn: &Turn<'_>) {
-        if let Some((id, step)) = turn.step
-            && Mode::from_code(step.mode) == Mode::Removal
-        {
-            climb.removals.push(id);
+    fn after(&self, climb: &mut Climb<'a>, turn: &Turn<'_>) {
+        let Some((id, _)) = turn.step else { return };
+        let Some(removal) = self.content(id).and_then(|c| c.removal) else { return };
+        for (entry, _) in &removal.entries {
+            climb.removals.entry(entry).or_insert((climb.lists, id));
         }
+        climb.lists += 1;
     }
 
     fn finish(&self, _ladder: &Group, effective: &mut Effective) {

@@ -144,7 +144,7 @@ fn attach(world: World<'_>) -> generic::Attached {
     let policies = world.policies.list.iter().map(|policy| generic::Policy {
         object: policy.object,
         kind: policy.kind,
-        references: policy.references.clone(),
+        references: local(world.profile, &policy.references),
         content: policy.is_valid(world.profile).then_some(generic::Content {
             block: "bare",
             value: policy.spec,
@@ -154,6 +154,15 @@ fn attach(world: World<'_>) -> generic::Attached {
     });
     let policies: Vec<generic::Policy> = policies.collect();
     generic::attach(world.snapshot, world.topology, &world.policies.kinds, &policies)
+}
+
+/// The shipped CRDs have no namespace in a reference, so the API server drops it.
+fn local(profile: Profile, references: &[generic::Reference]) -> Vec<generic::Reference> {
+    let mut references = references.to_vec();
+    if profile.follows_crds() {
+        references.iter_mut().for_each(|r| r.namespace = None);
+    }
+    references
 }
 
 /// A direct policy that lost its target to an older one.

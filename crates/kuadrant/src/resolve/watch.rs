@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashSet;
-use overrule_engine::{Effective, Guard, StepId, Traced};
+use overrule_engine::{Effective, Guard, Rung, StepId, Traced};
 use overrule_source::{Documents, NodeRef};
 
 use super::local::Content;
@@ -63,7 +63,12 @@ impl Watch {
         value.written(&mut |step, node| {
             self.alive.insert((step, node));
         });
-        let held = effective.beside.first().and_then(|_| value.steps().first().copied());
+        // The value may be empty, and still stand beside another: the log knows who took the place.
+        let first = effective.log.first().filter(|_| !effective.beside.is_empty());
+        let held = first.and_then(|v| match v.rung {
+            Rung::Step(step) => Some(step),
+            Rung::Group(_) => None,
+        });
         self.beside.extend(
             held.into_iter().flat_map(|held| effective.beside.iter().map(move |b| (held, *b))),
         );
