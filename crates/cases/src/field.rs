@@ -2,6 +2,9 @@
 //! In: a field as people write it: a JSON pointer, a dotted path, a member. Out: which part of a value it means.
 //! Not here: comparing values.
 
+use std::borrow::Cow;
+
+use overrule_engine::pointer_segments;
 use overrule_source::Position;
 use serde_json::Value;
 
@@ -89,7 +92,7 @@ pub(crate) fn pointer(segments: &[String]) -> String {
 
 /// Keys and indexes of a JSON pointer.
 pub(crate) fn segments(pointer: &str) -> Vec<String> {
-    pointer.split('/').skip(1).map(|s| s.replace("~1", "/").replace("~0", "~")).collect()
+    pointer_segments(pointer).map(Cow::into_owned).collect()
 }
 
 #[cfg(test)]

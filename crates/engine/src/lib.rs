@@ -52,4 +52,4 @@ pub use resolution::{
     Attachment, KindId, KindResult, NewKind, PolicyEntry, Rejection, Resolution, ResolutionBuilder,
 };
 pub use topology::{Level, Node, NodeId, Topology};
-pub use traced::{Key, Leaf, Traced};
+pub use traced::{Key, Leaf, Traced, dotted, pointer_segments};

@@ -5,6 +5,7 @@
 //! A part that one step wrote verbatim is a pointer into its document; nothing is copied. Only what a merge puts
 //! together is new, and only as deep as the merge went.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -229,6 +230,21 @@ impl Traced {
             }
         }
     }
+}
+
+/// The keys and indexes of a JSON pointer (RFC 6901).
+pub fn pointer_segments(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    let unescape = |segment| match str::contains(segment, '~') {
+        true => Cow::Owned(segment.replace("~1", "/").replace("~0", "~")),
+        false => Cow::Borrowed(segment),
+    };
+    // The text before the first slash is no segment.
+    pointer.split('/').skip(1).map(unescape)
+}
+
+/// A JSON pointer as people write it: keys and indexes with dots between them. The id of a rule, where rules have one.
+pub fn dotted(pointer: &str) -> String {
+    pointer_segments(pointer).collect::<Vec<_>>().join(".")
 }
 
 /// Appends one segment to a JSON pointer (RFC 6901).

@@ -98,6 +98,13 @@ impl Snapshot {
         self.objects.len()
     }
 
+    /// `namespace/name` of an object; the name alone if it is cluster-scoped.
+    pub fn full_name(&self, id: ObjectId) -> String {
+        let Some(object) = self.get(id) else { return String::new() };
+        let (scope, name) = (self.text(object.scope.name()), self.text(object.name));
+        if scope.is_empty() { name.to_owned() } else { format!("{scope}/{name}") }
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty()

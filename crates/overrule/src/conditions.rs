@@ -32,10 +32,8 @@ impl Analysis {
         let Some(answer) = self.shown().find(|a| a.family == FAMILY) else { return Vec::new() };
         let found = status::affected(self.kuadrant_world(answer), &answer.resolution);
         let name = |id: PolicyId| {
-            let object = answer.resolution.policy(id).and_then(|p| self.snapshot.get(p.object));
-            object.map_or_else(String::new, |o| {
-                format!("{}/{}", self.snapshot.text(o.scope.name()), self.snapshot.text(o.name))
-            })
+            let object = answer.resolution.policy(id).map(|p| p.object);
+            object.map_or_else(String::new, |object| self.snapshot.full_name(object))
         };
         let condition = |one: status::Affected| {
             let (condition_type, message) = (one.condition_type(), one.message(&name));

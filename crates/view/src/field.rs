@@ -5,28 +5,16 @@
 
 use std::borrow::Cow;
 
+pub(crate) use overrule_engine::pointer_segments;
+
 /// The segments of a field, written either way.
 pub(crate) fn segments(text: &str) -> Vec<String> {
     if text.is_empty() {
         return Vec::new();
     }
-    match text.strip_prefix('/') {
-        Some(rest) => rest.split('/').map(unescape).map(Cow::into_owned).collect(),
-        None => dotted(text),
-    }
-}
-
-/// The segments of a JSON pointer.
-pub(crate) fn pointer_segments(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
-    // The text before the first slash is no segment.
-    pointer.split('/').skip(1).map(unescape)
-}
-
-fn unescape(segment: &str) -> Cow<'_, str> {
-    if segment.contains('~') {
-        Cow::Owned(segment.replace("~1", "/").replace("~0", "~"))
-    } else {
-        Cow::Borrowed(segment)
+    match text.starts_with('/') {
+        true => pointer_segments(text).map(Cow::into_owned).collect(),
+        false => dotted(text),
     }
 }
 

@@ -98,10 +98,7 @@ impl<'a> Scene<'a> {
 
     /// `namespace/name` of an object; the name alone if it is cluster-scoped.
     pub fn object_name(&self, id: ObjectId) -> String {
-        let Some(object) = self.snapshot.get(id) else { return String::new() };
-        let scope = self.snapshot.text(object.scope.name());
-        let name = self.snapshot.text(object.name);
-        if scope.is_empty() { name.to_owned() } else { format!("{scope}/{name}") }
+        self.snapshot.full_name(id)
     }
 }
 

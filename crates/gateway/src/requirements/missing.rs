@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use overrule_engine::{KindId, LadderId, NodeId, PathId, Resolution, Traced};
+use overrule_engine::{KindId, LadderId, NodeId, PathId, Resolution, Traced, dotted};
 use overrule_model::{Object, Snapshot, with_article};
 use overrule_source::{Diagnostic, Documents};
 
@@ -117,8 +117,7 @@ impl<'a> World<'a> {
         };
         let mut rules = Vec::new();
         value.parts(self.documents, &mut |pointer, _, _| {
-            let id = pointer.trim_start_matches('/').replace('/', ".");
-            rules.push(id.replace("~1", "/").replace("~0", "~"));
+            rules.push(dotted(pointer));
         });
         let met = |wanted: &str| is_met(wanted, &rules) || self.holds(value, wanted);
         let unmet: Vec<Box<str>> = requirement.rules.iter().filter(|r| !met(r)).cloned().collect();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: the results of all ladders. Out: rules and policies that are in force nowhere, conditions that failed, rules that
-//! lost parts, predicates that spread, conflicts nobody detects. One pass over the ladders.
+//! In: what was noted of all ladders. Out: rules and policies that are in force nowhere, conditions that failed, rules
+//! that lost parts, predicates that spread, conflicts nobody detects. Not here: taking the notes (`resolve/watch.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use overrule_engine::{Effective, Fate, Outcome, PolicyId, StepId};
+use overrule_engine::{Effective, Fate, Outcome, PolicyId, StepId, pointer_segments};
 use overrule_gateway::codes_policy;
 use overrule_gateway::topology::level;
 use overrule_source::{Diagnostic, NodeRef, View};
@@ -76,7 +76,7 @@ impl Fared<'_> {
         Some(d.help("rules are never merged inside: repeat what must stay in the constraint, or split the rule in two"))
     }
 
-    /// Predicates of a merged block become the only ones of the effective policy: they gate everybody's rules.
+    /// The predicates in force are the only ones of the effective policy: they gate everybody's rules.
     fn spreading(&self, step: StepId, other: StepId) -> Option<Diagnostic> {
         let block = self.findings.block(step)?;
         let rule = block.rules.iter().find(|r| r.group.path == ["when"])?;
@@ -150,9 +150,8 @@ impl Fared<'_> {
     /// The step in force at a pointer, or all that are in force.
     fn now(&self, effective: &Effective, pointer: &str) -> SmallVec<[StepId; 2]> {
         let Some(value) = &effective.value else { return SmallVec::new() };
-        let segments: Vec<String> =
-            pointer.split('/').skip(1).map(|s| s.replace("~1", "/").replace("~0", "~")).collect();
-        let part = value.at(self.findings.world.documents, segments.iter().map(String::as_str));
+        let segments: Vec<_> = pointer_segments(pointer).collect();
+        let part = value.at(self.findings.world.documents, segments.iter().map(|s| &**s));
         part.map_or_else(|| value.steps(), |part| part.steps())
     }
 

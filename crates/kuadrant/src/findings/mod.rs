@@ -51,11 +51,8 @@ struct Findings<'a> {
 impl<'a> Findings<'a> {
     /// `namespace/name` of a policy.
     fn name(&self, policy: PolicyId) -> String {
-        let object = self.resolution.policy(policy).and_then(|p| self.world.snapshot.get(p.object));
-        object.map_or_else(String::new, |o| {
-            let text = |sym| self.world.snapshot.text(sym);
-            format!("{}/{}", text(o.scope.name()), text(o.name))
-        })
+        let object = self.resolution.policy(policy).map(|p| p.object);
+        object.map_or_else(String::new, |object| self.world.snapshot.full_name(object))
     }
 
     fn policy(&self, id: PolicyId) -> Option<&'a Policy> {

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use overrule_engine::{Fate, PolicyId};
+use overrule_engine::{Fate, PolicyId, dotted};
 use overrule_source::{Diagnostic, Documents};
 
 use super::Findings;
@@ -66,9 +66,7 @@ fn taken(findings: &Findings<'_>) -> BTreeMap<(PolicyId, &'static str), Ids> {
             }) else {
                 continue;
             };
-            let id = loss.pointer.trim_start_matches('/').replace('/', ".");
-            let id = id.replace("~1", "/").replace("~0", "~");
-            found.entry((list.policy, list.block)).or_default().insert(id);
+            found.entry((list.policy, list.block)).or_default().insert(dotted(&loss.pointer));
         }
     }
     found

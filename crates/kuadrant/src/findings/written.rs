@@ -4,8 +4,7 @@
 
 use overrule_condition::Condition;
 use overrule_gateway::codes_policy::EMPTY_POLICY;
-use overrule_model::nearest;
-use overrule_model::with_article;
+use overrule_model::{nearest, with_article};
 use overrule_source::{Diagnostic, Kind, NodeRef, View};
 
 use super::Findings;

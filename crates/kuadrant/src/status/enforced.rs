@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use overrule_engine::{Effective, Fate, Guard, LadderId, PolicyId, Traced};
+use overrule_engine::{Effective, Fate, Guard, LadderId, PolicyId, Traced, dotted};
 
 use super::{Condition, Names};
 use crate::kinds::Class;
@@ -69,7 +69,7 @@ fn on_ladder(names: &Names<'_>, ladder: LadderId, effective: &Effective, tales: 
     }
     for loss in &effective.losses {
         let Some(loser) = policy_of(loss.step) else { continue };
-        let id = loss.pointer.trim_start_matches('/').replace('/', ".");
+        let id = dotted(&loss.pointer);
         if loss.fate == Fate::Removed {
             let by: BTreeSet<PolicyId> = loss.by.iter().filter_map(|s| policy_of(*s)).collect();
             for remover in &by {

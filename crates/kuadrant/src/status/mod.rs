@@ -56,11 +56,8 @@ struct Names<'a> {
 impl Names<'_> {
     /// `namespace/name` of a policy.
     fn policy(&self, id: PolicyId) -> String {
-        let object = self.resolution.policy(id).and_then(|p| self.world.snapshot.get(p.object));
-        object.map_or_else(String::new, |o| {
-            let text = |sym| self.world.snapshot.text(sym);
-            format!("{}/{}", text(o.scope.name()), text(o.name))
-        })
+        let object = self.resolution.policy(id).map(|p| p.object);
+        object.map_or_else(String::new, |object| self.world.snapshot.full_name(object))
     }
 
     fn accepted(&self, id: PolicyId, policy: &Policy) -> Condition {
