@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: a ladder and a family's algebra. Out: the [`Effective`] value, everything that lost, and a log of each step.
+//! In: a ladder and a family's algebra. Out: its [`Effective`], by way of each step.
 //! Not here: which ladder belongs to which path (`resolution.rs`).
 
 use std::collections::BTreeMap;
 
-use overrule_source::{Documents, NodeRef};
-use smallvec::SmallVec;
+use overrule_source::Documents;
 
+use crate::effective::{Common, Draft};
 use crate::merge::{Combine, Merger, Prefer};
 use crate::{
-    Fate, Group, LadderId, Ladders, MergePlan, Outcome, Reason, Rung, Step, StepId, Traced, reason,
+    Check, Done, Effective, Fate, Group, LadderId, Ladders, Loss, MergePlan, Reason, Rung, Step,
+    StepId, Traced, Verdict, reason,
 };
 
 /// What to do with an admitted rung.
@@ -60,39 +61,6 @@ pub struct Turn<'a> {
     pub inner: Option<&'a Group>,
 }
 
-/// What a guard found, for explanations.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Check {
-    /// The step it guards.
-    pub step: StepId,
-    /// Whether the step may take part.
-    pub verdict: Guard,
-    /// Why it failed; empty if it did not.
-    pub error: Box<str>,
-    /// What it looked at.
-    pub saw: Vec<Seen>,
-}
-
-/// A value a guard looked at.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
-    /// Where, as the guard has it: `spec.limits.a`.
-    pub path: Box<str>,
-    /// The value as JSON text; none if nothing is there.
-    pub json: Option<Box<str>>,
-}
-
-/// The answer of a guard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Guard {
-    /// The condition holds.
-    Met,
-    /// It does not.
-    NotMet,
-    /// It could not be evaluated.
-    Failed,
-}
-
 /// What a family brings to the fold: guard, filter and operation of each step, with state of its own.
 pub trait Algebra: Combine {
     /// What is carried from step to step (removals gathered, the strategy that governs).
@@ -135,127 +103,15 @@ pub trait Algebra: Combine {
     }
 }
 
-/// A part of a contribution that is not in force.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Loss {
-    /// Whose it was.
-    pub step: StepId,
-    /// Where in the value, as a JSON pointer; empty for all of it.
-    pub pointer: Box<str>,
-    /// Where it is written.
-    pub node: Option<NodeRef>,
-    /// What became of it.
-    pub fate: Fate,
-    /// The steps whose value took its place when it happened.
-    pub by: SmallVec<[StepId; 2]>,
-    /// By which rule.
-    pub reason: Reason,
-}
-
-/// What the fold did with a rung.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Done {
-    /// It came first, or into nothing.
-    Took,
-    /// It replaced what was in force.
-    Replaced,
-    /// It was merged; the side named was preferred.
-    Merged(Prefer),
-    /// What was in force stayed.
-    Kept,
-    /// It is in force beside what was.
-    Beside,
-    /// It brought no value.
-    Passed,
-    /// A guard kept it out.
-    Skipped,
-    /// It was broken.
-    Poisoned,
-}
-
-/// One line of the log of a fold.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Verdict {
-    /// The rung.
-    pub rung: Rung,
-    /// What was done.
-    pub done: Done,
-    /// By which rule.
-    pub reason: Reason,
-}
-
-/// The result of folding one ladder.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Effective {
-    /// The value in force; absent if nothing is.
-    pub value: Option<Traced>,
-    /// Everything that lost.
-    pub losses: Vec<Loss>,
-    /// What was done with each rung, in the order of folding.
-    pub log: Vec<Verdict>,
-    /// What guards found, in the same order.
-    pub checks: Vec<Check>,
-    /// Steps in force beside the value, because nothing decides between them and it.
-    pub beside: SmallVec<[StepId; 1]>,
-    /// Broken steps: the target fails closed.
-    pub poison: Vec<(StepId, Reason)>,
-}
-
-impl Effective {
-    /// What became of one step.
-    pub fn outcome(&self, step: StepId) -> Outcome {
-        self.outcomes(&[step]).first().copied().unwrap_or(Outcome::Inert)
-    }
-
-    /// What became of each of these steps, in one pass over the value and the losses.
-    pub fn outcomes(&self, steps: &[StepId]) -> SmallVec<[Outcome; 4]> {
-        // Ladders are short and many: small sorted lists, no trees.
-        let mut held: SmallVec<[StepId; 8]> = SmallVec::new();
-        if let Some(value) = &self.value {
-            value.each_step(&mut |step| {
-                if held.last() != Some(&step) {
-                    held.push(step);
-                }
-            });
-        }
-        held.extend(self.beside.iter().copied());
-        let mut lost: SmallVec<[(StepId, Fate); 8]> = SmallVec::new();
-        for loss in &self.losses {
-            lost.push((loss.step, loss.fate));
-            // Taking something out is all a removal can do: one that did is in force.
-            if loss.fate == Fate::Removed {
-                held.extend(loss.by.iter().copied());
-            }
-        }
-        held.sort_unstable();
-        lost.sort_unstable();
-        let skipped = |step: StepId| {
-            let mut skips = self.log.iter().filter(|v| v.done == Done::Skipped);
-            skips.any(|v| v.rung == Rung::Step(step))
-        };
-        let outcome = |step: &StepId| {
-            let fate = lost.partition_point(|(s, _)| s < step);
-            let fate = lost.get(fate).filter(|(s, _)| s == step).map(|(_, fate)| *fate);
-            match (held.binary_search(step).is_ok(), fate) {
-                (true, None) => Outcome::InForce,
-                (true, Some(_)) => Outcome::Partly,
-                (false, Some(fate)) => Outcome::from(fate),
-                (false, None) if skipped(*step) => Outcome::Skipped,
-                (false, None) => Outcome::Inert,
-            }
-        };
-        steps.iter().map(outcome).collect()
-    }
-}
-
 /// Folds ladders of one family; inner groups are kept, so that a shared group is folded once.
 pub struct Fold<'a, A> {
     documents: &'a Documents,
     ladders: &'a Ladders,
     algebra: &'a A,
-    groups: BTreeMap<LadderId, Effective>,
-    /// Room for the losses of the next ladder.
-    losses: Vec<Loss>,
+    groups: BTreeMap<LadderId, Draft>,
+    common: Common,
+    /// Room for the log and the losses of the next ladder.
+    spare: Draft,
     /// Folds of whole ladders done so far.
     pub folds: u64,
 }
@@ -263,38 +119,43 @@ pub struct Fold<'a, A> {
 impl<'a, A: Algebra> Fold<'a, A> {
     /// A fold over interned ladders.
     pub fn new(documents: &'a Documents, ladders: &'a Ladders, algebra: &'a A) -> Self {
-        Self { documents, ladders, algebra, groups: BTreeMap::new(), losses: Vec::new(), folds: 0 }
+        Self {
+            documents,
+            ladders,
+            algebra,
+            groups: BTreeMap::new(),
+            common: Common::default(),
+            spare: Draft::default(),
+            folds: 0,
+        }
     }
 
     /// Folds one ladder. Call it once per distinct ladder.
     pub fn ladder(&mut self, id: LadderId) -> Effective {
         self.folds += 1;
-        let mut effective = self.group(id);
+        let mut draft = std::mem::take(&mut self.spare);
+        self.group(id, &mut draft);
+        let mut effective = self.common.effective(self.ladders, id, &mut draft);
         self.algebra.finish(self.ladders.get(id), &mut effective);
-        // A list that grew has room for more: a million of them would keep as much room as they use.
-        let kept = effective.losses.drain(..).collect();
-        self.losses = std::mem::replace(&mut effective.losses, kept);
+        draft.losses = self.common.settle(&mut effective);
+        draft.log.clear();
+        self.spare = draft;
         effective
     }
 
-    fn group(&mut self, id: LadderId) -> Effective {
+    fn group(&mut self, id: LadderId, draft: &mut Draft) {
         let group = self.ladders.get(id);
         let mut state = A::State::default();
-        // One line per rung at most: a million ladders keep what they need and no more.
-        let log = Vec::with_capacity(group.rungs.len());
-        let losses = std::mem::take(&mut self.losses);
-        let mut effective = Effective { log, losses, ..Effective::default() };
         let bottom_up = self.algebra.bottom_up(group);
         for i in 0..group.rungs.len() {
             let i = if bottom_up { group.rungs.len() - 1 - i } else { i };
             if let Some(rung) = group.rungs.get(i) {
-                self.rung(group, *rung, &mut state, &mut effective);
+                self.rung(group, *rung, &mut state, draft);
             }
         }
-        effective
     }
 
-    fn rung(&mut self, group: &Group, rung: Rung, state: &mut A::State, effective: &mut Effective) {
+    fn rung(&mut self, group: &Group, rung: Rung, state: &mut A::State, draft: &mut Draft) {
         let ladders = self.ladders;
         let turn = match rung {
             Rung::Step(id) => {
@@ -303,33 +164,33 @@ impl<'a, A: Algebra> Fold<'a, A> {
             }
             Rung::Group(id) => Turn { group, rung, step: None, inner: Some(ladders.get(id)) },
         };
-        let held = effective.value.as_ref();
-        match self.algebra.decide(state, &turn, held, &mut effective.checks) {
+        let held = draft.value.as_ref();
+        match self.algebra.decide(state, &turn, held, &mut draft.rare.checks) {
             Action::Pass(why) => {
-                effective.log.push(Verdict { rung, done: Done::Passed, reason: why });
+                draft.log.push(Verdict { rung, done: Done::Passed, reason: why });
             }
             Action::Skip(why) => {
-                effective.log.push(Verdict { rung, done: Done::Skipped, reason: why });
+                draft.log.push(Verdict { rung, done: Done::Skipped, reason: why });
             }
             Action::Poison(why) => {
-                effective.log.push(Verdict { rung, done: Done::Poisoned, reason: why });
-                effective.poison.extend(turn.step.map(|(id, _)| (id, why)));
+                draft.log.push(Verdict { rung, done: Done::Poisoned, reason: why });
+                draft.rare.poison.extend(turn.step.map(|(id, _)| (id, why)));
             }
             Action::Apply { op, plan, reason } => {
                 let incoming = match rung {
                     Rung::Step(id) => {
                         turn.step.map(|(_, s)| Traced::Whole { step: id, node: s.value })
                     }
-                    Rung::Group(inner) => self.inner(inner, effective),
+                    Rung::Group(inner) => self.inner(inner, draft),
                 };
-                let losses = &mut effective.losses;
+                let losses = &mut draft.losses;
                 let incoming = incoming
                     .and_then(|v| self.algebra.filter(state, &turn, v, &mut |l| losses.push(l)));
                 match incoming {
-                    Some(incoming) => self.apply(rung, op, plan, reason, incoming, effective),
+                    Some(incoming) => self.apply(rung, op, plan, reason, incoming, draft),
                     None => {
                         let reason = &reason::NOTHING_LEFT;
-                        effective.log.push(Verdict { rung, done: Done::Passed, reason });
+                        draft.log.push(Verdict { rung, done: Done::Passed, reason });
                     }
                 }
             }
@@ -338,17 +199,18 @@ impl<'a, A: Algebra> Fold<'a, A> {
     }
 
     /// The kept result of an inner group; its losses and poison are the ladder's too.
-    fn inner(&mut self, id: LadderId, effective: &mut Effective) -> Option<Traced> {
+    fn inner(&mut self, id: LadderId, draft: &mut Draft) -> Option<Traced> {
         if !self.groups.contains_key(&id) {
-            let result = self.group(id);
+            let mut result = Draft::default();
+            self.group(id, &mut result);
             self.groups.insert(id, result);
         }
         let inner = self.groups.get(&id)?;
-        effective.losses.extend(inner.losses.iter().cloned());
-        effective.poison.extend(inner.poison.iter().copied());
-        effective.log.extend(inner.log.iter().copied());
-        effective.checks.extend(inner.checks.iter().cloned());
-        effective.beside.extend(inner.beside.iter().copied());
+        draft.losses.extend(inner.losses.iter().cloned());
+        draft.rare.poison.extend(inner.rare.poison.iter().copied());
+        draft.log.extend(inner.log.iter().copied());
+        draft.rare.checks.extend(inner.rare.checks.iter().cloned());
+        draft.rare.beside.extend(inner.rare.beside.iter().copied());
         inner.value.clone()
     }
 
@@ -359,20 +221,20 @@ impl<'a, A: Algebra> Fold<'a, A> {
         plan: &MergePlan,
         why: Reason,
         incoming: Traced,
-        effective: &mut Effective,
+        draft: &mut Draft,
     ) {
-        let Some(held) = effective.value.take() else {
-            effective.log.push(Verdict { rung, done: Done::Took, reason: &reason::FIRST });
-            effective.value = Some(incoming);
+        let Some(held) = draft.value.take() else {
+            draft.log.push(Verdict { rung, done: Done::Took, reason: &reason::FIRST });
+            draft.value = Some(incoming);
             return;
         };
         if op == Op::Beside {
             match rung {
-                Rung::Step(id) => effective.beside.push(id),
-                Rung::Group(_) => effective.beside.extend(incoming.steps()),
+                Rung::Step(id) => draft.rare.beside.push(id),
+                Rung::Group(_) => draft.rare.beside.extend(incoming.steps()),
             }
-            effective.log.push(Verdict { rung, done: Done::Beside, reason: why });
-            effective.value = Some(held);
+            draft.log.push(Verdict { rung, done: Done::Beside, reason: why });
+            draft.value = Some(held);
             return;
         }
         let empty = op == Op::FillIfEmpty && self.algebra.is_empty(self.documents, &held);
@@ -383,7 +245,7 @@ impl<'a, A: Algebra> Fold<'a, A> {
             Op::Merge(prefer) => (Done::Merged(prefer), prefer, true),
         };
         let mut merger =
-            Merger::new(self.documents, plan, self.algebra, prefer, why, &mut effective.losses);
+            Merger::new(self.documents, plan, self.algebra, prefer, why, &mut draft.losses);
         let value = if merge {
             merger.merge(MergePlan::ROOT, held, incoming)
         } else {
@@ -392,7 +254,7 @@ impl<'a, A: Algebra> Fold<'a, A> {
             merger.lose(&loser, &winner, Fate::Shadowed);
             Some(winner)
         };
-        effective.value = value;
-        effective.log.push(Verdict { rung, done, reason: why });
+        draft.value = value;
+        draft.log.push(Verdict { rung, done, reason: why });
     }
 }

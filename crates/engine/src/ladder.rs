@@ -20,7 +20,7 @@ pub struct PolicyId(pub u32);
 pub struct StepId(pub u32);
 
 /// Index of an interned ladder or group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct LadderId(pub u32);
 
 impl LadderId {
@@ -161,15 +161,25 @@ impl Ladders {
 
     /// Every step of a ladder, groups opened, top first.
     pub fn steps(&self, id: LadderId) -> SmallVec<[StepId; 8]> {
+        let rungs = self.rungs(id).into_iter();
+        let steps = rungs.filter_map(|rung| match rung {
+            Rung::Step(step) => Some(step),
+            Rung::Group(_) => None,
+        });
+        steps.collect()
+    }
+
+    /// Every rung of a ladder, top first; after a group come its own.
+    pub fn rungs(&self, id: LadderId) -> SmallVec<[Rung; 8]> {
         let mut found = SmallVec::new();
         let mut open: SmallVec<[(LadderId, usize); 4]> = SmallVec::new();
         open.push((id, 0));
         while let Some((group, next)) = open.pop() {
             let Some(rung) = self.get(group).rungs.get(next) else { continue };
             open.push((group, next + 1));
-            match rung {
-                Rung::Step(step) => found.push(*step),
-                Rung::Group(inner) => open.push((*inner, 0)),
+            found.push(*rung);
+            if let Rung::Group(inner) = rung {
+                open.push((*inner, 0));
             }
         }
         found

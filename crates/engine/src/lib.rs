@@ -10,7 +10,7 @@
 //!  Algebra   what a family does with each step: skip, keep, replace, fill, merge        fold.rs
 //!  MergePlan how two values become one, as data per path                                plan.rs, merge.rs
 //!  Traced    the value; every part knows the step that wrote it                         traced.rs
-//!  Effective value, losses and the log of the fold, once per distinct ladder            fold.rs
+//!  Effective value, losses and the log of the fold, once per distinct ladder            effective.rs
 //!  Paths     root-to-leaf walks, twelve bytes each                                      paths.rs
 //!  Resolution all of it, immutable; everything that explains only reads it              resolution.rs
 //! ```
@@ -26,6 +26,7 @@
 //! assert_eq!(decision.key.map(|k| keys[k]), Some("level"), "although the route's is older");
 //! ```
 
+mod effective;
 mod fold;
 mod ladder;
 mod merge;
@@ -38,9 +39,8 @@ mod resolution;
 mod topology;
 mod traced;
 
-pub use fold::{
-    Action, Algebra, Check, Done, Effective, Fold, Guard, Loss, Op, Seen, Turn, Verdict,
-};
+pub use effective::{Check, Done, Effective, Guard, Loss, Seen, Verdict};
+pub use fold::{Action, Algebra, Fold, Op, Turn};
 pub use ladder::{Group, LadderId, Ladders, PolicyId, Rung, Step, StepId};
 pub use merge::{Combine, Merger, Prefer};
 pub use outcome::{Fate, Outcome, Tally};
@@ -52,4 +52,4 @@ pub use resolution::{
     Attachment, KindId, KindResult, NewKind, PolicyEntry, Rejection, Resolution, ResolutionBuilder,
 };
 pub use topology::{Level, Node, NodeId, Topology};
-pub use traced::{Key, Leaf, Traced, dotted, pointer_segments};
+pub use traced::{Key, Leaf, Traced, Word, dotted, pointer_segments};

@@ -88,10 +88,12 @@ pub struct Resolution {
     ranks: Vec<Rank>,
     /// Place of each ladder in `folded`; `NOT_FOLDED` for those no path has.
     places: Vec<u32>,
-    /// Results in the order of folding, each with the end of its outcomes.
-    folded: Vec<(Effective, u32)>,
+    /// Results in the order of folding.
+    folded: Vec<Effective>,
     /// Outcome of each policy on each ladder, one after another.
     outcomes: Vec<(PolicyId, Outcome)>,
+    /// Where the outcomes of each result end.
+    ends: Vec<u32>,
     tallies: Vec<Tally>,
     folds: u64,
 }
@@ -131,15 +133,15 @@ impl Resolution {
     /// The result of a ladder; none for the empty one.
     pub fn effective(&self, ladder: LadderId) -> Option<&Effective> {
         let place = *self.places.get(ladder.0 as usize)?;
-        self.folded.get(place as usize).map(|(effective, _)| effective)
+        self.folded.get(place as usize)
     }
 
     /// What became of each policy on a ladder.
     pub fn outcomes(&self, ladder: LadderId) -> &[(PolicyId, Outcome)] {
         let place = self.places.get(ladder.0 as usize).map_or(usize::MAX, |p| *p as usize);
-        let Some((_, end)) = self.folded.get(place) else { return &[] };
-        let before = place.checked_sub(1).and_then(|p| self.folded.get(p));
-        let start = before.map_or(0, |(_, end)| *end as usize);
+        let Some(end) = self.ends.get(place) else { return &[] };
+        let before = place.checked_sub(1).and_then(|p| self.ends.get(p));
+        let start = before.map_or(0, |end| *end as usize);
         self.outcomes.get(start..*end as usize).unwrap_or(&[])
     }
 
@@ -349,7 +351,8 @@ impl ResolutionBuilder {
         let mut fold = Fold::new(documents, &self.ladders, algebra);
         let order = self.by_last_rung(&uses);
         let mut places = vec![NOT_FOLDED; uses.len()];
-        let mut folded: Vec<(Effective, u32)> = Vec::with_capacity(order.len());
+        let mut folded: Vec<Effective> = Vec::with_capacity(order.len());
+        let mut ends: Vec<u32> = Vec::with_capacity(order.len());
         let mut outcomes: Vec<(PolicyId, Outcome)> = Vec::with_capacity(order.len() * 2);
         let mut tallies = vec![Tally::default(); self.policies.len()];
         for (place, ladder) in (0..).zip(order) {
@@ -361,7 +364,8 @@ impl ResolutionBuilder {
                 }
             }
             outcomes.extend(by_policy);
-            folded.push((effective, u32::try_from(outcomes.len()).unwrap_or(u32::MAX)));
+            ends.push(u32::try_from(outcomes.len()).unwrap_or(u32::MAX));
+            folded.push(effective);
             if let Some(slot) = places.get_mut(ladder.0 as usize) {
                 *slot = place;
             }
@@ -379,6 +383,7 @@ impl ResolutionBuilder {
             places,
             folded,
             outcomes,
+            ends,
             tallies,
             folds,
         }
@@ -434,7 +439,7 @@ fn policy_outcomes(
 ) -> SmallVec<[(PolicyId, Outcome); 4]> {
     let mut by_policy: SmallVec<[(PolicyId, Tally); 4]> = SmallVec::new();
     let steps = ladders.steps(ladder);
-    for (step, outcome) in steps.iter().zip(effective.outcomes(&steps)) {
+    for (step, outcome) in steps.iter().zip(effective.outcomes(ladders, &steps)) {
         let Some(policy) = ladders.get_step(*step).map(|s| s.policy) else { continue };
         match by_policy.iter_mut().find(|(p, _)| *p == policy) {
             Some((_, tally)) => tally.add(outcome, 1),

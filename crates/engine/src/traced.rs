@@ -20,7 +20,17 @@ pub enum Key {
     /// As written somewhere.
     Node(NodeRef),
     /// Made by a family.
-    Text(Arc<str>),
+    Text(Word),
+}
+
+/// A shared text. One pointer wide, not two: a merged value has a key for every member, and few are texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Word(Arc<Box<str>>);
+
+impl From<&str> for Word {
+    fn from(text: &str) -> Self {
+        Self(Arc::new(text.into()))
+    }
 }
 
 impl Key {
@@ -28,7 +38,7 @@ impl Key {
     pub fn text<'a>(&'a self, documents: &'a Documents) -> &'a str {
         match self {
             Self::Node(node) => documents.view(*node).key_text(),
-            Self::Text(text) => text,
+            Self::Text(word) => &word.0,
         }
     }
 }

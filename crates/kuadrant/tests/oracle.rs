@@ -108,7 +108,7 @@ fn conserves(run: &support::Run, ladder: LadderId) {
     let distinct: BTreeSet<_> = ends.iter().cloned().collect();
     assert_eq!(distinct.len(), ends.len(), "a rule ended twice");
     let skipped: BTreeSet<_> = effective
-        .checks
+        .checks()
         .iter()
         .filter(|c| c.verdict != overrule_engine::Guard::Met)
         .map(|c| c.step)
@@ -132,7 +132,7 @@ fn conserves(run: &support::Run, ladder: LadderId) {
     let removers = effective.losses.iter().filter(|l| l.fate == Fate::Removed).flat_map(|l| &l.by);
     for remover in removers {
         assert_eq!(
-            effective.outcome(*remover),
+            effective.outcome(&run.resolution.ladders, *remover),
             Outcome::InForce,
             "a list that removes is in force"
         );

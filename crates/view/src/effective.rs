@@ -101,25 +101,25 @@ pub(crate) fn result(scene: &Scene<'_>, part: &Part<'_>, effective: Option<&Effe
             origins.entry(leaf.pointer.to_owned()).or_default().extend(one);
         })
     });
-    for step in &effective.beside {
+    for step in effective.beside() {
         let node = part.resolution.ladders.get_step(*step).map(|s| s.value);
         origins.entry(String::new()).or_default().push(origin(*step, node));
     }
-    Result { spec, origins, broken: !effective.poison.is_empty() }
+    Result { spec, origins, broken: !effective.poison().is_empty() }
 }
 
 /// What stands beside the value, because nothing decides between them.
 fn beside(scene: &Scene<'_>, part: &Part<'_>, effective: &Effective) -> Vec<v1::Beside> {
     let ladders = &part.resolution.ladders;
     let why = |step: StepId| {
-        let verdicts = effective.log.iter().filter(|v| v.done == Done::Beside);
+        let verdicts = effective.log(ladders).filter(|v| v.done == Done::Beside);
         let mut of_step = verdicts.filter(|v| match v.rung {
             Rung::Step(id) => id == step,
             Rung::Group(group) => ladders.steps(group).contains(&step),
         });
         of_step.next().map(|v| v.reason)
     };
-    let steps = effective.beside.iter().filter_map(|id| Some((*id, ladders.get_step(*id)?)));
+    let steps = effective.beside().iter().filter_map(|id| Some((*id, ladders.get_step(*id)?)));
     let found = steps.map(|(id, step)| v1::Beside {
         policy: part.step_name(scene, id),
         block: step.block,
@@ -137,7 +137,7 @@ fn lost(scene: &Scene<'_>, part: &Part<'_>, ladder: LadderId, effective: &Effect
 }
 
 fn failures(scene: &Scene<'_>, part: &Part<'_>, effective: &Effective) -> Vec<v1::Failure> {
-    let poison = effective.poison.iter().map(|(step, reason)| v1::Failure {
+    let poison = effective.poison().iter().map(|(step, reason)| v1::Failure {
         policy: part.step_name(scene, *step),
         reason: reason.id,
         because: reason.sentence,

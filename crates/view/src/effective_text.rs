@@ -319,7 +319,7 @@ fn cells(scene: &Scene<'_>, part: &Part<'_>, ladder: LadderId) -> [String; 2] {
         crate::table::cut(&text, VALUES)
     });
     let steps = value.map(overrule_engine::Traced::steps).unwrap_or_default();
-    let beside = found.into_iter().flat_map(|e| &e.beside);
+    let beside = found.into_iter().flat_map(|e| e.beside());
     let mut names: Vec<String> = Vec::new();
     for policy in steps.iter().chain(beside).map(|s| part.step_name(scene, *s)) {
         let name = escape::terminal(&policy).into_owned();

@@ -50,7 +50,9 @@ fn explain_kind(
     v1::ExplainedKind {
         ladder,
         written,
-        steps: found.map(|e| e.log.iter().map(|v| at.step(v)).collect()).unwrap_or_default(),
+        steps: found
+            .map(|e| e.log(&part.resolution.ladders).map(|v| at.step(&v)).collect())
+            .unwrap_or_default(),
         field: field.map(|f| match found {
             Some(effective) => focus(Losses { scene, part, effective }, &steps, f),
             None => v1::FieldFocus {
@@ -101,7 +103,8 @@ impl Explained<'_> {
                 attached_to: attached.collect(),
                 block: step.block,
                 strategy: (self.part.strategy_name)(step.mode),
-                outcome: found.map_or("inert", |e| e.outcome(*id).word()),
+                outcome: found
+                    .map_or("inert", |e| e.outcome(&self.part.resolution.ladders, *id).word()),
                 at: object.map(|o| self.scene.place(o.at)),
                 created: object.map_or_else(String::new, |o| o.created.to_string()),
                 decided_by: decision.as_ref().and_then(|d| d.key),
@@ -145,7 +148,7 @@ impl Explained<'_> {
 
 /// What the condition of a step found.
 fn condition(effective: &Effective, step: StepId) -> Option<v1::RungCondition> {
-    let Check { verdict, error, saw, .. } = effective.checks.iter().find(|c| c.step == step)?;
+    let Check { verdict, error, saw, .. } = effective.checks().iter().find(|c| c.step == step)?;
     let parsed = |json: &str| {
         serde_json::from_str(json).unwrap_or_else(|_| v1::Value::String(json.to_owned()))
     };

@@ -83,7 +83,7 @@ pub(crate) fn fared_among(
     own: &[&Loss],
 ) -> Option<Fared> {
     let now = losses.in_force(pointer);
-    let holds = now.contains(&step) || losses.effective.beside.contains(&step);
+    let holds = now.contains(&step) || losses.effective.beside().contains(&step);
     let near = |l: &&Loss| is_within(pointer, &l.pointer) || is_within(&l.pointer, pointer);
     let lost: Vec<&Loss> = own.iter().copied().filter(near).collect();
     // Who lost all of it lost it to those who are there now; otherwise each part has its own winner.
@@ -97,7 +97,7 @@ pub(crate) fn fared_among(
         (true, Some(_)) => Outcome::Partly,
         (false, Some(fate)) => fate.into(),
         (false, None) => {
-            let verdict = losses.effective.log.iter().find(|v| v.rung == Rung::Step(step))?;
+            let verdict = losses.log().find(|v| v.rung == Rung::Step(step))?;
             reasons.push(verdict.reason);
             match verdict.done {
                 Done::Skipped => Outcome::Skipped,

@@ -185,7 +185,7 @@ fn losers(scene: &Scene<'_>, part: &Part<'_>) -> Losers {
         };
         let Sorted { shadowed, masked, removed, skipped } =
             Losses { scene, part, effective }.sorted(&steps);
-        for (step, reason) in &effective.poison {
+        for (step, reason) in effective.poison() {
             let name = part.step_name(scene, *step);
             let sentence = format!("broken: {}", reason.sentence);
             found.entry((kind, name)).or_default().insert(sentence);

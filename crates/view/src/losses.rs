@@ -4,7 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use overrule_engine::{Done, Effective, Fate, Loss, PolicyId, Reason, Rung, StepId, Traced};
+use overrule_engine::{
+    Done, Effective, Fate, Loss, PolicyId, Reason, Rung, StepId, Traced, Verdict,
+};
 use smallvec::SmallVec;
 
 use crate::field::pointer_segments;
@@ -28,6 +30,11 @@ pub(crate) struct Sorted {
 }
 
 impl Losses<'_> {
+    /// What was done with each rung.
+    pub(crate) fn log(&self) -> impl Iterator<Item = Verdict> {
+        self.effective.log(&self.part.resolution.ladders)
+    }
+
     /// Everything that lost, by position on the ladder, then by pointer.
     pub(crate) fn sorted(&self, steps: &[StepId]) -> Sorted {
         let mut sorted = Sorted::default();
@@ -125,7 +132,7 @@ impl Losses<'_> {
     /// Whether the log says that a step was not let in, or that all that was held when it was in gave way.
     fn at_once(&self, step: StepId, reason: Reason) -> bool {
         let mut came = false;
-        for verdict in &self.effective.log {
+        for verdict in self.log() {
             if verdict.rung == Rung::Step(step) {
                 came = true;
                 if verdict.done == Done::Kept && verdict.reason == reason {
@@ -140,9 +147,8 @@ impl Losses<'_> {
 
     /// A step that a guard kept out, unless its losses say so already.
     fn skip(&self, step: StepId, losses: &[&Loss], sorted: &mut Sorted) {
-        let verdict = self.effective.log.iter();
-        let verdict =
-            verdict.filter(|v| v.rung == Rung::Step(step)).find(|v| v.done == Done::Skipped);
+        let mut verdicts = self.log().filter(|v| v.rung == Rung::Step(step));
+        let verdict = verdicts.find(|v| v.done == Done::Skipped);
         let Some(verdict) = verdict else { return };
         if losses.iter().any(|l| l.fate == Fate::Skipped) {
             return;

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use overrule_engine::{Done, Effective, KindId, LadderId, Loss, PolicyId, Reason, Rung, Step};
+use overrule_engine::{Done, KindId, LadderId, Loss, PolicyId, Reason, Rung, Step};
 use overrule_engine::{Fate, Outcome, StepId, Tally};
 use overrule_source::{Kind, View};
 
@@ -86,7 +86,7 @@ impl<'a> Counter<'a> {
             let Some(effective) = self.part.resolution.effective(*ladder) else { continue };
             let own = self.steps(*ladder);
             let mut apart = match self.part.rule_patterns.is_empty() {
-                true => taken_apart(self.scene, effective),
+                true => taken_apart(Losses { scene: self.scene, part: self.part, effective }),
                 false => BTreeMap::new(),
             };
             for (id, step) in own {
@@ -210,7 +210,8 @@ impl<'a> Counter<'a> {
 }
 
 /// Pointers of the parts of each step that are in force or lost, and of all of a step that was kept out.
-fn taken_apart(scene: &Scene<'_>, effective: &Effective) -> BTreeMap<StepId, BTreeSet<String>> {
+fn taken_apart(losses: Losses<'_>) -> BTreeMap<StepId, BTreeSet<String>> {
+    let Losses { scene, effective, .. } = losses;
     let mut found: BTreeMap<StepId, BTreeSet<String>> = BTreeMap::new();
     if let Some(value) = &effective.value {
         value.parts(scene.documents, &mut |pointer, step, _| {
@@ -220,13 +221,12 @@ fn taken_apart(scene: &Scene<'_>, effective: &Effective) -> BTreeMap<StepId, BTr
     for loss in &effective.losses {
         found.entry(loss.step).or_default().insert(loss.pointer.to_string());
     }
-    let kept_out =
-        effective.log.iter().filter(|v| matches!(v.done, Done::Skipped | Done::Poisoned));
+    let kept_out = losses.log().filter(|v| matches!(v.done, Done::Skipped | Done::Poisoned));
     let kept_out = kept_out.filter_map(|v| match v.rung {
         Rung::Step(step) => Some(step),
         Rung::Group(_) => None,
     });
-    for step in kept_out.chain(effective.beside.iter().copied()) {
+    for step in kept_out.chain(effective.beside().iter().copied()) {
         found.entry(step).or_default().insert(String::new());
     }
     found

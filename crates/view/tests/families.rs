@@ -119,7 +119,7 @@ impl Algebra for Toy<'_> {
         }
         let step = incoming.steps()[0];
         let implied = Traced::Implied { step, json: Arc::from(r#"{"on": true, "list": [1, {}]}"#) };
-        kept.push((Key::Text(Arc::from("implied")), implied));
+        kept.push((Key::Text("implied".into()), implied));
         Some(Traced::map(kept))
     }
 }

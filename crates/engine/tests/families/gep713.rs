@@ -62,7 +62,8 @@ fn fold(lab: &mut Lab, modes: &[u16]) -> (overrule_engine::Effective, Vec<Outcom
     let ladder = lab.group(0, &blocks);
     let algebra = Gep713 { plan: MergePlan::merge_patch() };
     let effective = Fold::new(&lab.documents, &lab.ladders, &algebra).ladder(ladder);
-    let outcomes = lab.ladders.steps(ladder).iter().map(|s| effective.outcome(*s)).collect();
+    let outcomes =
+        lab.ladders.steps(ladder).iter().map(|s| effective.outcome(&lab.ladders, *s)).collect();
     (effective, outcomes)
 }
 
@@ -102,7 +103,7 @@ fn an_override_is_not_transitive() {
     assert_eq!(lab.json(effective.value.as_ref().expect("value")), json!({"a": 3}));
     assert_eq!(lab.losses(&effective), ["1  Shadowed by 0", "0  Shadowed by 2"]);
     assert_eq!(outcomes, [Outcome::Shadowed, Outcome::Shadowed, Outcome::InForce]);
-    let done: Vec<Done> = effective.log.iter().map(|v| v.done).collect();
+    let done: Vec<Done> = effective.log(&lab.ladders).map(|v| v.done).collect();
     assert_eq!(done, [Done::Took, Done::Kept, Done::Replaced]);
 }
 

@@ -287,8 +287,8 @@ fn a_broken_policy_poisons_the_ladder_it_is_on() {
     let ladder = lab.groups(TIERS, &[chain, gateway]);
     let algebra = Kgateway::new(&lab.documents, [(route, SHALLOW_CHILD)].into());
     let effective = Fold::new(&lab.documents, &lab.ladders, &algebra).ladder(ladder);
-    assert_eq!(effective.poison.len(), 1, "seen through two groups");
-    assert_eq!(lab.policy(effective.poison[0].0), 1);
+    assert_eq!(effective.poison().len(), 1, "seen through two groups");
+    assert_eq!(lab.policy(effective.poison()[0].0), 1);
     // What else merged is still told.
     assert_eq!(
         lab.json(effective.value.as_ref().expect("value")),
@@ -315,8 +315,10 @@ fn built_ins_mask_slots_after_the_fold() {
     let value = effective.value.as_ref().expect("value");
     assert_eq!(lab.json(value), json!({"cors": "leaf", "retry": "gateway"}));
     assert_eq!(lab.losses(&effective), ["1 /timeouts Shadowed by 0", "0 /timeouts Masked by "]);
-    let outcomes: Vec<Outcome> =
-        [route, gateway].iter().map(|g| effective.outcome(lab.ladders.steps(*g)[0])).collect();
+    let outcomes: Vec<Outcome> = [route, gateway]
+        .iter()
+        .map(|g| effective.outcome(&lab.ladders, lab.ladders.steps(*g)[0]))
+        .collect();
     assert_eq!(outcomes, [Outcome::Partly, Outcome::Partly]);
     let effective = fold.ladder(plain);
     let expected = json!({"timeouts": {"request": "5s"}, "cors": "leaf", "retry": "gateway"});

@@ -169,13 +169,13 @@ overrides: {rules: {z: 9}}
     assert_eq!(lab.json(value), json!({"rules": {"a": 50, "b": 120, "e": 5}}));
     assert_eq!(lab.origins(value), at([("/rules/a", 0), ("/rules/b", 1), ("/rules/e", 0)]));
     assert_eq!(lab.losses(&effective), ["0 /rules/d Removed by ", "1 /rules/a Shadowed by 0"]);
-    let done: Vec<Done> = effective.log.iter().map(|v| v.done).collect();
+    let done: Vec<Done> = effective.log(&lab.ladders).map(|v| v.done).collect();
     assert_eq!(
         done,
         [Done::Took, Done::Merged(Prefer::Held), Done::Merged(Prefer::Incoming), Done::Skipped]
     );
     let outcomes: Vec<Outcome> =
-        lab.ladders.steps(ladder).iter().map(|s| effective.outcome(*s)).collect();
+        lab.ladders.steps(ladder).iter().map(|s| effective.outcome(&lab.ladders, *s)).collect();
     assert_eq!(outcomes, [Outcome::Skipped, Outcome::InForce, Outcome::Partly, Outcome::Partly]);
 }
 
@@ -206,7 +206,7 @@ fn an_atomic_default_fills_only_emptiness() {
     let value = effective.value.as_ref().expect("value");
     assert_eq!(lab.json(value), json!({"rules": {"b": 2}}));
     assert_eq!(lab.origins(value), at([("", 1)]));
-    let done: Vec<Done> = effective.log.iter().map(|v| v.done).collect();
+    let done: Vec<Done> = effective.log(&lab.ladders).map(|v| v.done).collect();
     assert_eq!(done, [Done::Took, Done::Took, Done::Kept]);
 }
 
@@ -223,6 +223,6 @@ fn a_policy_of_only_removals_passes() {
     let effective = Fold::new(&lab.documents, &lab.ladders, &algebra).ladder(ladder);
     assert_eq!(lab.json(effective.value.as_ref().expect("value")), json!({"rules": {"b": 2}}));
     assert_eq!(lab.losses(&effective), ["0 /rules/a Removed by "]);
-    let done: Vec<Done> = effective.log.iter().map(|v| v.done).collect();
+    let done: Vec<Done> = effective.log(&lab.ladders).map(|v| v.done).collect();
     assert_eq!(done, [Done::Passed, Done::Took]);
 }

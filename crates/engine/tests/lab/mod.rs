@@ -138,7 +138,8 @@ impl Lab {
         let mut merger =
             Merger::new(&self.documents, plan, &NoCombinators, prefer, &WHY, &mut losses);
         let value = merger.merge(MergePlan::ROOT, held, incoming);
-        let effective = Effective { losses, ..Effective::default() };
+        let mut effective = Effective::default();
+        effective.losses.extend(losses);
         (value, self.losses(&effective))
     }
 }

@@ -2,8 +2,6 @@
 //! In: a block. Out: its rules, one by one, and the way back: rules as a value in the shape of a bare policy.
 //! Not here: which of them are in force.
 
-use std::sync::Arc;
-
 use overrule_engine::{Key, StepId, Traced};
 use overrule_source::{Documents, Kind, NodeRef, View};
 
@@ -74,9 +72,9 @@ fn level(step: StepId, depth: usize, rules: &[Rule]) -> Traced {
         let whole = |rule: &Rule| Traced::Whole { step, node: rule.value };
         match word(first) {
             Some(word) if depth + 1 < first.group.path.len() || first.group.named => {
-                entries.push((Key::Text(Arc::from(word)), level(step, depth + 1, part)));
+                entries.push((Key::Text(word.into()), level(step, depth + 1, part)));
             }
-            Some(word) => entries.push((Key::Text(Arc::from(word)), whole(first))),
+            Some(word) => entries.push((Key::Text(word.into()), whole(first))),
             None => entries.extend(part.iter().map(|r| (Key::Node(r.key), whole(r)))),
         }
     }

@@ -229,10 +229,10 @@ impl<'a> Algebra for Kuadrant<'a> {
         climb.lists += 1;
     }
 
-    fn finish(&self, _ladder: &Group, effective: &mut Effective) {
+    fn finish(&self, ladder: &Group, effective: &mut Effective) {
         let owner = |step: StepId| self.owners.get(step.0 as usize).copied();
         let mut watch = self.watch.borrow_mut();
-        watch.ladder(self.world.documents, self.contents, &owner, effective);
+        watch.ladder(self.world.documents, self.contents, &owner, ladder, effective);
     }
 
     /// Empty means no rules, not no policy. For the operator, predicates and patterns are no rules.

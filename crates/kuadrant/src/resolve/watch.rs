@@ -6,9 +6,10 @@
 //! folding them: by then nothing is at hand any more.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use hashbrown::HashSet;
-use overrule_engine::{Effective, Guard, Rung, StepId, Traced};
+use overrule_engine::{Effective, Group, Guard, Rung, StepId, Traced};
 use overrule_source::{Documents, NodeRef};
 
 use super::local::Content;
@@ -27,7 +28,7 @@ pub(crate) struct Watch {
     /// Conditions that failed, and why.
     pub(crate) failed: BTreeSet<(StepId, Box<str>)>,
     /// Rules replaced by a constraint: the rule, the constraint, and the pointer to both.
-    pub(crate) constrained: BTreeMap<(StepId, StepId, Box<str>), NodeRef>,
+    pub(crate) constrained: BTreeMap<(StepId, StepId, Arc<str>), NodeRef>,
     /// Steps whose predicates on requests became those of a policy, and a step of another policy that they gate there.
     pub(crate) spread: BTreeMap<StepId, StepId>,
     /// Policies in force side by side.
@@ -41,6 +42,7 @@ impl Watch {
         documents: &Documents,
         contents: &[Content<'_>],
         policy_of: &dyn Fn(StepId) -> Option<overrule_engine::PolicyId>,
+        ladder: &Group,
         effective: &Effective,
     ) {
         for loss in &effective.losses {
@@ -56,22 +58,18 @@ impl Watch {
                 self.constrained.insert((loss.step, *by, loss.pointer.clone()), node);
             }
         }
-        for check in effective.checks.iter().filter(|c| c.verdict == Guard::Failed) {
+        for check in effective.checks().iter().filter(|c| c.verdict == Guard::Failed) {
             self.failed.insert((check.step, check.error.clone()));
         }
         let Some(value) = &effective.value else { return };
         value.written(&mut |step, node| {
             self.alive.insert((step, node));
         });
-        // The value may be empty, and still stand beside another: the log knows who took the place.
-        let first = effective.log.first().filter(|_| !effective.beside.is_empty());
-        let held = first.and_then(|v| match v.rung {
-            Rung::Step(step) => Some(step),
-            Rung::Group(_) => None,
-        });
-        self.beside.extend(
-            held.into_iter().flat_map(|held| effective.beside.iter().map(move |b| (held, *b))),
-        );
+        // The value may be empty, and still stand beside another: direct policies are met from the top, so the first
+        // rung took the place.
+        if let Some(Rung::Step(held)) = ladder.rungs.first() {
+            self.beside.extend(effective.beside().iter().map(|b| (*held, *b)));
+        }
         if let Some(Traced::Whole { step, .. }) = value.get(documents, "when")
             && !self.spread.contains_key(&step)
         {

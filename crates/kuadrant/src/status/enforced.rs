@@ -89,7 +89,7 @@ fn on_ladder(names: &Names<'_>, ladder: LadderId, effective: &Effective, tales: 
             None => by.extend(contributors.iter().copied()),
         }
     }
-    for check in effective.checks.iter().filter(|c| c.verdict != Guard::Met) {
+    for check in effective.checks().iter().filter(|c| c.verdict != Guard::Met) {
         let Some(step) = steps.get_step(check.step) else { continue };
         if let Some(tale) = tales.get_mut(step.policy.0 as usize) {
             tale.skipped.insert((step.block, check.verdict == Guard::Failed));

@@ -143,7 +143,7 @@ impl Run {
             };
             overridden.insert(oracle::Lost { policy, block, rule, by });
         }
-        let skipped = effective.checks.iter().filter(|c| c.verdict != Guard::Met);
+        let skipped = effective.checks().iter().filter(|c| c.verdict != Guard::Met);
         let skipped = skipped.map(|c| oracle::Skipped {
             policy: self.policy_of(c.step),
             block: self.block(c.step),

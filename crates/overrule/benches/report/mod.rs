@@ -1,9 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: measurements. Out: a table of bars and times. Not here: what is measured.
 
+use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use cpu_time::ProcessTime;
+
+/// Runs the bench again in a process that keeps the memory it frees, and returns how that ended; none in that process.
+///
+/// Cases are measured several times in one process. A small one finds the memory of its last run again, while that of
+/// a large one went back to the kernel, which clears every page before it is used again. A ratio of the two would
+/// compare a warm process with a cold one; so both are warm. Only glibc reads these variables; elsewhere they do nothing.
+#[allow(dead_code, reason = "each bench compiles this module, and not every one needs it")]
+pub fn in_warm_process() -> Option<ExitCode> {
+    const KEEP: [(&str, &str); 3] = [
+        ("MALLOC_TRIM_THRESHOLD_", "17179869184"),
+        ("MALLOC_TOP_PAD_", "67108864"),
+        ("MALLOC_MMAP_MAX_", "0"),
+    ];
+    if KEEP.iter().all(|(name, value)| std::env::var(name).is_ok_and(|v| v == *value)) {
+        return None;
+    }
+    let program = std::env::current_exe().expect("the bench has a file");
+    let mut again = Command::new(program);
+    let ended = again.args(std::env::args_os().skip(1)).envs(KEEP).status().expect("it runs again");
+    Some(if ended.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
 
 /// Bars first, because they mean the same on every machine; then what was measured here.
 #[derive(Default)]
