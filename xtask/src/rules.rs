@@ -14,6 +14,7 @@ const SECTIONS: &[(&str, &str)] = &[
     ("OV1200", "Topology"),
     ("OV1300", "Policies and their kinds"),
     ("OV1400", "Kuadrant"),
+    ("OV1500", "kgateway"),
     ("OV1900", "Policy tests"),
 ];
 

@@ -30,6 +30,39 @@ fn every_case_of_kuadrant_passes() {
     }
 }
 
+/// Every case of kgateway under the profiles it names.
+#[test]
+fn every_case_of_kgateway_passes() {
+    assert_eq!(all_pass("kgateway"), 125);
+}
+
+/// A case that does not name `design` holds there too, or stands in the table of differences, and then does not hold.
+#[test]
+fn where_the_design_of_kgateway_differs_is_written_down() {
+    let docs = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/kgateway-profiles.md");
+    let text = std::fs::read_to_string(docs).unwrap();
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
+    let written: Vec<&str> = rows.map(|(name, _)| name).collect();
+    let mut met: Vec<String> = Vec::new();
+    for mut case in load(&[folder("kgateway")]).cases {
+        if case.profiles.iter().any(|p| p.text == "design") {
+            continue;
+        }
+        case.profiles.iter_mut().take(1).for_each(|p| "design".clone_into(&mut p.text));
+        case.profiles.truncate(1);
+        let results = run(&case, None);
+        let holds = results.iter().all(CaseResult::passed);
+        let listed = written.contains(&case.name.as_str());
+        let said: String = results.iter().map(|r| plain(r, false)).collect();
+        assert!(holds || listed, "{} differs and is not in the table\n{said}", case.name);
+        assert!(!holds || !listed, "{} is in the table and does not differ", case.name);
+        met.extend((!holds).then_some(case.name));
+    }
+    let missing: Vec<&&str> =
+        written.iter().filter(|name| !met.iter().any(|m| m == *name)).collect();
+    assert!(missing.is_empty(), "no such cases: {missing:?}");
+}
+
 /// How many cases and profiles there are; all of them pass.
 fn all_pass(name: &str) -> usize {
     let loaded = load(&[folder(name)]);
@@ -44,7 +77,7 @@ fn all_pass(name: &str) -> usize {
 #[test]
 fn names_are_unique_and_start_like_their_file() {
     let mut names = Vec::new();
-    for case in load(&[folder("cases"), folder("kuadrant")]).cases {
+    for case in load(&[folder("cases"), folder("kuadrant"), folder("kgateway")]).cases {
         let area = |text: &str| text.split('-').next().unwrap_or("").to_owned();
         let file = case.at.file.rsplit('/').next().unwrap().to_owned();
         assert_eq!(area(&case.name), area(&file), "{}", case.at.file);

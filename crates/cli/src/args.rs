@@ -56,6 +56,10 @@ pub struct Shared {
     /// differences without being told.
     #[arg(long, global = true)]
     pub compare: bool,
+    /// A setting of kgateway's controller: `globalPolicyNamespace=admin`, `policyMerge={"trafficPolicy": {"extAuth":
+    /// "DeepMerge"}}`, `delegationWildcardNamespace=every`. Repeatable.
+    #[arg(long, value_name = "KEY=VALUE", global = true)]
+    pub kgateway: Vec<String>,
     /// What to assume of objects without a creation time: FILE-ORDER, or a time such as 2026-01-31T09:00:00Z.
     #[arg(long, value_name = "FILE-ORDER|TIME", global = true)]
     pub assume_created: Option<String>,

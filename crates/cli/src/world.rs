@@ -49,6 +49,7 @@ pub enum Compare {
 pub fn load(shared: &Shared, out: &mut Out, needs: &Needs<'_>) -> Result<World, Failure> {
     let profiles = profiles(shared)?;
     let assume_created = assume(shared)?;
+    let kgateway = kgateway(shared)?;
     let mut found = files::find(&shared.files);
     let kinds = files::find(&shared.kinds);
     let kind_sources: Vec<String> = kinds.files.iter().map(|f| f.name.clone()).collect();
@@ -77,6 +78,7 @@ pub fn load(shared: &Shared, out: &mut Out, needs: &Needs<'_>) -> Result<World, 
             Compare::Asked => shared.compare,
             Compare::Always => true,
         },
+        kgateway,
         ..Options::default()
     };
     let progress = Progress::new(shared, total);
@@ -176,6 +178,25 @@ pub fn profiles(shared: &Shared) -> Result<BTreeMap<String, String>, Failure> {
         };
     }
     Ok(chosen)
+}
+
+/// The settings of kgateway's controller. A value is JSON, or else the text itself.
+fn kgateway(shared: &Shared) -> Result<overrule::kgateway::Settings, Failure> {
+    let mut settings = overrule::kgateway::Settings::default();
+    for asked in &shared.kgateway {
+        let Some((key, value)) = asked.split_once('=') else {
+            return Err(Failure::Usage(format!(
+                "--kgateway {asked}: write KEY=VALUE; keys are {}",
+                overrule::kgateway::Settings::KEYS.join(", ")
+            )));
+        };
+        let text = || serde_json::Value::from(value);
+        let value = serde_json::from_str(value).ok().filter(serde_json::Value::is_object);
+        settings
+            .set(key, &value.unwrap_or_else(text))
+            .map_err(|why| Failure::Usage(format!("--kgateway {asked}: {why}")))?;
+    }
+    Ok(settings)
 }
 
 fn assume(shared: &Shared) -> Result<Assume, Failure> {

@@ -228,6 +228,11 @@ impl Effective {
         self.rare.as_ref().map_or(&[], |r| &r.poison)
     }
 
+    /// Adds a broken step.
+    pub fn fail(&mut self, step: StepId, reason: Reason) {
+        self.rare.get_or_insert_default().poison.push((step, reason));
+    }
+
     /// What became of one step.
     pub fn outcome(&self, ladders: &Ladders, step: StepId) -> Outcome {
         self.outcomes(ladders, &[step]).first().copied().unwrap_or(Outcome::Inert)
@@ -237,22 +242,27 @@ impl Effective {
     pub fn outcomes(&self, ladders: &Ladders, steps: &[StepId]) -> SmallVec<[Outcome; 4]> {
         // Ladders are short and many: small sorted lists, no trees.
         let mut held: SmallVec<[StepId; 8]> = SmallVec::new();
-        if let Some(value) = &self.value {
-            value.each_step(&mut |step| {
-                if held.last() != Some(&step) {
-                    held.push(step);
-                }
-            });
-        }
-        held.extend_from_slice(self.beside());
+        // What is masked is still in the value: so many parts of a step do not count.
+        let mut masked: SmallVec<[StepId; 4]> = SmallVec::new();
         let mut lost: SmallVec<[(StepId, Fate); 8]> = SmallVec::new();
         for loss in &self.losses {
             lost.push((loss.step, loss.fate));
+            if loss.fate == Fate::Masked {
+                masked.push(loss.step);
+            }
             // Taking something out is all a removal can do: one that did is in force.
             if loss.fate == Fate::Removed {
                 held.extend(loss.by.iter().copied());
             }
         }
+        if let Some(value) = &self.value {
+            value.each_step(&mut |step| match masked.iter().position(|m| *m == step) {
+                Some(i) => drop(masked.swap_remove(i)),
+                None if held.last() != Some(&step) => held.push(step),
+                None => {}
+            });
+        }
+        held.extend_from_slice(self.beside());
         held.sort_unstable();
         lost.sort_unstable();
         let skipped = |step: StepId| {

@@ -114,6 +114,8 @@ pub struct Fold<'a, A> {
     spare: Draft,
     /// Folds of whole ladders done so far.
     pub folds: u64,
+    /// Folds of ladders and groups, by their `spec`.
+    pub by_spec: Vec<u64>,
 }
 
 impl<'a, A: Algebra> Fold<'a, A> {
@@ -127,6 +129,23 @@ impl<'a, A: Algebra> Fold<'a, A> {
             common: Common::default(),
             spare: Draft::default(),
             folds: 0,
+            by_spec: Vec::new(),
+        }
+    }
+
+    /// The results of every inner group that was folded.
+    pub fn into_groups(mut self) -> BTreeMap<LadderId, Effective> {
+        let (ladders, common) = (self.ladders, &mut self.common);
+        let groups = std::mem::take(&mut self.groups).into_iter();
+        groups.map(|(id, mut draft)| (id, common.effective(ladders, id, &mut draft))).collect()
+    }
+
+    /// Folds a group that may be on no ladder.
+    pub fn keep(&mut self, id: LadderId) {
+        if !self.groups.contains_key(&id) {
+            let mut result = Draft::default();
+            self.group(id, &mut result);
+            self.groups.insert(id, result);
         }
     }
 
@@ -145,6 +164,11 @@ impl<'a, A: Algebra> Fold<'a, A> {
 
     fn group(&mut self, id: LadderId, draft: &mut Draft) {
         let group = self.ladders.get(id);
+        let spec = usize::from(group.spec);
+        if self.by_spec.len() <= spec {
+            self.by_spec.resize(spec + 1, 0);
+        }
+        self.by_spec.iter_mut().skip(spec).take(1).for_each(|n| *n += 1);
         let mut state = A::State::default();
         let bottom_up = self.algebra.bottom_up(group);
         for i in 0..group.rungs.len() {
@@ -200,11 +224,7 @@ impl<'a, A: Algebra> Fold<'a, A> {
 
     /// The kept result of an inner group; its losses and poison are the ladder's too.
     fn inner(&mut self, id: LadderId, draft: &mut Draft) -> Option<Traced> {
-        if !self.groups.contains_key(&id) {
-            let mut result = Draft::default();
-            self.group(id, &mut result);
-            self.groups.insert(id, result);
-        }
+        self.keep(id);
         let inner = self.groups.get(&id)?;
         draft.losses.extend(inner.losses.iter().cloned());
         draft.rare.poison.extend(inner.rare.poison.iter().copied());

@@ -64,6 +64,8 @@ pub enum Rung {
 pub struct Group {
     /// The family's own: which plan this group follows, which annotation governs it.
     pub spec: u16,
+    /// The family's own: what else acts on this group; 0 for nothing.
+    pub extra: u32,
     /// Rungs in rank order: the top of the ladder first.
     pub rungs: SmallVec<[Rung; 4]>,
 }
@@ -90,7 +92,7 @@ impl Default for Ladders {
             extended: HashTable::new(),
             hasher: DefaultHashBuilder::default(),
         };
-        ladders.group(Group { spec: 0, rungs: SmallVec::new() });
+        ladders.group(Group { spec: 0, extra: 0, rungs: SmallVec::new() });
         ladders
     }
 }
@@ -115,7 +117,8 @@ impl Ladders {
             (top, below) => {
                 let mut rungs = self.get(top).rungs.clone();
                 rungs.extend_from_slice(&self.get(below).rungs);
-                let group = Group { spec: self.get(below).spec, rungs };
+                let Group { spec, extra, .. } = *self.get(below);
+                let group = Group { spec, extra, rungs };
                 let id = LadderId(u32::try_from(self.groups.len()).unwrap_or(u32::MAX));
                 self.groups.push(group);
                 id
@@ -137,7 +140,8 @@ impl Ladders {
         }
         let mut rungs = self.get(top).rungs.clone();
         rungs.extend_from_slice(&self.get(below).rungs);
-        let id = self.group(Group { spec: self.get(below).spec, rungs });
+        let Group { spec, extra, .. } = *self.get(below);
+        let id = self.group(Group { spec, extra, rungs });
         let hasher = &self.hasher;
         self.extended.insert_unique(hash, (top.0, below.0, id.0), |e| hasher.hash_one((e.0, e.1)));
         id
@@ -145,7 +149,7 @@ impl Ladders {
 
     /// The ladder of an id.
     pub fn get(&self, id: LadderId) -> &Group {
-        static NONE: Group = Group { spec: 0, rungs: SmallVec::new_const() };
+        static NONE: Group = Group { spec: 0, extra: 0, rungs: SmallVec::new_const() };
         self.groups.get(id.0 as usize).unwrap_or(&NONE)
     }
 
@@ -167,6 +171,21 @@ impl Ladders {
             Rung::Group(_) => None,
         });
         steps.collect()
+    }
+
+    /// The group each step of a ladder stands in, in the order of [`Ladders::steps`]: the ladder itself, or one on it.
+    pub fn homes(&self, id: LadderId) -> Vec<LadderId> {
+        let mut found = Vec::new();
+        let mut open = vec![(id, 0)];
+        while let Some((group, next)) = open.pop() {
+            let Some(rung) = self.get(group).rungs.get(next) else { continue };
+            open.push((group, next + 1));
+            match rung {
+                Rung::Step(_) => found.push(group),
+                Rung::Group(inner) => open.push((*inner, 0)),
+            }
+        }
+        found
     }
 
     /// Every rung of a ladder, top first; after a group come its own.

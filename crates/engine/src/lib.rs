@@ -49,7 +49,8 @@ pub use plan::{ListRule, MergePlan, Nulls, PlanId, Rule};
 pub use rank::{Decision, KeyName, Rank, RankKeys};
 pub use reason::{Reason, ReasonInfo};
 pub use resolution::{
-    Attachment, KindId, KindResult, NewKind, PolicyEntry, Rejection, Resolution, ResolutionBuilder,
+    Attachment, Failure, KindId, KindResult, NewKind, PolicyEntry, Rejection, Resolution,
+    ResolutionBuilder,
 };
 pub use topology::{Level, Node, NodeId, Topology};
 pub use traced::{Key, Leaf, Traced, Word, dotted, pointer_segments};

@@ -89,6 +89,30 @@ impl<'a> Merger<'a> {
         }
     }
 
+    /// Merges by another plan at the same place.
+    pub fn by_plan(&mut self, plan: &MergePlan, held: Traced, incoming: Traced) -> Option<Traced> {
+        let mut inner = Merger {
+            documents: self.documents,
+            plan,
+            combine: self.combine,
+            prefer: self.prefer,
+            reason: self.reason,
+            losses: self.losses,
+            pointer: std::mem::take(&mut self.pointer),
+        };
+        let merged = inner.merge(MergePlan::ROOT, held, incoming);
+        self.pointer = inner.pointer;
+        merged
+    }
+
+    /// Does something with a member.
+    pub fn below<R>(&mut self, key: &Key, act: impl FnOnce(&mut Self) -> R) -> R {
+        self.pointer.push(Segment::Key(key.clone()));
+        let result = act(self);
+        self.pointer.pop();
+        result
+    }
+
     /// The preferred value, whole.
     pub fn atomic(&mut self, held: Traced, incoming: Traced) -> Option<Traced> {
         let (winner, loser) = match self.prefer {
@@ -123,10 +147,7 @@ impl<'a> Merger<'a> {
                         *flag = true;
                     }
                     let member = self.plan.member(at, key.text(self.documents));
-                    self.pointer.push(Segment::Key(key.clone()));
-                    let result = self.merge(member, value, other);
-                    self.pointer.pop();
-                    result
+                    self.below(&key, |merger| merger.merge(member, value, other))
                 }
                 // Alone on its side: a patch's nulls vanish, a target's stay (RFC 7386).
                 None if self.prefer == Prefer::Held => self.settle(value),
@@ -143,7 +164,9 @@ impl<'a> Merger<'a> {
         }
         match deleter {
             // Whoever deleted the last member is the origin of what is left: nothing.
-            Some(step) if merged.is_empty() => Traced::Implied { step, json: "{}".into() },
+            Some(step) if merged.is_empty() => {
+                Traced::Implied { step, json: "{}".into(), from: None }
+            }
             _ => Traced::Map(merged.into()),
         }
     }
@@ -214,10 +237,7 @@ impl<'a> Merger<'a> {
         let by = winner.steps();
         let (losses, reason) = (&mut *self.losses, self.reason);
         lost.parts_at(self.documents, &mut pointer, &mut |pointer, step, part| {
-            let node = match part {
-                Traced::Whole { node, .. } => Some(*node),
-                _ => None,
-            };
+            let node = part.node();
             losses.push(Loss { step, pointer: pointer.into(), node, fate, by: by.clone(), reason });
         });
     }
@@ -255,7 +275,9 @@ fn strip_nulls(documents: &Documents, value: Traced) -> Option<Traced> {
     let kept: Vec<_> =
         entries.filter_map(|(k, v)| strip_nulls(documents, v).map(|v| (k, v))).collect();
     match step {
-        Some(step) if kept.is_empty() => Some(Traced::Implied { step, json: "{}".into() }),
+        Some(step) if kept.is_empty() => {
+            Some(Traced::Implied { step, json: "{}".into(), from: None })
+        }
         _ => Some(Traced::Map(kept.into())),
     }
 }

@@ -8,7 +8,7 @@ pub enum Fate {
     Shadowed,
     /// A lower policy removed it.
     Removed,
-    /// A built-in took its slot.
+    /// It is in the value and has no effect: a built-in took its slot, or something beside it switches it off.
     Masked,
     /// A condition kept it out.
     Skipped,

@@ -2,6 +2,8 @@
 //! In: paths, ladders and attachments from a family. Out: the [`Resolution`], folded once per distinct ladder.
 //! Not here: text of any kind. Everything that explains reads this and recomputes nothing.
 
+use std::collections::BTreeMap;
+
 use overrule_model::{ObjectId, Sym};
 use overrule_source::{Documents, Span};
 use smallvec::SmallVec;
@@ -68,6 +70,8 @@ pub struct KindResult {
     pub assumed: bool,
     /// The kind it stands for: a controller turns its policies into policies of that kind.
     pub covers: Option<KindId>,
+    /// Whether its policies are no policies but what other objects say themselves.
+    pub implicit: bool,
     /// Ladder of each path: `EMPTY` where no policy reaches, `NONE` (or past the end) where the path is no target.
     ladders: Vec<LadderId>,
 }
@@ -96,6 +100,23 @@ pub struct Resolution {
     ends: Vec<u32>,
     tallies: Vec<Tally>,
     folds: u64,
+    by_spec: Vec<u64>,
+    /// Results of groups on ladders, and of those that were to be kept.
+    groups: BTreeMap<LadderId, Effective>,
+    kept: Vec<(NodeId, LadderId)>,
+    /// Paths that fail whatever policies say, by path.
+    failures: Vec<Failure>,
+}
+
+/// A path that fails closed for a reason no policy has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Failure {
+    /// The path.
+    pub path: PathId,
+    /// Why.
+    pub reason: Reason,
+    /// Where the cause is written.
+    pub at: Option<Span>,
 }
 
 impl Resolution {
@@ -114,6 +135,11 @@ impl Resolution {
         (0..).map(PolicyId).zip(&self.policies)
     }
 
+    /// Every policy that is one, not something another object says itself.
+    pub fn declared(&self) -> impl Iterator<Item = (PolicyId, &PolicyEntry)> {
+        self.policies().filter(|(_, p)| self.kind(p.kind).is_none_or(|k| !k.implicit))
+    }
+
     /// One policy.
     pub fn policy(&self, id: PolicyId) -> Option<&PolicyEntry> {
         self.policies.get(id.0 as usize)
@@ -121,7 +147,7 @@ impl Resolution {
 
     /// The policy that is this object.
     pub fn policy_of(&self, object: ObjectId) -> Option<PolicyId> {
-        self.policies().find(|(_, p)| p.object == object).map(|(id, _)| id)
+        self.declared().find(|(_, p)| p.object == object).map(|(id, _)| id)
     }
 
     /// The ladder of a kind at a path.
@@ -134,6 +160,27 @@ impl Resolution {
     pub fn effective(&self, ladder: LadderId) -> Option<&Effective> {
         let place = *self.places.get(ladder.0 as usize)?;
         self.folded.get(place as usize)
+    }
+
+    /// The result of a ladder or of a group on one.
+    pub fn result(&self, id: LadderId) -> Option<&Effective> {
+        self.groups.get(&id).or_else(|| self.effective(id))
+    }
+
+    /// Groups that stand for a node although no ladder has them.
+    pub fn kept(&self) -> impl Iterator<Item = (NodeId, LadderId)> + '_ {
+        self.kept.iter().copied()
+    }
+
+    /// Why a path fails closed besides broken policies.
+    pub fn failures(&self, path: PathId) -> impl Iterator<Item = &Failure> {
+        let start = self.failures.partition_point(|f| f.path < path);
+        self.failures.iter().skip(start).take_while(move |f| f.path == path)
+    }
+
+    /// How many ladders and groups of a `spec` were folded.
+    pub fn folds_of(&self, spec: u16) -> u64 {
+        self.by_spec.get(usize::from(spec)).copied().unwrap_or(0)
     }
 
     /// What became of each policy on a ladder.
@@ -261,6 +308,8 @@ pub struct ResolutionBuilder {
     attachments: Vec<Attachment>,
     rejections: Vec<Rejection>,
     ranks: Vec<Rank>,
+    kept: Vec<(NodeId, LadderId)>,
+    failures: Vec<Failure>,
 }
 
 /// What a family says about a kind.
@@ -280,12 +329,14 @@ pub struct NewKind {
     pub assumed: bool,
     /// The kind it stands for.
     pub covers: Option<KindId>,
+    /// What other objects say themselves.
+    pub implicit: bool,
 }
 
 impl ResolutionBuilder {
     /// Adds a kind.
     pub fn kind(&mut self, new: NewKind) -> KindId {
-        let NewKind { group, kind, family, profile, keys, assumed, covers } = new;
+        let NewKind { group, kind, family, profile, keys, assumed, covers, implicit } = new;
         let id = KindId(u16::try_from(self.kinds.len()).unwrap_or(u16::MAX));
         self.kinds.push(KindResult {
             group,
@@ -295,6 +346,7 @@ impl ResolutionBuilder {
             keys,
             assumed,
             covers,
+            implicit,
             ladders: Vec::new(),
         });
         id
@@ -329,6 +381,16 @@ impl ResolutionBuilder {
     /// The rank of a step.
     pub fn rank(&self, step: StepId) -> Option<&Rank> {
         self.ranks.get(step.0 as usize)
+    }
+
+    /// Keeps the result of a group that stands for a node, whether a ladder has it or not.
+    pub fn keep(&mut self, node: NodeId, group: LadderId) {
+        self.kept.push((node, group));
+    }
+
+    /// Says that a path fails closed, whatever policies say.
+    pub fn fail(&mut self, path: PathId, reason: Reason, at: Option<Span>) {
+        self.failures.push(Failure { path, reason, at });
     }
 
     /// Says which ladder a kind has at each path, in path order. Shorter lists mean [`LadderId::NONE`] for the rest.
@@ -370,8 +432,21 @@ impl ResolutionBuilder {
                 *slot = place;
             }
         }
-        let folds = fold.folds;
-        let Self { paths, ladders, kinds, policies, attachments, rejections, ranks } = self;
+        self.kept.iter().for_each(|(_, group)| fold.keep(*group));
+        let (folds, by_spec) = (fold.folds, std::mem::take(&mut fold.by_spec));
+        let groups = fold.into_groups();
+        self.failures.sort_by_key(|f| f.path);
+        let Self {
+            paths,
+            ladders,
+            kinds,
+            policies,
+            attachments,
+            rejections,
+            ranks,
+            kept,
+            failures,
+        } = self;
         Resolution {
             paths,
             ladders,
@@ -386,6 +461,10 @@ impl ResolutionBuilder {
             ends,
             tallies,
             folds,
+            by_spec,
+            groups,
+            kept,
+            failures,
         }
     }
 }

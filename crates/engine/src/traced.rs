@@ -64,6 +64,8 @@ pub enum Traced {
         step: StepId,
         /// The value as JSON text.
         json: Arc<str>,
+        /// What it was made from, if one place says it in other words.
+        from: Option<NodeRef>,
     },
 }
 
@@ -96,6 +98,15 @@ impl Traced {
                     _ => Leaf::Scalar(view),
                 }
             }
+        }
+    }
+
+    /// Where it is written, if it stands in one place.
+    pub fn node(&self) -> Option<NodeRef> {
+        match self {
+            Self::Whole { node, .. } => Some(*node),
+            Self::Implied { from, .. } => *from,
+            Self::Map(_) | Self::List(_) => None,
         }
     }
 

@@ -63,7 +63,7 @@ fn steps_open_groups_in_order() {
     let nested = lab.groups(2, &[inner]);
     let [zero, three] = [0, 3].map(|p| Rung::Step(lab.step(bare(p))));
     let rungs = [zero, Rung::Group(nested), three].into_iter().collect();
-    let ladder = lab.ladders.group(Group { spec: 0, rungs });
+    let ladder = lab.ladders.group(Group { spec: 0, extra: 0, rungs });
     let policies: Vec<u32> = lab.ladders.steps(ladder).iter().map(|s| lab.policy(*s)).collect();
     assert_eq!(policies, [0, 1, 2, 3]);
 }

@@ -44,7 +44,7 @@ fn parts_are_maximal_and_pointers_are_escaped() {
     let (lab, first, second) = lab();
     assert_eq!(lab.origins(&first), at([("", 0)]), "one writer, one part");
     let step = second.steps()[0];
-    let implied = Traced::Implied { step, json: "[1, 2]".into() };
+    let implied = Traced::Implied { step, json: "[1, 2]".into(), from: None };
     let list =
         Traced::List(Arc::from([second.clone(), first.get(&lab.documents, "s").expect("s")]));
     let value = Traced::map([

@@ -45,6 +45,8 @@ pub struct Options {
     pub profiles: BTreeMap<String, String>,
     /// Whether to resolve under the other profiles of each family too, to compare with.
     pub compare: bool,
+    /// Settings of kgateway's controller.
+    pub kgateway: overrule_kgateway::Settings,
 }
 
 /// What an analysis tells about its progress.
@@ -70,6 +72,10 @@ pub struct Analysis {
     pub policies: Vec<Policy>,
     /// Kuadrant's policies as written.
     pub kuadrant: overrule_kuadrant::Policies,
+    /// kgateway's policies as written.
+    pub kgateway: overrule_kgateway::Policies,
+    /// The settings they were resolved with.
+    pub kgateway_settings: overrule_kgateway::Settings,
     /// Policies that must exist.
     pub requirements: Vec<Requirement>,
     /// The answers: `gateway` first, then the other families; under each family the profile shown first.
@@ -120,6 +126,8 @@ impl Analysis {
         diagnostics.extend(found);
         let (kuadrant, found) = overrule_kuadrant::parse(&documents, &mut snapshot);
         diagnostics.extend(found);
+        let (kgateway, found) = overrule_kgateway::parse(&documents, &mut snapshot);
+        diagnostics.extend(found);
         let (requirements, found) = requirements::parse(&documents, &mut snapshot);
         diagnostics.extend(found);
         // What must exist is asked about, whether a policy of the kind is there or not.
@@ -135,6 +143,7 @@ impl Analysis {
             kinds: &kinds,
             policies: &policies,
             kuadrant: &kuadrant,
+            kgateway: &kgateway,
             requirements: &requirements,
             include_kinds: &include_kinds,
             options,
@@ -148,6 +157,8 @@ impl Analysis {
             kinds,
             policies,
             kuadrant,
+            kgateway,
+            kgateway_settings: options.kgateway.clone(),
             requirements,
             answers,
             diagnostics,

@@ -3,15 +3,16 @@
 //! family has its own crate.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
-use overrule_engine::Resolution;
+use overrule_engine::{PathId, Resolution};
 use overrule_gateway::codes_policy::BAD_REQUIREMENT;
 use overrule_gateway::kinds::{Kinds, Strategy};
 use overrule_gateway::policy::Policy;
 use overrule_gateway::requirements::{Missing, Requirement, report};
 use overrule_gateway::resolve::{FAMILY, PROFILE};
 use overrule_gateway::topology::GatewayTopology;
+use overrule_kgateway::delegation::Match;
 use overrule_model::Snapshot;
 use overrule_source::{Diagnostic, Documents};
 use overrule_view::Part;
@@ -30,13 +31,19 @@ pub struct FamilyInfo {
 }
 
 /// The one list of families and profiles; everything that names or chooses them reads it.
-static FAMILIES: &[FamilyInfo] = &[GATEWAY, KUADRANT];
+static FAMILIES: &[FamilyInfo] = &[GATEWAY, KUADRANT, KGATEWAY];
 
 const GATEWAY: FamilyInfo = FamilyInfo { name: FAMILY, profiles: &[PROFILE], kinds: Vec::new };
 const KUADRANT: FamilyInfo = FamilyInfo {
     name: overrule_kuadrant::FAMILY,
     profiles: overrule_kuadrant::Profile::NAMES,
     kinds: || overrule_kuadrant::kinds::ALL.iter().map(|k| k.kind).collect(),
+};
+
+const KGATEWAY: FamilyInfo = FamilyInfo {
+    name: overrule_kgateway::FAMILY,
+    profiles: overrule_kgateway::Profile::NAMES,
+    kinds: || overrule_kgateway::kinds::ALL.iter().map(|k| k.kind).collect(),
 };
 
 /// Every family this version resolves.
@@ -96,6 +103,8 @@ pub struct Answered {
     pub missing: Vec<(usize, Vec<Missing>)>,
     /// JSON pointers, in a block, at which the family's rules stand; see [`Part::rule_patterns`].
     pub rule_patterns: &'static [&'static str],
+    /// Matches of rules that requests reach by others than they have written: those below a delegation.
+    pub matches: BTreeMap<PathId, Arc<[Match]>>,
 }
 
 impl Answered {
@@ -128,6 +137,7 @@ pub(crate) struct Ground<'a> {
     pub(crate) kinds: &'a Kinds,
     pub(crate) policies: &'a [Policy],
     pub(crate) kuadrant: &'a overrule_kuadrant::Policies,
+    pub(crate) kgateway: &'a overrule_kgateway::Policies,
     pub(crate) requirements: &'a [Requirement],
     /// Kinds to resolve although no policy of them is there: asked for, or required.
     pub(crate) include_kinds: &'a [String],
@@ -145,6 +155,12 @@ impl Ground<'_> {
         if overrule_kuadrant::concerns(self.kuadrant, self.include_kinds) {
             for wanted in KUADRANT.wanted(self.options) {
                 self.kuadrant(wanted, &mut answers, diagnostics);
+            }
+        }
+        let Self { kgateway, snapshot, topology, include_kinds, .. } = *self;
+        if overrule_kgateway::concerns(kgateway, snapshot, topology, include_kinds) {
+            for wanted in KGATEWAY.wanted(self.options) {
+                self.kgateway(wanted, &mut answers, diagnostics);
             }
         }
         self.requirements(&mut answers, diagnostics);
@@ -195,6 +211,7 @@ impl Ground<'_> {
             strategy_name: |code| Strategy::from_code(code).name(),
             missing: Vec::new(),
             rule_patterns: &[],
+            matches: BTreeMap::new(),
         });
     }
 
@@ -224,6 +241,38 @@ impl Ground<'_> {
             strategy_name: overrule_kuadrant::strategy_name,
             missing: Vec::new(),
             rule_patterns: overrule_kuadrant::kinds::RULE_PATTERNS,
+            matches: BTreeMap::new(),
+        });
+    }
+
+    fn kgateway(
+        &self,
+        wanted: Wanted,
+        answers: &mut Vec<Answered>,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) {
+        let world = overrule_kgateway::World {
+            documents: self.documents,
+            snapshot: self.snapshot,
+            topology: self.topology,
+            policies: self.kgateway,
+            profile: overrule_kgateway::Profile::from_name(wanted.profile).unwrap_or_default(),
+            settings: &self.options.kgateway,
+        };
+        let include = self.include_kinds.to_vec();
+        let resolved = overrule_kgateway::resolve(world, &overrule_kgateway::Options { include });
+        if wanted.shown {
+            diagnostics.extend(resolved.diagnostics);
+        }
+        answers.push(Answered {
+            family: KGATEWAY.name,
+            profile: wanted.profile,
+            resolution: resolved.resolution,
+            shown: wanted.shown,
+            strategy_name: overrule_kgateway::strategy_name,
+            missing: Vec::new(),
+            rule_patterns: &[],
+            matches: resolved.matches,
         });
     }
 }

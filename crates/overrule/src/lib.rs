@@ -32,10 +32,11 @@ mod families;
 pub mod files;
 
 pub use analysis::{Analysis, Assume, Options, Stage, Stages};
-pub use conditions::Affected;
+pub use conditions::{Affected, PolicyCondition};
 pub use families::{Answered, FamilyInfo, families};
 pub use overrule_engine as engine;
 pub use overrule_gateway as gateway;
+pub use overrule_kgateway as kgateway;
 pub use overrule_kuadrant as kuadrant;
 pub use overrule_model as model;
 pub use overrule_source as source;
@@ -55,6 +56,7 @@ pub fn codes() -> Vec<source::Code> {
         gateway::codes::ALL,
         gateway::codes_policy::ALL,
         kuadrant::codes::ALL,
+        kgateway::codes::ALL,
     ];
     let mut codes: Vec<source::Code> = all.into_iter().flatten().copied().collect();
     codes.sort_by_key(|c| c.id);

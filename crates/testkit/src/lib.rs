@@ -20,6 +20,7 @@
 
 pub mod fleet;
 pub mod generate;
+pub mod kgateway;
 pub mod kuadrant;
 pub mod oracle;
 pub mod rng;

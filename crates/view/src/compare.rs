@@ -45,7 +45,7 @@ pub(crate) fn other(
     here: &Result,
 ) -> Option<v1::OtherProfile> {
     let part = &other.part;
-    let Some((_, _, ladder)) = there else {
+    let Some((_, path, ladder)) = there else {
         return Some(v1::OtherProfile {
             profile: part.profile,
             shipped: part.shipped,
@@ -55,7 +55,8 @@ pub(crate) fn other(
             origins: Origins::new(),
         });
     };
-    let found = effective::result(scene, part, part.resolution.effective(ladder));
+    let mut found = effective::result(scene, part, part.resolution.effective(ladder));
+    found.broken |= part.resolution.failures(path).next().is_some();
     let differs: BTreeSet<String> = differences(here, &found)
         .iter()
         .map(|pointer| rule_of(part.rule_patterns, pointer))

@@ -15,6 +15,19 @@ pub(crate) struct Decided {
     pub(crate) because: String,
 }
 
+impl Decided {
+    /// A step of another group: what counts is where the group stands.
+    pub(crate) fn by_group(above: usize, before: &str, after: &str) -> Self {
+        let because = match before == after {
+            true => format!("stands below {above}: it comes after it on the way up"),
+            false => format!(
+                "stands below {above} by level: {before} is nearer to the rule than {after}"
+            ),
+        };
+        Self { key: Some("level"), because }
+    }
+}
+
 /// A step with its position on the ladder.
 pub(crate) type Placed = (usize, StepId);
 
@@ -58,6 +71,23 @@ pub(crate) fn decided(
             "stands below {n} by block: {} of a policy come after its {}",
             steps.0.block, steps.1.block
         ),
+        Some("attachment") => format!(
+            "stands below {n} by attachment: {} goes before {}",
+            (part.strategy_name)(steps.0.mode),
+            (part.strategy_name)(steps.1.mode)
+        ),
+        Some("filter") => {
+            format!("stands below {n} by filter: the filter of the rule that names {n} comes first")
+        }
+        Some("weight") => {
+            let weight =
+                |rank: &overrule_engine::Rank| rank.key(index.unwrap_or(0)).map_or(0, |w| -w);
+            format!(
+                "stands below {n} by weight: {n} has {}, this one {}",
+                weight(ranks.0),
+                weight(ranks.1)
+            )
+        }
         Some(key) => format!("stands below {n} by {key}"),
         None => format!("stands below {n}: their ranks are equal, so they keep the order written"),
     };

@@ -19,7 +19,8 @@ pub fn effective(
     path: PathId,
 ) -> v1::EffectivePolicy {
     let found = part.resolution.effective(part.resolution.ladder(kind, path));
-    let here = result(scene, part, found);
+    let mut here = result(scene, part, found);
+    here.broken |= part.resolution.failures(path).next().is_some();
     let other_profiles = compare::others(scene, part, kind, path, &here);
     v1::EffectivePolicy { other_profiles, ..with(scene, part, kind, path, here) }
 }
@@ -59,7 +60,7 @@ pub(crate) fn with(
         masked,
         removed,
         skipped,
-        error: found.map(|e| failures(scene, part, e)).unwrap_or_default(),
+        error: failures(scene, part, path, found),
         other_profiles: Vec::new(),
         diagnostics: findings(scene, part, ladder),
     }
@@ -136,13 +137,26 @@ fn lost(scene: &Scene<'_>, part: &Part<'_>, ladder: LadderId, effective: &Effect
     Losses { scene, part, effective }.sorted(&steps)
 }
 
-fn failures(scene: &Scene<'_>, part: &Part<'_>, effective: &Effective) -> Vec<v1::Failure> {
-    let poison = effective.poison().iter().map(|(step, reason)| v1::Failure {
+fn failures(
+    scene: &Scene<'_>,
+    part: &Part<'_>,
+    path: PathId,
+    effective: Option<&Effective>,
+) -> Vec<v1::Failure> {
+    let poison = effective.map_or(&[][..], Effective::poison).iter();
+    let poison = poison.map(|(step, reason)| v1::Failure {
         policy: part.step_name(scene, *step),
         reason: reason.id,
         because: reason.sentence,
+        at: None,
     });
-    poison.collect()
+    let others = part.resolution.failures(path).map(|failure| v1::Failure {
+        policy: String::new(),
+        reason: failure.reason.id,
+        because: failure.reason.sentence,
+        at: failure.at.map(|span| scene.place(span)),
+    });
+    poison.chain(others).collect()
 }
 
 /// What was found wrong in the documents of the policies on the ladder.

@@ -56,9 +56,8 @@ pub fn effective_policy_text(
         }
     }
     for failure in &policy.error {
-        let name = escape::terminal(&failure.policy);
-        let text =
-            format!("# error: {name} is broken, so the target fails closed: {}", failure.because);
+        let said = failure.sentence(|name| escape::terminal(name).into_owned());
+        let text = format!("# error: {said}");
         writeln!(out, "{}", Painted(styles.error, &text))?;
     }
     compare_text::others(policy, "# ", styles, out)
@@ -218,6 +217,16 @@ impl Default for EffectiveTable {
     }
 }
 
+/// Values that are not applied, because the target fails.
+fn fails_closed([_, values]: &mut [String; 2]) {
+    if !values.starts_with(FAILS) {
+        values.insert_str(0, FAILS);
+    }
+}
+
+/// What stands before such values.
+const FAILS: &str = "fails closed; otherwise: ";
+
 /// Longest text of values kept in a row; a table is no place for more.
 const VALUES: usize = 400;
 
@@ -233,7 +242,10 @@ impl EffectiveTable {
         let ladder = part.resolution.ladder(kind, path);
         let key = (part.family, kind, ladder, part.profile, None);
         let shown = self.kept.entry(key).or_insert_with(|| Some(cells(scene, part, ladder)));
-        let shown = shown.clone().unwrap_or_default();
+        let mut shown = shown.clone().unwrap_or_default();
+        if part.resolution.failures(path).next().is_some() {
+            fails_closed(&mut shown);
+        }
         self.row(scene, part, kind, path, shown);
         let mut differs = false;
         for other in scene.others_of(part) {
@@ -328,5 +340,9 @@ fn cells(scene: &Scene<'_>, part: &Part<'_>, ladder: LadderId) -> [String; 2] {
         }
     }
     let policies = if names.is_empty() { "-".to_owned() } else { names.join(",") };
-    [policies, values.unwrap_or_else(|| "-".to_owned())]
+    let mut shown = [policies, values.unwrap_or_else(|| "-".to_owned())];
+    if found.is_some_and(|e| !e.poison().is_empty()) {
+        fails_closed(&mut shown);
+    }
+    shown
 }

@@ -3,10 +3,10 @@
 //! Not here: prose (`explain_text.rs`), deciding anything again.
 
 use overrule_engine::{
-    Check, Done, Effective, Guard, KindId, LadderId, PathId, Prefer, StepId, Verdict,
+    Check, Done, Effective, Guard, KindId, LadderId, PathId, Prefer, Rung, StepId, Verdict,
 };
 
-use crate::decide::decided;
+use crate::decide::{Decided, decided};
 use crate::focus::focus;
 use crate::losses::Losses;
 use crate::{Part, Scene, effective, v1, written};
@@ -45,14 +45,13 @@ fn explain_kind(
     let ladder = part.resolution.ladder(kind, path);
     let steps = part.resolution.ladders.steps(ladder);
     let found = part.resolution.effective(ladder);
-    let at = Explained { scene, part, path, kind, steps: &steps };
+    let homes = part.resolution.ladders.homes(ladder);
+    let at = Explained { scene, part, path, kind, ladder, steps: &steps, homes: &homes };
     let (ladder, written) = at.ladder(found);
     v1::ExplainedKind {
         ladder,
         written,
-        steps: found
-            .map(|e| e.log(&part.resolution.ladders).map(|v| at.step(&v)).collect())
-            .unwrap_or_default(),
+        steps: found.map(|e| at.log(e)).unwrap_or_default(),
         field: field.map(|f| match found {
             Some(effective) => focus(Losses { scene, part, effective }, &steps, f),
             None => v1::FieldFocus {
@@ -74,7 +73,10 @@ struct Explained<'a> {
     part: &'a Part<'a>,
     path: PathId,
     kind: KindId,
+    ladder: LadderId,
     steps: &'a [StepId],
+    /// The group of each step.
+    homes: &'a [LadderId],
 }
 
 impl Explained<'_> {
@@ -84,12 +86,10 @@ impl Explained<'_> {
         let mut above = None;
         let mut rungs = Vec::with_capacity(self.steps.len());
         let mut policies = Vec::new();
-        for (position, id) in (1..).zip(self.steps) {
+        let mut group: Option<(LadderId, String)> = None;
+        for ((position, id), home) in (1..).zip(self.steps).zip(self.homes) {
             let Some(step) = self.part.resolution.ladders.get_step(*id) else { continue };
             let kind = self.part.resolution.kind(self.kind);
-            let decision = above
-                .and_then(|above| decided(self.scene, self.part, kind, above, (position, *id)));
-            above = Some((position, *id));
             let object = self.part.resolution.policy(step.policy).map(|p| p.object);
             let object = object.and_then(|o| self.scene.snapshot.get(o));
             let attached = self.part.resolution.attachments_of(step.policy);
@@ -97,10 +97,21 @@ impl Explained<'_> {
             let attached = attached
                 .filter(|a| nodes.contains(&a.node) && level(a.node) == Some(step.level))
                 .map(|a| self.part.target_name(self.scene, a.node));
+            let attached: Vec<String> = attached.collect();
+            let decision = match (above, group.as_ref()) {
+                // Ranks are compared within a group; groups have an order of their own.
+                (Some((n, _)), Some((before, place))) if before != home => {
+                    Some(Decided::by_group(n, place, &attached.join(", ")))
+                }
+                (Some(above), _) => decided(self.scene, self.part, kind, above, (position, *id)),
+                (None, _) => None,
+            };
+            above = Some((position, *id));
+            group = Some((*home, attached.join(", ")));
             let rung = v1::Rung {
                 position,
                 policy: self.part.policy_name(self.scene, step.policy),
-                attached_to: attached.collect(),
+                attached_to: attached,
                 block: step.block,
                 strategy: (self.part.strategy_name)(step.mode),
                 outcome: found
@@ -118,10 +129,28 @@ impl Explained<'_> {
         (rungs, policies)
     }
 
+    /// What was done, without what goes without saying: that the first of a group met nothing in it.
+    fn log(&self, effective: &Effective) -> Vec<v1::Step> {
+        let mut told: Vec<v1::Step> = Vec::new();
+        for verdict in effective.log(&self.part.resolution.ladders) {
+            let inner = match verdict.rung {
+                Rung::Group(_) => true,
+                Rung::Step(id) => {
+                    let mut of_step = self.steps.iter().zip(self.homes).filter(|(s, _)| **s == id);
+                    !told.is_empty() && of_step.any(|(_, home)| *home != self.ladder)
+                }
+            };
+            if !(inner && verdict.done == Done::Took) {
+                told.push(self.step(&verdict));
+            }
+        }
+        told
+    }
+
     fn step(&self, verdict: &Verdict) -> v1::Step {
         let steps = match verdict.rung {
-            overrule_engine::Rung::Step(step) => smallvec::smallvec![step],
-            overrule_engine::Rung::Group(group) => self.part.resolution.ladders.steps(group),
+            Rung::Step(step) => smallvec::smallvec![step],
+            Rung::Group(group) => self.part.resolution.ladders.steps(group),
         };
         let position = |id: &StepId| self.steps.iter().position(|s| s == id).map_or(0, |i| i + 1);
         let (done, preferred) = match verdict.done {

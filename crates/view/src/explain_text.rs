@@ -191,8 +191,7 @@ impl Text<'_> {
         }
         beside(effective, "  ", self.styles, out)?;
         for failure in &effective.error {
-            let name = self.policy(&failure.policy);
-            writeln!(out, "  {name} is broken, so the target fails closed: {}", failure.because)?;
+            writeln!(out, "  {}", failure.sentence(|name| self.policy(name).to_string()))?;
         }
         Ok(())
     }

@@ -83,11 +83,14 @@ pub(crate) fn fared_among(
     own: &[&Loss],
 ) -> Option<Fared> {
     let now = losses.in_force(pointer);
-    let holds = now.contains(&step) || losses.effective.beside().contains(&step);
     let near = |l: &&Loss| is_within(pointer, &l.pointer) || is_within(&l.pointer, pointer);
     let lost: Vec<&Loss> = own.iter().copied().filter(near).collect();
-    // Who lost all of it lost it to those who are there now; otherwise each part has its own winner.
-    let instead: BTreeSet<StepId> = match holds || lost.is_empty() || now.is_empty() {
+    let counts = now.contains(&step) && !losses.all_masked(step, pointer, &lost);
+    let holds = counts || losses.effective.beside().contains(&step);
+    // Where rules are the unit, who lost all of it lost it to those who are there now; otherwise each part has its own
+    // winner.
+    let by_part = losses.part.rule_patterns.is_empty();
+    let instead: BTreeSet<StepId> = match holds || by_part || lost.is_empty() || now.is_empty() {
         true => lost.iter().flat_map(|l| losses.by(l)).collect(),
         false => now.iter().copied().collect(),
     };

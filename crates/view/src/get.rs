@@ -19,7 +19,7 @@ pub fn policies(
     let kinds: Vec<KindId> = part.resolution.kinds().map(|(id, _)| id).collect();
     let kept: BTreeSet<PolicyId> = part
         .resolution
-        .policies()
+        .declared()
         .filter(|(_, entry)| scene.snapshot.get(entry.object).is_some_and(keep))
         .map(|(id, _)| id)
         .collect();
@@ -30,7 +30,7 @@ pub fn policies(
         losers: losers(scene, part),
         rules: rules::collect(scene, part, &kinds, &|p| kept.contains(&p)),
     };
-    let summaries = part.resolution.policies().filter_map(|(id, entry)| {
+    let summaries = part.resolution.declared().filter_map(|(id, entry)| {
         let object = scene.snapshot.get(entry.object)?;
         kept.contains(&id).then(|| lister.policy(id, entry.kind, object))
     });

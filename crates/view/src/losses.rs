@@ -9,7 +9,7 @@ use overrule_engine::{
 };
 use smallvec::SmallVec;
 
-use crate::field::pointer_segments;
+use crate::field::{is_within, pointer_segments};
 use crate::{Part, Scene, v1, value};
 
 /// Reads the losses of one ladder.
@@ -173,7 +173,7 @@ impl Losses<'_> {
     /// those that took its place when it happened, or, where rules are the unit, everything in force. What was removed
     /// was removed by a list, whatever stands there now.
     pub(crate) fn by(&self, loss: &Loss) -> SmallVec<[StepId; 2]> {
-        if loss.fate == Fate::Removed {
+        if matches!(loss.fate, Fate::Removed | Fate::Masked) {
             return loss.by.clone();
         }
         let mut now = self.in_force(&loss.pointer);
@@ -185,6 +185,23 @@ impl Losses<'_> {
             now = loss.by.iter().copied().filter(|s| *s != loss.step).collect();
         }
         now
+    }
+
+    /// Whether everything a step has in the value at a pointer is without effect.
+    pub(crate) fn all_masked(&self, step: StepId, pointer: &str, lost: &[&Loss]) -> bool {
+        let masked = || lost.iter().filter(|l| l.fate == Fate::Masked);
+        let Some(value) = self.effective.value.as_ref().filter(|_| masked().next().is_some())
+        else {
+            return false;
+        };
+        let mut all = true;
+        value.parts(self.scene.documents, &mut |at, of, _| {
+            let near = is_within(at, pointer) || is_within(pointer, at);
+            if of == step && near && !masked().any(|l| is_within(at, &l.pointer)) {
+                all = false;
+            }
+        });
+        all
     }
 
     /// The steps in force at a pointer, below it, or (where one step wrote more than is asked for) above it.

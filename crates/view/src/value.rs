@@ -48,9 +48,9 @@ impl Walk<'_, '_> {
     fn traced(&mut self, value: &Traced) -> Value {
         match value {
             Traced::Whole { step, node } => self.written(*step, *node),
-            Traced::Implied { step, json } => {
+            Traced::Implied { step, json, from } => {
                 let value = serde_json::from_str(json).unwrap_or(Value::Null);
-                self.implied(*step, &value);
+                self.implied(*step, *from, &value);
                 value
             }
             Traced::Map(entries) if entries.is_empty() => self.nobody(Value::Map(Vec::new())),
@@ -101,19 +101,19 @@ impl Walk<'_, '_> {
         value
     }
 
-    fn implied(&mut self, step: StepId, value: &Value) {
+    fn implied(&mut self, step: StepId, from: Option<NodeRef>, value: &Value) {
         match value {
             Value::Map(entries) if value.has_parts() => {
                 for (key, value) in entries {
-                    self.below(key, |walk| walk.implied(step, value));
+                    self.below(key, |walk| walk.implied(step, from, value));
                 }
             }
             Value::List(items) if value.has_parts() => {
                 for (i, value) in items.iter().enumerate() {
-                    self.below(&i.to_string(), |walk| walk.implied(step, value));
+                    self.below(&i.to_string(), |walk| walk.implied(step, from, value));
                 }
             }
-            _ => (self.visit)(Written { pointer: &self.pointer, step: Some(step), node: None }),
+            _ => (self.visit)(Written { pointer: &self.pointer, step: Some(step), node: from }),
         }
     }
 

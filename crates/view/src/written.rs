@@ -6,13 +6,14 @@ use overrule_engine::Step;
 use crate::v1::Value;
 use crate::{Scene, v1, value};
 
-/// Members of a whole spec that say where a policy acts, or are blocks of their own.
-const BESIDES: &[&str] =
-    &["targetRef", "targetRefs", "targetSelector", "targetSelectors", "defaults", "overrides"];
+/// Members that say where a policy acts.
+const TARGETS: &[&str] = &["targetRef", "targetRefs", "targetSelector", "targetSelectors"];
+/// Members of a whole spec that are blocks of their own.
+const BLOCKS: &[&str] = &["defaults", "overrides"];
 
 /// Whether a member of a block is content, and no reference or block of its own.
 pub(crate) fn is_content(block: &str, key: &str) -> bool {
-    block != "bare" || !BESIDES.contains(&key)
+    !TARGETS.contains(&key) && (block != "bare" || !BLOCKS.contains(&key))
 }
 
 /// The block of a step as it is written, without references to targets.

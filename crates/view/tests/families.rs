@@ -118,7 +118,11 @@ impl Algebra for Toy<'_> {
             lose(Loss { step, pointer, node: Some(node), fate, by, reason });
         }
         let step = incoming.steps()[0];
-        let implied = Traced::Implied { step, json: Arc::from(r#"{"on": true, "list": [1, {}]}"#) };
+        let implied = Traced::Implied {
+            step,
+            json: Arc::from(r#"{"on": true, "list": [1, {}]}"#),
+            from: None,
+        };
         kept.push((Key::Text("implied".into()), implied));
         Some(Traced::map(kept))
     }
@@ -158,6 +162,7 @@ fn toy() -> World {
         keys: &["weight"],
         assumed: true,
         covers: None,
+        implicit: false,
     });
     let mut steps: Vec<StepId> = Vec::new();
     for (name, mode, weight) in
@@ -171,10 +176,12 @@ fn toy() -> World {
         let step = Step { policy, entry: 0, block: "spec", level: 0, value, mode, extra: 0 };
         steps.push(builder.step(step, Rank::new([weight])));
     }
-    let inner = Group { spec: 0, rungs: steps[1..3].iter().map(|s| Rung::Step(*s)).collect() };
+    let inner =
+        Group { spec: 0, extra: 0, rungs: steps[1..3].iter().map(|s| Rung::Step(*s)).collect() };
     let inner = builder.ladders.group(inner);
     let rungs = [Rung::Step(steps[0]), Rung::Group(inner), Rung::Step(steps[3])];
-    let ladder = builder.ladders.group(Group { spec: 0, rungs: rungs.into_iter().collect() });
+    let ladder =
+        builder.ladders.group(Group { spec: 0, extra: 0, rungs: rungs.into_iter().collect() });
     let top = builder.paths.add(None, whole);
     builder.paths.add(Some(top), part);
     builder.set_ladders(kind, vec![LadderId::NONE, ladder]);

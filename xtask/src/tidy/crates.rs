@@ -25,6 +25,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "overrule-condition",
         ],
     ),
+    (
+        "overrule-kgateway",
+        &["overrule-source", "overrule-model", "overrule-engine", "overrule-gateway"],
+    ),
     // No family: explaining is reading, and cannot recompute.
     ("overrule-view", &["overrule-source", "overrule-model", "overrule-engine"]),
     ("overrule", BELOW),
@@ -41,6 +45,7 @@ const BELOW: &[&str] = &[
     "overrule-gateway",
     "overrule-condition",
     "overrule-kuadrant",
+    "overrule-kgateway",
     "overrule-view",
 ];
 const LIBRARY: &[&str] = &[
@@ -50,6 +55,7 @@ const LIBRARY: &[&str] = &[
     "overrule-gateway",
     "overrule-condition",
     "overrule-kuadrant",
+    "overrule-kgateway",
     "overrule-view",
     "overrule",
 ];
@@ -60,6 +66,7 @@ const FACES: &[&str] = &[
     "overrule-gateway",
     "overrule-condition",
     "overrule-kuadrant",
+    "overrule-kgateway",
     "overrule-view",
     "overrule",
     "overrule-cases",
@@ -71,6 +78,7 @@ const EVERYTHING: &[&str] = &[
     "overrule-gateway",
     "overrule-condition",
     "overrule-kuadrant",
+    "overrule-kgateway",
     "overrule-view",
     "overrule",
     "overrule-cases",

@@ -42,6 +42,11 @@ const COMPARISONS: &[(&str, &str, &str)] = &[
         "conflicts of direct policies come before ranks: the keys are those a rank is made of",
     ),
     (
+        "crates/kgateway/src/resolve/local.rs",
+        "builder.rank(a.2).cmp(&builder.rank(b.2))",
+        "groups by kind and node, then asks Rank",
+    ),
+    (
         "crates/model/src/parse.rs",
         "scope_rank(a.scope).cmp(&scope_rank(b.scope))",
         "orders resources of one name by the form they are written in, no policies",

@@ -5,6 +5,7 @@
 
 mod analysed;
 mod gateway;
+mod kgateway;
 mod kuadrant;
 
 use std::collections::BTreeSet;
@@ -15,6 +16,7 @@ use serde_json::Value;
 use crate::case::{Affected, Can, Case, Conflicted, Given, Invalid, Status, Word};
 
 pub use gateway::Gateway;
+pub use kgateway::Kgateway;
 pub use kuadrant::Kuadrant;
 
 /// Every family there will be, supported by this version or not.
@@ -22,7 +24,7 @@ pub const NAMES: &[&str] = &["gateway", "kuadrant", "kgateway", "kuma"];
 
 /// The families of this version.
 pub fn all() -> &'static [&'static dyn Family] {
-    &[&Gateway, &Kuadrant]
+    &[&Gateway, &Kuadrant, &Kgateway]
 }
 
 /// Rules by which policies of some kinds become effective policies.
@@ -49,6 +51,16 @@ pub trait Family: Sync {
 pub trait Answer {
     /// Every path there is, its beginnings included, whatever kinds act on it.
     fn paths(&self) -> &[Vec<Node>];
+
+    /// A path with nodes that tests may leave out; none if there are no such nodes.
+    fn long_path(&self, _path: usize) -> Option<&[Node]> {
+        None
+    }
+
+    /// A value in the form in which values that mean the same are equal.
+    fn normal(&self, value: &Value) -> Value {
+        value.clone()
+    }
 
     /// Every path at which a kind can have an effective policy.
     fn targets(&self) -> &[Target];

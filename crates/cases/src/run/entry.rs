@@ -65,7 +65,7 @@ impl Run<'_> {
                 self.add(mismatch.expected_is(short(wanted)).actual_is("absent"));
                 continue;
             };
-            if !same(wanted, actual) {
+            if !same(&self.answer.normal(wanted), &self.answer.normal(actual)) {
                 let message =
                     format!("`{}` has another value{}", field.text, from(effective, &segments));
                 let mismatch = differs(What::Value, &field.at, expect, message);

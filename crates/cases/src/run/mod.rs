@@ -153,12 +153,9 @@ impl Run<'_> {
 
     /// The one target a path and a kind mean, or a mismatch that says why there is none.
     fn target(&mut self, path: &Walk, kind: &str) -> Option<usize> {
-        let nodes = |target: &family::Target| self.answer.paths().get(target.path);
         let of_kind = self.answer.targets().iter().enumerate().filter(|(_, t)| t.is_kind(kind));
-        let found: Vec<usize> = of_kind
-            .filter(|(_, t)| nodes(t).is_some_and(|nodes| is_path(nodes, &path.steps)))
-            .map(|(i, _)| i)
-            .collect();
+        let found: Vec<usize> =
+            of_kind.filter(|(_, t)| self.is_at(t.path, path)).map(|(i, _)| i).collect();
         match found.as_slice() {
             [one] => return Some(*one),
             [] => self.no_target(path, kind),
@@ -201,7 +198,14 @@ impl Run<'_> {
     }
 
     fn exists(&self, path: &Walk) -> bool {
-        self.answer.paths().iter().any(|nodes| is_path(nodes, &path.steps))
+        (0..self.answer.paths().len()).any(|index| self.is_at(index, path))
+    }
+
+    /// Whether a test means this path, with or without the nodes it may leave out.
+    fn is_at(&self, index: usize, path: &Walk) -> bool {
+        let short = self.answer.paths().get(index).map(Vec::as_slice);
+        let long = self.answer.long_path(index);
+        short.into_iter().chain(long).any(|nodes| is_path(nodes, &path.steps))
     }
 
     /// The path that differs in one step only, by the name nearest to what is written there.
@@ -265,11 +269,8 @@ impl Run<'_> {
 
     /// Whether a path exists at which a known kind never acts: nothing of it can be in force there.
     fn cannot_stand(&self, path: &Walk, kind: &str) -> bool {
-        let nodes = |target: &family::Target| self.answer.paths().get(target.path);
         let mut of_kind = self.answer.targets().iter().filter(|t| t.is_kind(kind));
-        self.answer.knows(kind)
-            && self.exists(path)
-            && !of_kind.any(|t| nodes(t).is_some_and(|nodes| is_path(nodes, &path.steps)))
+        self.answer.knows(kind) && self.exists(path) && !of_kind.any(|t| self.is_at(t.path, path))
     }
 
     fn absent(&mut self, path: &Walk) {

@@ -46,8 +46,9 @@ pub fn run(shared: &Shared, check: &Check, out: &mut Out) -> Outcome {
 
 fn summary(analysis: &Analysis, found: &[Diagnostic]) -> String {
     let counts = view::summary(found);
-    let policies = analysis.shown().map(|a| a.resolution.policies().count()).sum();
-    let kinds = analysis.shown().map(|a| a.resolution.kinds().count()).sum();
+    let policies = analysis.shown().map(|a| a.resolution.declared().count()).sum();
+    let kinds =
+        analysis.shown().map(|a| a.resolution.kinds().filter(|(_, k)| !k.implicit).count()).sum();
     format!(
         "{} in {}, {} of {}: {}",
         counted(analysis.snapshot.len(), "resource"),

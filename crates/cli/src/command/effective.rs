@@ -160,7 +160,7 @@ fn nothing(shared: &Shared, asked: &Effective, world: &World, out: &mut Out) {
         (None, None) => "anywhere".to_owned(),
     };
     let what = asked.kind.as_deref().unwrap_or("policy");
-    let none = world.analysis.shown().all(|a| a.resolution.policies().next().is_none());
+    let none = world.analysis.shown().all(|a| a.resolution.declared().next().is_none());
     let hint = match none {
         true => "no policies were read",
         false => "`overrule get policies` shows where they landed",

@@ -19,7 +19,7 @@ pub fn run(shared: &Shared, asked: &Get, out: &mut Out) -> Outcome {
     let differs = match (&asked.without, asked.kind.as_deref()) {
         (Some(kind), _) => without(shared, &world, kind, out)?,
         (None, None)
-            if world.analysis.shown().any(|a| a.resolution.policies().next().is_some()) =>
+            if world.analysis.shown().any(|a| a.resolution.declared().next().is_some()) =>
         {
             policies(shared, &world, &|o| filter.object(o), out)?
         }
@@ -76,7 +76,7 @@ fn policies(
         let all = world.analysis.policy_conditions(part.family);
         let kept = part
             .resolution
-            .policies()
+            .declared()
             .zip(all)
             .filter(|((_, p), _)| world.analysis.snapshot.get(p.object).is_some_and(keep));
         for (item, (_, conditions)) in items.iter_mut().zip(kept) {
@@ -87,6 +87,7 @@ fn policies(
                 message: Some(c.message),
                 parent_ref: None,
                 section: None,
+                ancestor: c.ancestor.map(|node| part.target_name(&scene, node)),
             }));
         }
         list.items.extend(items);
@@ -148,6 +149,7 @@ fn add_conditions(
                 message: None,
                 parent_ref: Some(condition.parent),
                 section: None,
+                ancestor: None,
             });
         }
     }
@@ -168,6 +170,7 @@ fn add_affected(world: &World, keep: &dyn Fn(&Object) -> bool, list: &mut view::
             message: Some(condition.message),
             parent_ref: None,
             section: (!section.is_empty()).then(|| section.to_owned()),
+            ancestor: None,
         };
         if let Some(object) = node.object {
             by_object.entry(object).or_default().push(condition);

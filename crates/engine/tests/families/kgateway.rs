@@ -144,12 +144,9 @@ impl Algebra for Kgateway<'_> {
     fn finish(&self, ladder: &Group, effective: &mut Effective) {
         let Some(Rung::Group(first)) = ladder.rungs.first() else { return };
         let Some(slots) = self.slots.get(first) else { return };
-        let Some(value) = effective.value.take() else { return };
-        let (masked, kept): (Vec<_>, Vec<_>) = value
-            .entries(self.documents)
-            .into_iter()
-            .partition(|(k, _)| slots.contains(&k.text(self.documents)));
-        for (key, value) in masked {
+        let Some(value) = &effective.value else { return };
+        let entries = value.entries(self.documents).into_iter();
+        for (key, value) in entries.filter(|(k, _)| slots.contains(&k.text(self.documents))) {
             value.parts(self.documents, &mut |below, step, _| {
                 let pointer = format!("/{}{below}", key.text(self.documents)).into();
                 let by = [].into_iter().collect();
@@ -163,7 +160,6 @@ impl Algebra for Kgateway<'_> {
                 });
             });
         }
-        effective.value = Some(Traced::map(kept));
     }
 }
 
@@ -313,7 +309,8 @@ fn built_ins_mask_slots_after_the_fold() {
     let mut fold = Fold::new(&lab.documents, &lab.ladders, &algebra);
     let effective = fold.ladder(masked);
     let value = effective.value.as_ref().expect("value");
-    assert_eq!(lab.json(value), json!({"cors": "leaf", "retry": "gateway"}));
+    let expected = json!({"timeouts": {"request": "5s"}, "cors": "leaf", "retry": "gateway"});
+    assert_eq!(lab.json(value), expected, "what is masked stays, without effect");
     assert_eq!(lab.losses(&effective), ["1 /timeouts Shadowed by 0", "0 /timeouts Masked by "]);
     let outcomes: Vec<Outcome> = [route, gateway]
         .iter()

@@ -34,6 +34,7 @@ fn resolve(leaves: u32) -> Resolution {
         keys: KEYS,
         assumed: false,
         covers: None,
+        implicit: false,
     };
     let kind = builder.kind(new);
     for policy in 0..3 {
@@ -53,6 +54,7 @@ fn resolve(leaves: u32) -> Resolution {
         };
         let step = builder.step(step, Rank::new([i64::from(level)]));
         builder.ladders.group(overrule_engine::Group {
+            extra: 0,
             spec: 0,
             rungs: [Rung::Step(step)].into_iter().collect(),
         })

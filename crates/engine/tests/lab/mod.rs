@@ -80,12 +80,16 @@ impl Lab {
     /// Interns a group of steps, top first.
     pub fn group(&mut self, spec: u16, blocks: &[Block]) -> LadderId {
         let rungs = blocks.iter().map(|b| Rung::Step(self.step(*b))).collect();
-        self.ladders.group(Group { spec, rungs })
+        self.ladders.group(Group { spec, extra: 0, rungs })
     }
 
     /// Interns a group of groups, top first.
     pub fn groups(&mut self, spec: u16, inner: &[LadderId]) -> LadderId {
-        self.ladders.group(Group { spec, rungs: inner.iter().map(|id| Rung::Group(*id)).collect() })
+        self.ladders.group(Group {
+            spec,
+            extra: 0,
+            rungs: inner.iter().map(|id| Rung::Group(*id)).collect(),
+        })
     }
 
     pub fn whole(&mut self, policy: u32) -> Traced {

@@ -56,6 +56,10 @@ fn has_family(group: &str, kind: &str) -> bool {
             "kuadrant.io",
             "AuthPolicy" | "RateLimitPolicy" | "TokenRateLimitPolicy" | "DNSPolicy" | "TLSPolicy"
         ) | ("extensions.kuadrant.io", "OIDCPolicy" | "PlanPolicy")
+            | (
+                "gateway.kgateway.dev",
+                "TrafficPolicy" | "ListenerPolicy" | "HTTPListenerPolicy" | "BackendConfigPolicy"
+            )
     )
 }
 

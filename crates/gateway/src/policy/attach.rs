@@ -31,6 +31,17 @@ pub struct Attached {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+/// How a family attaches where it differs from GEP-713.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AttachOptions {
+    /// A policy without references is no mistake: something else may lead to it.
+    pub targets_optional: bool,
+    /// A policy that reaches a target by two references lands there twice.
+    pub counts_twice: bool,
+    /// The namespace whose policies select targets in every namespace.
+    pub selects_everywhere: Option<Sym>,
+}
+
 /// Attaches every policy. Cost: one lookup per reference by name; selectors go through an index of label pairs.
 pub fn attach(
     snapshot: &Snapshot,
@@ -38,9 +49,21 @@ pub fn attach(
     kinds: &Kinds,
     policies: &[Policy],
 ) -> Attached {
+    attach_with(snapshot, topology, kinds, policies, AttachOptions::default())
+}
+
+/// The same by a family's rules.
+pub fn attach_with(
+    snapshot: &Snapshot,
+    topology: &GatewayTopology,
+    kinds: &Kinds,
+    policies: &[Policy],
+    options: AttachOptions,
+) -> Attached {
     let mut attacher = Attacher {
         snapshot,
         topology,
+        options,
         labels: LabelIndex::new(snapshot, policies),
         budget: Cell::new(100_000),
         out: Attached::default(),
@@ -57,6 +80,7 @@ pub fn attach(
 struct Attacher<'a> {
     snapshot: &'a Snapshot,
     topology: &'a GatewayTopology,
+    options: AttachOptions,
     labels: LabelIndex,
     budget: Cell<usize>,
     out: Attached,
@@ -66,7 +90,9 @@ impl Attacher<'_> {
     fn policy(&mut self, id: PolicyId, policy: &Policy, descriptor: &Descriptor) {
         let Some(object) = self.snapshot.get(policy.object) else { return };
         if policy.references.is_empty() {
-            self.no_target(id, policy, descriptor);
+            if !self.options.targets_optional {
+                self.no_target(id, policy, descriptor);
+            }
             return;
         }
         // Objects of one reference are distinct; only a second reference can meet a target again.
@@ -104,24 +130,32 @@ impl Attacher<'_> {
         index: u32,
         reference: &Reference,
         nodes: Vec<NodeId>,
-        seen: &mut Option<BTreeMap<NodeId, Span>>,
+        seen: &mut Option<BTreeMap<NodeId, (Span, bool)>>,
     ) {
         let (mut landed, empty) = (false, nodes.is_empty());
+        let named = matches!(reference.who, Who::Named(..));
         for node in nodes {
-            if let Some(first) = seen.as_ref().and_then(|seen| seen.get(&node)) {
-                let d = Diagnostic::new(
-                    &codes::DUPLICATE_TARGET,
-                    "this policy reaches one target twice; it counts once",
-                )
-                .at_with(reference.at, "again here")
-                .see(*first, "first here")
-                .field(&*reference.field)
-                .help("remove one of the two references");
+            if let Some((first, by_name)) = seen.as_ref().and_then(|seen| seen.get(&node)) {
+                // Once by name and once by label, not more.
+                let twice = self.options.counts_twice && *by_name != named;
+                let message = match twice {
+                    true => {
+                        "this policy reaches one target twice, and counts twice where values are combined"
+                    }
+                    false => "this policy reaches one target twice; it counts once",
+                };
+                let d = Diagnostic::new(&codes::DUPLICATE_TARGET, message)
+                    .at_with(reference.at, "again here")
+                    .see(*first, "first here")
+                    .field(&*reference.field)
+                    .help("remove one of the two references");
                 self.out.diagnostics.push(d);
-                continue;
+                if !twice {
+                    continue;
+                }
             }
             if let Some(seen) = seen {
-                seen.insert(node, reference.at);
+                seen.entry(node).or_insert((reference.at, named));
             }
             self.out.attachments.push(Attachment {
                 policy,
@@ -174,7 +208,9 @@ impl Attacher<'_> {
             }
             Who::Unreadable => Vec::new(),
             Who::Labelled(selector) => {
-                let found = self.labels.select(self.snapshot, kind, scope, selector);
+                let everywhere = self.options.selects_everywhere == Some(own);
+                let within = (!everywhere).then_some(scope);
+                let found = self.labels.select(self.snapshot, kind, within, selector);
                 if found.is_empty() {
                     return Err(self.selects_nothing(reference));
                 }
@@ -431,10 +467,11 @@ impl LabelIndex {
         &self,
         snapshot: &Snapshot,
         kind: GroupKind,
-        scope: Scope,
+        scope: Option<Scope>,
         selector: &Selector,
     ) -> Vec<ObjectId> {
-        let fits = |o: &&Object| o.scope == scope && selector.matches(&o.labels);
+        let fits =
+            |o: &&Object| scope.is_none_or(|scope| o.scope == scope) && selector.matches(&o.labels);
         let pairs = selector.requirements.iter().filter_map(|r| match r {
             Requirement::Equals(key, value) => {
                 Some(self.0.get(&(kind, *key, *value)).map_or(&[][..], Vec::as_slice))

@@ -7,7 +7,7 @@ mod parse;
 use overrule_model::{ObjectId, Selector, Sym};
 use overrule_source::{NodeRef, Span};
 
-pub use attach::{Attached, attach};
+pub use attach::{AttachOptions, Attached, attach, attach_with};
 pub use parse::{parse, references, selector};
 
 use crate::kinds::Strategy;

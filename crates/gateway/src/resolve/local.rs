@@ -76,7 +76,7 @@ pub(crate) fn build(
     for place in by_place.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
         let Some(&(kind, node, _)) = place.first() else { continue };
         let rungs = place.iter().map(|(_, _, step)| Rung::Step(*step)).collect();
-        let ladder = builder.ladders.group(Group { spec: kind, rungs });
+        let ladder = builder.ladders.group(Group { spec: kind, extra: 0, rungs });
         if let Some(list) = locals.ladders.get_mut(kind as usize) {
             if list.is_empty() {
                 list.resize(topology.nodes.len(), LadderId::EMPTY);

@@ -141,6 +141,7 @@ fn activate<'k>(
         keys,
         assumed: descriptor.provenance == Provenance::Assumed,
         covers: None,
+        implicit: false,
     });
     Some(Active { id, descriptor })
 }

@@ -75,7 +75,7 @@ impl Contexts for Inherited<'_> {
             _ => std::cmp::Ordering::Equal,
         });
         let spec = builder.ladders.get(ladder).spec;
-        let sorted = builder.ladders.group(Group { spec, rungs });
+        let sorted = builder.ladders.group(Group { spec, extra: 0, rungs });
         self.resorted.insert(ladder, sorted);
         sorted
     }

@@ -185,7 +185,7 @@ pub(crate) fn build<'a>(
         let Some(&(kind, node, _)) = place.first() else { continue };
         let rungs = place.iter().map(|(_, _, step)| Rung::Step(*step)).collect();
         let spec = u16::try_from(kind).unwrap_or(u16::MAX);
-        let ladder = builder.ladders.group(Group { spec, rungs });
+        let ladder = builder.ladders.group(Group { spec, extra: 0, rungs });
         if let Some(list) = ladders.get_mut(kind) {
             if list.is_empty() {
                 list.resize(world.topology.nodes.len(), LadderId::EMPTY);

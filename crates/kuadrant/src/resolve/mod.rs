@@ -93,6 +93,7 @@ pub fn resolve(world: World<'_>, options: &Options) -> Resolved {
             keys: KEYS,
             assumed: false,
             covers,
+            implicit: false,
         });
     }
     for policy in policies {

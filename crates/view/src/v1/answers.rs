@@ -86,16 +86,35 @@ pub struct Contributor {
     pub outcome: &'static str,
 }
 
-/// A broken policy that makes its target fail closed.
+/// A broken policy, or something else wrong, that makes its target fail closed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Failure {
-    /// `namespace/name` of the broken policy.
+    /// `namespace/name` of the broken policy; empty if it is none.
     pub policy: String,
     /// Identifier of what is wrong.
     pub reason: &'static str,
     /// The same in one sentence.
     pub because: &'static str,
+    /// Where what is wrong is written, if it is no policy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Place>,
+}
+
+impl Failure {
+    /// The failure in one sentence; `name` says how a policy is shown.
+    pub(crate) fn sentence(&self, name: impl FnOnce(&str) -> String) -> String {
+        match (self.policy.is_empty(), &self.at) {
+            (false, _) => {
+                let name = name(&self.policy);
+                format!("{name} is broken, so the target fails closed: {}", self.because)
+            }
+            (true, Some(at)) => {
+                format!("it fails closed: {} ({})", self.because, crate::words::place(at))
+            }
+            (true, None) => format!("it fails closed: {}", self.because),
+        }
+    }
 }
 
 /// A policy that is in force beside the value shown, because nothing decides between the two.

@@ -263,7 +263,7 @@ pub struct Resource {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
-    /// `Accepted`, `ResolvedRefs`, `Enforced`, `kuadrant.io/AuthPolicyAffected`.
+    /// `Accepted`, `ResolvedRefs`, `Enforced`, `Attached`, `kuadrant.io/AuthPolicyAffected`.
     pub r#type: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
@@ -278,6 +278,9 @@ pub struct Condition {
     /// The listener it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
+    /// The object it is about: the Gateway a policy acts through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ancestor: Option<String>,
 }
 
 /// Paths that no policy of a kind covers.

@@ -195,6 +195,7 @@ fn resolve(
         keys,
         assumed: false,
         covers: None,
+        implicit: false,
     });
     let mut policies: Vec<(&str, PolicyId)> = Vec::new();
     let mut steps = Vec::new();
@@ -215,7 +216,8 @@ fn resolve(
         let step = Step { policy, entry: 0, block, level: 0, value, mode, extra: 0 };
         steps.push(Rung::Step(builder.step(step, Rank::new([weight]))));
     }
-    let ladder = builder.ladders.group(Group { spec: 0, rungs: steps.into_iter().collect() });
+    let ladder =
+        builder.ladders.group(Group { spec: 0, extra: 0, rungs: steps.into_iter().collect() });
     let top = builder.paths.add(None, NodeId(0));
     let mut ladders = vec![LadderId::NONE];
     for part in *parts {

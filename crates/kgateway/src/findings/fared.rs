@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: what became of policies. Out: rules that fail because of one, policies that do nothing although their status is
+//! fine, fields without effect, and places where the controller does not do what an annotation says.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use overrule_engine::{Fate, KindId, LadderId, Loss, Outcome, PathId, PolicyId};
+use overrule_gateway::codes_policy;
+use overrule_gateway::topology::level;
+use overrule_source::Diagnostic;
+
+use super::some_of;
+use crate::kinds::{ROUTE_ACTION, Shape, TRAFFIC_POLICY};
+use crate::resolve::Found;
+use crate::{codes, reasons};
+
+pub(super) fn report(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
+    fails_closed(found, out);
+    second_action(found, out);
+    misnamed(found, out);
+    shadowed_unseen(found, out);
+    no_route_action(found, out);
+}
+
+/// Each ladder of a kind once, with the first path that has it.
+fn ladders(found: &Found<'_>, kind: KindId) -> BTreeMap<LadderId, PathId> {
+    let mut first = BTreeMap::new();
+    for (path, ladder) in found.resolution.contexts(kind) {
+        if ladder != LadderId::EMPTY {
+            first.entry(ladder).or_insert(path);
+        }
+    }
+    first
+}
+
+fn kind(found: &Found<'_>, index: usize) -> Option<KindId> {
+    found.kinds.iter().find(|k| k.index == index).map(|k| k.id)
+}
+
+/// Broken policies, each with the rules that answer 500 because of it.
+fn fails_closed(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
+    let mut failing: BTreeMap<PolicyId, BTreeSet<String>> = BTreeMap::new();
+    for active in found.kinds.iter().filter(|k| k.info.shape == Shape::Path) {
+        for (path, ladder) in found.resolution.contexts(active.id) {
+            let Some(effective) = found.resolution.effective(ladder) else { continue };
+            for (step, _) in effective.poison() {
+                let (Some(policy), Some(node)) =
+                    (found.policy_of(*step), found.resolution.paths.node(path))
+                else {
+                    continue;
+                };
+                failing.entry(policy).or_default().insert(found.node(node));
+            }
+        }
+    }
+    for (id, rules) in failing {
+        let Some(policy) = found.policy(id) else { continue };
+        let because = policy.problem.map_or("", |r| r.sentence);
+        let rules: Vec<String> = rules.into_iter().collect();
+        let verb = if rules.len() == 1 { "answers" } else { "answer" };
+        let message = format!("{} {verb} 500 because of this policy: {because}", some_of(&rules));
+        let d = Diagnostic::new(&codes::FAILS_CLOSED, message).at(policy.at);
+        out.push(d.help(
+            "correct the policy, or detach it: one broken policy breaks every rule it reaches",
+        ));
+    }
+}
+
+/// Rules with two answers.
+fn second_action(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
+    let mut told: BTreeSet<String> = BTreeSet::new();
+    for active in found.kinds.iter().filter(|k| k.info.shape == Shape::Sequential) {
+        for (path, ladder) in found.resolution.contexts(active.id) {
+            let poisoned =
+                found.resolution.effective(ladder).is_some_and(|e| !e.poison().is_empty());
+            let redirects =
+                found.resolution.failures(path).any(|f| f.reason == &reasons::SECOND_ACTION);
+            let Some(node) = found.resolution.paths.node(path).filter(|_| poisoned || redirects)
+            else {
+                continue;
+            };
+            let name = found.node(node);
+            if !told.insert(name.clone()) {
+                continue;
+            }
+            let what = match poisoned {
+                true => "two DirectResponses",
+                false => "a DirectResponse beside a redirect or a backend",
+            };
+            let message = format!("`{name}` has {what}, so it answers 500");
+            let d = Diagnostic::new(&codes::SECOND_ACTION, message);
+            let at = found.world.topology.nodes.get(node).and_then(|n| n.at);
+            let d = at.map_or(d.clone(), |at| d.at(at));
+            out.push(
+                d.field("filters")
+                    .help("keep one answer; filters of rules that delegate here count too"),
+            );
+        }
+    }
+}
+
+/// Where a deep value prefers a side and the controller the other.
+fn misnamed(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
+    let mut told: BTreeSet<(PolicyId, String)> = BTreeSet::new();
+    for active in
+        found.kinds.iter().filter(|k| matches!(k.info.shape, Shape::Path | Shape::BuiltIn))
+    {
+        for ladder in ladders(found, active.id).into_keys() {
+            let losses = found.resolution.effective(ladder).map_or(&[][..], |e| &e.losses);
+            for loss in losses {
+                let reason = loss.reason;
+                let ours = reason == &reasons::DEEP_KEEPS_CHILD || reason == &reasons::BUILTIN_DEEP;
+                // In the design a child cannot switch off what its parent prefers; the controller lets it.
+                let switch = loss.pointer.ends_with("/disable");
+                let design = reason == &reasons::DEEP_PARENT_PREFERRED
+                    && (switch || !is_combined(&loss.pointer));
+                if !(ours || design) {
+                    continue;
+                }
+                let unit = overrule_engine::dotted(&loss.pointer);
+                let Some(policy) = found.policy_of(loss.step) else { continue };
+                if told.insert((policy, unit.clone())) {
+                    out.extend(deep(found, loss, policy, &unit));
+                }
+            }
+        }
+    }
+}
+
+/// Whether a field is one that a deep merge combines.
+fn is_combined(pointer: &str) -> bool {
+    let first = pointer.split('/').nth(1).unwrap_or("");
+    matches!(first, "transformation" | "extAuth" | "extProc" | "acl")
+}
+
+fn deep(found: &Found<'_>, loss: &Loss, policy: PolicyId, unit: &str) -> Option<Diagnostic> {
+    let winner = loss.by.first().and_then(|s| found.policy_of(*s))?;
+    let (lost, won) = (found.name(policy), found.name(winner));
+    let message = match found.world.profile {
+        crate::Profile::Shipped => format!(
+            "`{unit}` of `{lost}` loses to `{won}`, although the annotation prefers the other side: the controller cannot combine this field and does not look at the preference"
+        ),
+        crate::Profile::Design if unit.ends_with(".disable") => format!(
+            "`{unit}` of `{lost}` gives way to `{won}`, as the annotation says; the controller lets it switch off the check all the same"
+        ),
+        crate::Profile::Design => format!(
+            "`{unit}` of `{lost}` gives way to `{won}`, as the annotation says; the controller does the opposite, because it cannot combine this field"
+        ),
+    };
+    let at = loss.node.map(|n| found.world.documents.view(n).span());
+    let d = Diagnostic::new(&codes::DEEP_MISNAMED, message);
+    let d = at.map_or(d.clone(), |at| d.at(at));
+    Some(d.field(format!("spec.{unit}")).help(
+        "use a Shallow value where the side matters for this field; `overrule effective --compare` shows both results",
+    ))
+}
+
+/// How a policy lost, over all of its ladders.
+struct Lost {
+    winners: BTreeSet<String>,
+    /// Whether the status of the controller may tell: the winner takes part in the same merge.
+    seen: bool,
+    /// Whether nothing but the order on one level is to blame.
+    same_level: bool,
+}
+
+/// Policies in force nowhere: those whose status does not tell, because what is in their place stands in another tier
+/// or is built in; and those that others on the same level leave nothing to.
+fn shadowed_unseen(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
+    let Some(kind) = kind(found, TRAFFIC_POLICY) else { return };
+    let mut all: BTreeMap<PolicyId, Lost> = BTreeMap::new();
+    for (ladder, path) in ladders(found, kind) {
+        let losses = found.resolution.effective(ladder).map_or(&[][..], |e| &e.losses);
+        let https = is_https(found, path);
+        for loss in losses {
+            let Some(policy) = found.policy_of(loss.step) else { continue };
+            let new = || Lost { winners: BTreeSet::new(), seen: false, same_level: true };
+            let lost = all.entry(policy).or_insert_with(new);
+            let tier_of = |step| tier(found, step, https);
+            let same_tier = loss.by.iter().any(|winner| tier_of(*winner) == tier_of(loss.step));
+            // The controller does not prefer Gateways, so there the policy is in force.
+            let gateway = loss.reason == &reasons::GATEWAY_PREFERRED;
+            lost.seen |= gateway || (same_tier && loss.fate != Fate::Masked);
+            lost.same_level &= loss.reason == &reasons::HIGHER_PRIORITY;
+            let winners = loss.by.iter().filter_map(|s| found.policy_of(*s));
+            lost.winners.extend(winners.map(|p| found.name(p)));
+        }
+    }
+    for (id, Lost { winners, seen, same_level }) in all {
+        let outcome = found.resolution.tally(id).outcome();
+        let dead = matches!(outcome, Outcome::Shadowed | Outcome::Masked);
+        let Some(policy) = found.policy(id).filter(|_| dead) else { continue };
+        let winners: Vec<String> = winners.into_iter().collect();
+        if same_level {
+            out.push(shadowed(policy, &winners));
+        } else if !seen {
+            let message = format!(
+                "this policy is in force nowhere: {} is in its place on every path; the controller's status says Attached all the same",
+                some_of(&winners)
+            );
+            let d = Diagnostic::new(&codes::SHADOWED_UNSEEN, message).at(policy.at);
+            out.push(d.help("remove it, or move what it sets to where it is not overruled; `overrule reach` shows every path"));
+        }
+    }
+}
+
+/// One that others on the same level leave nothing to.
+fn shadowed(policy: &crate::policy::Policy, winners: &[String]) -> Diagnostic {
+    let message = format!(
+        "this policy is in force nowhere: {} is in its place on every path",
+        some_of(winners)
+    );
+    let d = Diagnostic::new(&codes_policy::SHADOWED_EVERYWHERE, message).at(policy.at);
+    d.help("remove it, or change what decides: `overrule explain` on one of its targets shows it")
+}
+
+/// Which of the controller's merges a step takes part in: the chain, the listener, the Gateway. For HTTPS the last two
+/// are one.
+fn tier(found: &Found<'_>, step: overrule_engine::StepId, https: bool) -> u8 {
+    let at = found.resolution.ladders.get_step(step).map_or(0, |s| s.level);
+    match at {
+        at if at >= level::ROUTE.0 => 0,
+        at if at >= level::LISTENER_SET.0 || https => 1,
+        _ => 2,
+    }
+}
+
+fn is_https(found: &Found<'_>, path: PathId) -> bool {
+    let nodes = found.resolution.paths.nodes(path);
+    let topology = found.world.topology;
+    let listener = nodes.iter().find_map(|n| topology.listener(topology.listener_of(*n)?));
+    listener.is_some_and(|l| found.world.snapshot.text(l.protocol) == "HTTPS")
+}
+
+/// Fields that need a backend, on rules that answer by themselves.
+fn no_route_action(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
+    let Some(kind) = kind(found, TRAFFIC_POLICY) else { return };
+    let direct: Vec<KindId> =
+        found.kinds.iter().filter(|k| k.info.shape == Shape::Sequential).map(|k| k.id).collect();
+    let redirecting: BTreeSet<_> = found
+        .built_ins
+        .rules()
+        .filter(|(_, parts)| parts.redirects())
+        .filter_map(|(rule, _)| found.world.topology.rule(rule).map(|r| r.node))
+        .collect();
+    if direct.is_empty() && redirecting.is_empty() {
+        return;
+    }
+    let mut told: BTreeSet<(PolicyId, &str)> = BTreeSet::new();
+    for (path, ladder) in found.resolution.contexts(kind) {
+        let Some(node) = found.resolution.paths.node(path) else { continue };
+        let answers = redirecting.contains(&node)
+            || direct.iter().any(|k| {
+                let ladder = found.resolution.ladder(*k, path);
+                found.resolution.effective(ladder).is_some_and(|e| e.value.is_some())
+            });
+        if !answers {
+            continue;
+        }
+        let value = found.resolution.effective(ladder).and_then(|e| e.value.as_ref());
+        for field in ROUTE_ACTION {
+            let part = value.and_then(|v| v.get(found.world.documents, field));
+            let step = part.as_ref().and_then(|p| p.steps().first().copied());
+            let Some(policy) = step.and_then(|s| found.policy_of(s)) else { continue };
+            if !told.insert((policy, *field)) {
+                continue;
+            }
+            let message = format!(
+                "`{field}` has no effect on `{}`: the rule answers by itself and sends nothing on",
+                found.node(node)
+            );
+            let d = Diagnostic::new(&codes::NO_ROUTE_ACTION, message);
+            let at = part.and_then(|p| p.node()).map(|n| found.world.documents.view(n).span());
+            let d = at.map_or(d.clone(), |at| d.at(at));
+            out.push(d.field(format!("spec.{field}")).help("nothing to do if other rules need it"));
+        }
+    }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: policies and filters as written. Out: what is wrong with them in themselves, and where they lead nowhere.
+
+use std::collections::BTreeSet;
+
+use overrule_engine::PolicyId;
+use overrule_gateway::topology::level;
+use overrule_source::Diagnostic;
+
+use crate::codes;
+use crate::kinds::Shape;
+use crate::policy::Policy;
+use crate::resolve::Found;
+
+pub(super) fn report(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
+    let by_filter: BTreeSet<PolicyId> =
+        found.attached.filters.iter().filter_map(|f| f.policy).collect();
+    for (id, policy) in (0..).map(PolicyId).zip(&found.world.policies.list) {
+        out.extend(policy.diagnostics.iter().cloned());
+        if policy.references.is_empty() && !by_filter.contains(&id) {
+            out.push(unreferenced(policy));
+        }
+        other_controller(found, id, policy, out);
+    }
+    for filter in found.attached.filters.iter().filter(|f| f.policy.is_none()) {
+        out.push(filter_not_found(found, filter));
+    }
+    backend_tls(found, out);
+}
+
+fn unreferenced(policy: &Policy) -> Diagnostic {
+    let kind = policy.info.kind;
+    let message = match policy.info.shape {
+        Shape::Path | Shape::Sequential => {
+            format!("this {kind} has no target and no rule's filter names it, so it does nothing")
+        }
+        _ => format!("this {kind} has no target, so it does nothing"),
+    };
+    let (field, help) = match policy.info.shape {
+        Shape::Sequential => {
+            ("metadata.name", "name it in the filters of a rule, type ExtensionRef")
+        }
+        Shape::Path => (
+            "spec.targetRefs",
+            "add `targetRefs`, or name it in the filters of a rule, type ExtensionRef",
+        ),
+        _ => ("spec.targetRefs", "add `targetRefs`"),
+    };
+    Diagnostic::new(&codes::UNREFERENCED, message).at(policy.at).field(field).help(help)
+}
+
+fn filter_not_found(found: &Found<'_>, filter: &crate::resolve::Filter) -> Diagnostic {
+    let topology = found.world.topology;
+    let rule = topology.rule(filter.rule).map(|r| found.node(r.node)).unwrap_or_default();
+    let effect = match filter.backend {
+        Some(_) => "the requests it sends there answer 500",
+        None => "it answers 500",
+    };
+    let message = format!("a filter of `{rule}` names an object that does not exist, so {effect}");
+    Diagnostic::new(&codes::FILTER_NOT_FOUND, message)
+        .at(filter.at)
+        .field("extensionRef.name")
+        .help("create the object in the namespace of the route, or correct the name")
+}
+
+/// Policies on Gateways of other controllers.
+fn other_controller(found: &Found<'_>, id: PolicyId, policy: &Policy, out: &mut Vec<Diagnostic>) {
+    let world = found.world;
+    for attachment in found.resolution.attachments_of(id) {
+        let topology = world.topology;
+        let Some(node) = topology.nodes.get(attachment.node) else { continue };
+        let gateway = match node.level {
+            l if l == level::GATEWAY => topology.gateway_of(attachment.node),
+            l if l == level::LISTENER => topology
+                .listener_of(attachment.node)
+                .and_then(|ix| topology.listener(ix))
+                .and_then(|l| l.gateway),
+            l if l == level::LISTENER_SET => topology
+                .set_of(attachment.node)
+                .and_then(|ix| topology.set(ix))
+                .and_then(|s| s.parent),
+            _ => None,
+        };
+        let Some(gateway) = gateway.and_then(|ix| topology.gateway(ix)) else { continue };
+        if world.serves(gateway) {
+            continue;
+        }
+        let class = topology.class(gateway.class);
+        let controller = class.map_or("", |c| world.snapshot.text(c.controller));
+        let message = format!(
+            "`{}` belongs to the controller `{controller}`, which knows nothing of a {}",
+            found.node(gateway.node),
+            policy.kind_name()
+        );
+        let d = Diagnostic::new(&codes::OTHER_CONTROLLER, message).at(attachment.at);
+        out.push(d.help("target a Gateway of kgateway's, or correct the class of the Gateway"));
+    }
+}
+
+/// TLS settings of a backend that has a BackendTLSPolicy.
+fn backend_tls(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
+    let world = found.world;
+    let targets = world.tls_targets();
+    if targets.is_empty() {
+        return;
+    }
+    for attachment in &found.attached.attachments {
+        let policy = found.policy(attachment.policy).filter(|p| p.info.shape == Shape::Backend);
+        let Some(policy) = policy else { continue };
+        let tls = world.documents.view(policy.spec).get_entry("tls");
+        let here = world.is_target(&targets, attachment.node);
+        let Some((key, _)) = tls.filter(|_| here) else { continue };
+        let message = format!(
+            "`{}` has a BackendTLSPolicy, so the TLS settings of this policy do not count there",
+            found.node(attachment.node)
+        );
+        let d = Diagnostic::new(&codes::BACKEND_TLS, message).at(key.span());
+        out.push(d.field("spec.tls").help("keep one of the two"));
+    }
+}

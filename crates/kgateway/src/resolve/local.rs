@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: policies and filters of rules. Out: where each lands, its step and rank, and the group of policies of each node.
+//! Not here: paths.
+
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
+use overrule_engine::{
+    Attachment, Group, LadderId, NodeId, PolicyId, Rank, Rejection, ResolutionBuilder, Rung, Step,
+    StepId, Traced,
+};
+use overrule_gateway::kinds::Strategy as GenericStrategy;
+use overrule_gateway::policy as generic;
+use overrule_gateway::resolve::name_order;
+use overrule_gateway::topology::{RouteKind, RuleIx, level};
+use overrule_model::{GroupKind, ObjectId, ObjectKey, Scope};
+use overrule_source::{Diagnostic, Span, View};
+
+use super::builtin::BuiltIns;
+use super::plans::{Role, spec};
+use super::{Active, World, attach_references, values};
+use crate::kinds::{ALL, GROUP, Shape};
+use crate::policy::Policy;
+use crate::{Strategy, codes, reasons};
+
+/// How a policy came to its place; the position is the order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Class {
+    /// A filter of the rule names it.
+    Filter,
+    /// It targets a section: a rule, a listener.
+    Section,
+    /// It targets the whole object.
+    Whole,
+    /// The rule says it itself.
+    BuiltIn,
+}
+
+impl Class {
+    const NAMES: [&str; 4] = ["by filter", "by section", "by object", "built in"];
+
+    /// What explanations say of the `mode` of a step: how it is attached, and for a rule's own fields the annotation.
+    pub(crate) fn mode_name(mode: u16) -> &'static str {
+        Self::NAMES.get(usize::from(mode & 3)).copied().unwrap_or("")
+    }
+
+    fn mode(self, strategy: Strategy) -> u16 {
+        self as u16 | strategy.code() << 2
+    }
+
+    /// The strategy of the level a built-in comes from.
+    pub(crate) fn strategy_of(mode: u16) -> Strategy {
+        Strategy::from_code(mode >> 2)
+    }
+}
+
+/// A filter of a rule that names one of our objects.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Filter {
+    /// The rule.
+    pub(crate) rule: RuleIx,
+    /// Position among the filters.
+    pub(crate) index: u32,
+    /// The policy; none if it does not exist.
+    pub(crate) policy: Option<PolicyId>,
+    /// Whether it is a filter of one backend, and which.
+    pub(crate) backend: Option<u32>,
+    /// Where it is written.
+    pub(crate) at: Span,
+}
+
+/// Where policies landed.
+pub(crate) struct Attached {
+    pub(crate) attachments: Vec<Attachment>,
+    pub(crate) rejections: Vec<Rejection>,
+    /// Filters of rules, by rule.
+    pub(crate) filters: Vec<Filter>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+/// A policy as generic attachment wants it.
+pub(crate) fn generic(world: World<'_>, policy: &Policy) -> generic::Policy {
+    let mut references = policy.references.clone();
+    for reference in references.iter_mut().filter(|r| is_host(world, r)) {
+        reference.who = generic::Who::Unreadable;
+    }
+    generic::Policy {
+        object: policy.object,
+        kind: policy.kind,
+        references,
+        content: policy.admitted.then_some(generic::Content {
+            block: "bare",
+            value: policy.spec,
+            strategy: GenericStrategy::None,
+        }),
+        at: policy.at,
+    }
+}
+
+/// Whether a reference means a host name of Istio's registry, which no manifest holds.
+fn is_host(world: World<'_>, reference: &generic::Reference) -> bool {
+    let text = |sym| world.snapshot.text(sym);
+    (text(reference.group), text(reference.kind)) == ("networking.istio.io", "Hostname")
+}
+
+/// Attaches policies to their targets, and to the rules whose filters name them.
+pub(crate) fn attach(world: World<'_>) -> Attached {
+    let generic::Attached { attachments, mut rejections, mut diagnostics } =
+        attach_references(world);
+    for rejection in &mut rejections {
+        let reference = world
+            .policy(rejection.policy)
+            .and_then(|p| p.references.get(rejection.reference as usize));
+        if reference.is_some_and(|r| is_host(world, r)) {
+            rejection.reason = &reasons::NOT_AN_OBJECT;
+        }
+    }
+    let mut kept = Vec::with_capacity(attachments.len());
+    for attachment in attachments {
+        // What a rule is called by its position is a name of ours; a section means a name that is written.
+        let rule = world.topology.rule_of(attachment.node).and_then(|r| world.topology.rule(r));
+        if rule.is_none_or(|r| r.named) {
+            kept.push(attachment);
+            continue;
+        }
+        let Attachment { policy, reference, at, .. } = attachment;
+        rejections.push(Rejection { policy, reference, reason: &reasons::UNNAMED_RULE, at });
+        let d = Diagnostic::new(
+            &codes::UNNAMED_RULE,
+            "this section is the position of a rule without a name; kgateway finds rules by their written name only",
+        );
+        let d = d.at(at).help("give the rule this `name` in its route");
+        diagnostics.push(d);
+    }
+    let filters = filters(world);
+    Attached { attachments: kept, rejections, filters, diagnostics }
+}
+
+/// Every ExtensionRef of ours on a rule or one of its backends.
+fn filters(world: World<'_>) -> Vec<Filter> {
+    let by_object = (0..).map(PolicyId).zip(&world.policies.list).map(|(id, p)| (p.object, id));
+    let policies: HashMap<ObjectId, PolicyId> = by_object.collect();
+    let mut found = Vec::new();
+    for (rule, spec) in (0..).map(RuleIx).zip(&world.topology.rules) {
+        let Some(route) = world.topology.route(spec.route) else { continue };
+        if !matches!(route.kind, RouteKind::Http | RouteKind::Grpc) {
+            continue;
+        }
+        let tree = world.documents.view(spec.tree);
+        let namespace = world.snapshot.get(route.object).map(|o| o.scope);
+        let mut add = |list: View<'_>, backend| {
+            for (index, item) in (0..).zip(list.items()) {
+                let Some(reference) = item.get("extensionRef").filter(|r| is_ours(*r)) else {
+                    continue;
+                };
+                let policy = namespace.and_then(|ns| target(world, ns, reference));
+                let policy = policy.and_then(|o| policies.get(&o).copied());
+                found.push(Filter { rule, index, policy, backend, at: reference.span() });
+            }
+        };
+        for (key, value) in tree.entries() {
+            match key.key_text() {
+                "filters" => add(value, None),
+                "backendRefs" => {
+                    for (n, backend) in (0..).zip(value.items()) {
+                        if let Some(list) = backend.get("filters") {
+                            add(list, Some(n));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// Whether a reference names a kind that this family attaches by filters.
+fn is_ours(reference: View<'_>) -> bool {
+    let member = |key| reference.get(key).and_then(View::as_str);
+    member("group") == Some(GROUP)
+        && matches!(member("kind"), Some("TrafficPolicy" | "DirectResponse"))
+}
+
+/// The object a filter names, in the namespace of the route.
+fn target(world: World<'_>, scope: Scope, reference: View<'_>) -> Option<ObjectId> {
+    let names = world.snapshot.names();
+    let member = |key| names.lookup(reference.get(key).and_then(View::as_str)?);
+    let kind = GroupKind { group: member("group")?, kind: member("kind")? };
+    world.snapshot.find(ObjectKey { kind, scope, name: member("name")? }).map(|o| o.id)
+}
+
+/// What a step brings.
+pub(crate) struct Content {
+    /// Its value in the form merges work on.
+    pub(crate) value: Traced,
+    /// Why it breaks every rule it reaches.
+    pub(crate) problem: Option<overrule_engine::Reason>,
+    /// Whose it is; none for what a rule says itself.
+    pub(crate) policy: Option<PolicyId>,
+}
+
+/// Groups of the policies attached to each node itself, and what their steps bring.
+pub(crate) struct Locals {
+    /// By kind, then node; nodes past the end have none.
+    ladders: Vec<Vec<LadderId>>,
+    /// By step.
+    pub(crate) contents: Vec<Content>,
+    /// The slots that built-ins of a rule take.
+    pub(crate) slots: BTreeMap<RuleIx, super::builtin::Slots>,
+    /// Rules with a filter that leads nowhere.
+    pub(crate) broken: BTreeMap<RuleIx, Span>,
+}
+
+impl Locals {
+    pub(crate) fn at(&self, kind: usize, node: NodeId) -> LadderId {
+        let ladders = self.ladders.get(kind);
+        ladders.and_then(|l| l.get(node.0 as usize)).copied().unwrap_or(LadderId::EMPTY)
+    }
+}
+
+/// Steps, ranks and groups.
+pub(crate) fn build(
+    world: World<'_>,
+    builder: &mut ResolutionBuilder,
+    kinds: &[Active],
+    attached: &Attached,
+    built_ins: &BuiltIns,
+) -> Locals {
+    for policy in &world.policies.list {
+        let kind = kinds.iter().find(|k| k.index == policy.kind).map(|k| k.id);
+        builder.policy(policy.object, kind.unwrap_or(overrule_engine::KindId(u16::MAX)));
+    }
+    attached.attachments.iter().for_each(|a| builder.attach(*a));
+    attached.rejections.iter().for_each(|r| builder.reject(*r));
+    let objects: Vec<ObjectId> = world.policies.list.iter().map(|p| p.object).collect();
+    let names = [name_order(world.snapshot, &objects), section_order(world, &objects)];
+    let mut maker = Maker {
+        world,
+        builder,
+        kinds,
+        names,
+        contents: Vec::new(),
+        places: Vec::new(),
+        strategies: HashMap::new(),
+    };
+    for attachment in &attached.attachments {
+        maker.attachment(attachment);
+    }
+    let mut broken = BTreeMap::new();
+    for filter in attached.filters.iter().filter(|f| f.backend.is_none()) {
+        match filter.policy {
+            Some(policy) => maker.filter(filter, policy),
+            None => {
+                broken.entry(filter.rule).or_insert(filter.at);
+            }
+        }
+    }
+    let slots = maker.built_ins(built_ins);
+    let ladders = maker.groups();
+    Locals { ladders, contents: maker.contents, slots, broken }
+}
+
+struct Maker<'a, 'b> {
+    world: World<'a>,
+    builder: &'b mut ResolutionBuilder,
+    kinds: &'b [Active],
+    /// Position of each policy by name: on whole objects, on sections.
+    names: [Vec<i64>; 2],
+    contents: Vec<Content>,
+    /// Kind, node and step of everything that landed.
+    places: Vec<(usize, NodeId, StepId)>,
+    /// The strategy of each object that was asked for.
+    strategies: HashMap<ObjectId, Strategy>,
+}
+
+impl Maker<'_, '_> {
+    fn attachment(&mut self, attachment: &Attachment) {
+        let node = self.world.topology.nodes.get(attachment.node);
+        let Some(node) = node.copied() else { return };
+        let class = if node.section.is_empty() { Class::Whole } else { Class::Section };
+        self.policy(attachment.policy, class, 0, attachment.node);
+    }
+
+    fn filter(&mut self, filter: &Filter, policy: PolicyId) {
+        let Some(rule) = self.world.topology.rule(filter.rule) else { return };
+        let references = self.world.policy(policy).map_or(0, |p| p.references.len());
+        self.builder.attach(Attachment {
+            policy,
+            // Filters come after the references of the policy.
+            reference: u32::try_from(references).unwrap_or(u32::MAX),
+            node: rule.node,
+            at: filter.at,
+        });
+        self.policy(policy, Class::Filter, filter.index, rule.node);
+    }
+
+    fn policy(&mut self, id: PolicyId, class: Class, filter: u32, at: NodeId) {
+        let world = self.world;
+        let Some(policy) = world.policy(id).filter(|p| p.admitted) else { return };
+        let Some(kind) = self.kinds.iter().position(|k| k.index == policy.kind) else { return };
+        let object = world.snapshot.get(policy.object);
+        let created = object.map_or(i64::MAX, |o| world.profile.created(o.created));
+        let names = self.names.get(usize::from(class == Class::Section));
+        let name = names.and_then(|n| n.get(id.0 as usize)).copied().unwrap_or(0);
+        let level = world.topology.nodes.get(at).map_or(0, |n| n.level.0);
+        let step = Step {
+            policy: id,
+            entry: 0,
+            block: block(class, level),
+            level,
+            value: policy.spec,
+            mode: class.mode(Strategy::default()),
+            extra: filter,
+        };
+        let order = match class {
+            // The order of the filters alone counts.
+            Class::Filter => [0, i64::from(filter), 0, 0, 0],
+            _ => [class as i64, 0, -i64::from(policy.weight), created, name],
+        };
+        let step = self.builder.step(step, Rank::new(order));
+        if step.0 as usize == self.contents.len() {
+            let value = values::of_policy(world.documents, step, policy);
+            self.contents.push(Content { value, problem: policy.problem, policy: Some(id) });
+        }
+        self.places.push((kind, at, step));
+    }
+
+    /// What rules say themselves.
+    fn built_ins(&mut self, built_ins: &BuiltIns) -> BTreeMap<RuleIx, super::builtin::Slots> {
+        let mut slots = BTreeMap::new();
+        let Some(kind) = self.kinds.iter().position(|k| k.info.shape == Shape::BuiltIn) else {
+            return slots;
+        };
+        let Some(id) = self.kinds.get(kind).map(|k| k.id) else { return slots };
+        let mut last: Option<(ObjectId, PolicyId)> = None;
+        for (rule, parts) in built_ins.rules() {
+            let Some(spec) = self.world.topology.rule(rule) else { continue };
+            let Some(route) = self.world.topology.route(spec.route) else { continue };
+            let policy = match last {
+                Some((object, policy)) if object == route.object => policy,
+                _ => self.builder.policy(route.object, id),
+            };
+            last = Some((route.object, policy));
+            self.builder.attach(Attachment {
+                policy,
+                reference: spec.index,
+                node: spec.node,
+                at: self.world.documents.view(spec.tree).span(),
+            });
+            let strategy = self.strategy(route.object);
+            let step = Step {
+                policy,
+                entry: spec.index,
+                block: "rule",
+                level: level::RULE.0,
+                value: spec.tree,
+                mode: Class::BuiltIn.mode(strategy),
+                extra: 0,
+            };
+            let step = self.builder.step(step, Rank::new([Class::BuiltIn as i64, 0, 0, 0, 0]));
+            if step.0 as usize == self.contents.len() {
+                let value = parts.value(step);
+                self.contents.push(Content { value, problem: None, policy: None });
+            }
+            self.places.push((kind, spec.node, step));
+            slots.insert(rule, parts.slots(step));
+        }
+        slots
+    }
+
+    fn strategy(&mut self, object: ObjectId) -> Strategy {
+        let world = self.world;
+        *self.strategies.entry(object).or_insert_with(|| world.strategy(object))
+    }
+
+    /// The strategy of the object a node belongs to.
+    fn strategy_at(&mut self, node: NodeId) -> Strategy {
+        let Some(found) = self.world.topology.nodes.get(node).copied() else {
+            return Strategy::default();
+        };
+        let above = found.level < level::ROUTE;
+        match found.object {
+            Some(_) if above && !self.world.profile.reads_annotation_above_routes() => {
+                Strategy::default()
+            }
+            // Nothing inherits from a route that hands nothing over.
+            Some(_) if !above && !self.hands_over(node) => Strategy::default(),
+            Some(object) if found.level <= level::RULE => self.strategy(object),
+            _ => Strategy::default(),
+        }
+    }
+
+    /// Whether a route, or the route of a rule, delegates.
+    fn hands_over(&self, node: NodeId) -> bool {
+        let topology = self.world.topology;
+        let rule = topology.rule_of(node).and_then(|r| topology.rule(r)).map(|r| r.route);
+        let Some(route) = topology.route_of(node).or(rule) else { return false };
+        topology.rules_of(route).any(|(_, rule)| !rule.delegations.is_empty())
+    }
+
+    /// The group of each node, in the order of ranks.
+    fn groups(&mut self) -> Vec<Vec<LadderId>> {
+        let mut places = std::mem::take(&mut self.places);
+        let builder = &*self.builder;
+        places.sort_by(|a, b| {
+            (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| builder.rank(a.2).cmp(&builder.rank(b.2)))
+        });
+        let mut ladders = vec![Vec::new(); self.kinds.len()];
+        for place in places.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            let Some(&(kind, node, _)) = place.first() else { continue };
+            let rungs = place.iter().map(|(_, _, step)| Rung::Step(*step)).collect();
+            let strategy = self.strategy_at(node);
+            let spec = spec(kind, Role::Level, strategy);
+            let ladder = self.builder.ladders.group(Group { spec, extra: 0, rungs });
+            if let Some(list) = ladders.get_mut(kind) {
+                if list.is_empty() {
+                    list.resize(self.world.topology.nodes.len(), LadderId::EMPTY);
+                }
+                if let Some(slot) = list.get_mut(node.0 as usize) {
+                    *slot = ladder;
+                }
+            }
+        }
+        ladders
+    }
+}
+
+/// Positions by name as the controller writes it for a section: with the section behind it, so that a name that begins
+/// another may come after it (`p-a/web` before `p/web`).
+fn section_order(world: World<'_>, objects: &[ObjectId]) -> Vec<i64> {
+    let name = |object: &ObjectId| format!("{}/", world.snapshot.full_name(*object));
+    let mut order: Vec<(String, usize)> = objects.iter().map(name).zip(0..).collect();
+    order.sort();
+    let mut positions = vec![0; objects.len()];
+    for (position, (_, index)) in (0_i64..).zip(order) {
+        if let Some(slot) = positions.get_mut(index) {
+            *slot = position;
+        }
+    }
+    positions
+}
+
+/// What a step is called: how its policy is attached.
+fn block(class: Class, at: u8) -> &'static str {
+    match (class, at) {
+        (Class::Filter, _) => "extensionRef",
+        (Class::Section, at) if at == level::RULE.0 => "rule",
+        (Class::Section, _) => "listener",
+        (Class::Whole, at) if at == level::GATEWAY.0 => "gateway",
+        (Class::Whole, at) if at == level::LISTENER_SET.0 => "listenerset",
+        (Class::Whole, at) if at >= level::BACKEND.0 => "backend",
+        (Class::Whole, _) => "route",
+        (Class::BuiltIn, _) => "rule",
+    }
+}
+
+/// The kind of a policy, for what is told about it.
+impl Policy {
+    pub(crate) fn kind_name(&self) -> &'static str {
+        ALL.get(self.kind).map_or("", |k| k.kind)
+    }
+}

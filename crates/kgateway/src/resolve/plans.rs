@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a profile and the settings. Out: how two values become one, as data, for every meeting there is: inside a level,
+//! along a chain, between tiers. Not here: doing it (`algebra`).
+
+use overrule_engine::{ListRule, MergePlan, Nulls, Rule};
+
+use crate::kinds::{Shape, TWO_UNITS};
+use crate::{Profile, Settings, Strategy};
+
+/// What a group is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Policies of one level, or of one tier.
+    Level,
+    /// Levels of a chain of routes, the leaf first.
+    Chain,
+    /// A chain, then the tiers.
+    Path,
+    /// Tiers of one Gateway, the listener first.
+    Side,
+}
+
+/// What `Group::spec` holds: kind, role, strategy of the object the level belongs to.
+pub(crate) fn spec(kind: usize, role: Role, strategy: Strategy) -> u16 {
+    let kind = u16::try_from(kind).unwrap_or(u16::MAX >> 4);
+    kind << 4 | (role as u16) << 2 | strategy.code()
+}
+
+/// The kind of a group, as a place among the active ones.
+pub(crate) fn kind_of(spec: u16) -> usize {
+    usize::from(spec >> 4)
+}
+
+/// The role of a group.
+pub(crate) fn role_of(spec: u16) -> Role {
+    match spec >> 2 & 3 {
+        0 => Role::Level,
+        1 => Role::Chain,
+        2 => Role::Path,
+        _ => Role::Side,
+    }
+}
+
+/// The strategy of a group.
+pub(crate) fn strategy_of(spec: u16) -> Strategy {
+    Strategy::from_code(spec & 3)
+}
+
+/// Numbers of the combinators.
+pub(crate) mod combinator {
+    /// What is held stays, whoever is preferred.
+    pub(crate) const KEEP_HELD: u16 = 1;
+    /// Access lists: joined, unless they contradict each other.
+    pub(crate) const ACL: u16 = 2;
+    /// One direction of a transformation.
+    pub(crate) const DIRECTION: u16 = 3;
+    /// Providers along a chain or inside a level.
+    pub(crate) const PROVIDERS: u16 = 4;
+    /// Providers of several tiers.
+    pub(crate) const TIER_PROVIDERS: u16 = 5;
+    /// Values of several tiers that all count.
+    pub(crate) const TIER_LEVELS: u16 = 6;
+    /// Values of several tiers that all count if their providers differ.
+    pub(crate) const TIER_KEYED: u16 = 7;
+}
+
+/// Every plan of a run.
+pub(crate) struct Plans {
+    /// Inside a level.
+    pub(crate) level: MergePlan,
+    /// Along a chain, by strategy.
+    chain: [MergePlan; 4],
+    /// Between tiers, by strategy.
+    tier: [MergePlan; 4],
+    /// Of what rules say themselves.
+    pub(crate) builtin: MergePlan,
+    /// Of a kind that stands on listeners.
+    pub(crate) listener: MergePlan,
+    /// Field by field.
+    pub(crate) fields: MergePlan,
+    /// Inside an access list.
+    pub(crate) acl: MergePlan,
+    /// Inside one direction of a transformation.
+    pub(crate) direction: MergePlan,
+}
+
+impl Plans {
+    pub(crate) fn new(profile: Profile, settings: &Settings) -> Self {
+        let by_strategy = |make: &dyn Fn(Strategy) -> MergePlan| Strategy::ALL.map(make);
+        Self {
+            level: units(&|unit| deep(unit).filter(|_| settings.is_deep(unit))),
+            chain: by_strategy(&|strategy| chain(profile, strategy)),
+            tier: by_strategy(&tier),
+            builtin: builtin(profile),
+            listener: listener(),
+            fields: units(&|_| None),
+            acl: plan([
+                (vec!["defaultAction"], Rule::Atomic),
+                (vec!["rules"], Rule::List(ListRule::PreferredFirst)),
+                (vec!["denyResponse", "headers"], Rule::List(ListRule::PreferredFirst)),
+                (vec!["denyResponse", "*"], Rule::Atomic),
+                (vec!["*"], Rule::Atomic),
+            ]),
+            direction: plan([
+                (vec!["add"], Rule::List(ListRule::PreferredLast)),
+                (vec!["remove"], Rule::List(ListRule::PreferredLast)),
+                (vec!["set"], Rule::List(ListRule::PreferredLast)),
+                (vec!["dynamicMetadata"], Rule::List(ListRule::PreferredLast)),
+                (vec!["*"], Rule::Atomic),
+            ]),
+        }
+    }
+
+    pub(crate) fn chain(&self, strategy: Strategy) -> &MergePlan {
+        self.chain.get(strategy as usize).unwrap_or(&self.level)
+    }
+
+    pub(crate) fn tier(&self, strategy: Strategy) -> &MergePlan {
+        self.tier.get(strategy as usize).unwrap_or(&self.level)
+    }
+
+    /// The plan of one level of a kind.
+    pub(crate) fn of_level(&self, shape: Shape) -> &MergePlan {
+        match shape {
+            Shape::Path => &self.level,
+            Shape::Listener => &self.listener,
+            Shape::BuiltIn => &self.builtin,
+            Shape::Backend | Shape::Sequential => &self.fields,
+        }
+    }
+}
+
+type Rules<'a> = Vec<(Vec<&'a str>, Rule)>;
+
+fn plan<'a>(rules: impl IntoIterator<Item = (Vec<&'a str>, Rule)>) -> MergePlan {
+    MergePlan::with_rules(rules, Nulls::Keep)
+}
+
+/// How a unit is combined in a deep merge; none if it is not.
+fn deep(unit: &str) -> Option<Rules<'_>> {
+    let direction = || Rule::Combinator(combinator::DIRECTION);
+    match unit {
+        "transformation" => Some(vec![
+            (vec![unit, "request"], direction()),
+            (vec![unit, "response"], direction()),
+            (vec![unit, "*"], Rule::Atomic),
+        ]),
+        "extAuth" | "extProc" => Some(vec![(vec![unit], Rule::Combinator(combinator::PROVIDERS))]),
+        "acl" => Some(vec![(vec![unit], Rule::Combinator(combinator::ACL))]),
+        _ => None,
+    }
+}
+
+/// Fields that can be combined.
+const DEEP: [&str; 4] = ["transformation", "extAuth", "extProc", "acl"];
+
+/// Unit by unit: some combined, all others whole.
+fn units<'a>(combined: &dyn Fn(&'a str) -> Option<Rules<'a>>) -> MergePlan {
+    let mut rules: Rules<'a> = vec![(vec!["*"], Rule::Atomic)];
+    for field in TWO_UNITS {
+        rules.push((vec![*field, "*"], Rule::Atomic));
+    }
+    rules.extend(DEEP.iter().filter_map(|unit| combined(unit)).flatten());
+    plan(rules)
+}
+
+/// Along a chain: whole fields, or combined ones. Where the controller prefers the parent for what it combines and the
+/// child for all else, fields that cannot be combined are told so one by one.
+fn chain(profile: Profile, strategy: Strategy) -> MergePlan {
+    if !strategy.is_deep() {
+        return units(&|_| None);
+    }
+    if profile.plain_prefers(strategy) == strategy.prefers() {
+        return units(&deep);
+    }
+    let keep = || Rule::Combinator(combinator::KEEP_HELD);
+    let mut rules: Rules<'_> = vec![(vec!["*"], keep())];
+    rules.extend(TWO_UNITS.iter().map(|field| (vec![*field, "*"], keep())));
+    rules.extend(DEEP.iter().filter_map(|unit| deep(unit)).flatten());
+    plan(rules)
+}
+
+/// Between tiers: filters of different providers all run, header changes of all tiers are made, timeouts are filled in
+/// one by one; everything else is whole.
+fn tier(strategy: Strategy) -> MergePlan {
+    let mut rules: Rules<'_> = vec![
+        (vec!["*"], Rule::Atomic),
+        (vec!["timeouts", "*"], Rule::Atomic),
+        (vec!["headerModifiers"], Rule::Combinator(combinator::TIER_LEVELS)),
+        (vec!["jwtAuth"], Rule::Combinator(combinator::TIER_KEYED)),
+        (vec!["oauth2"], Rule::Combinator(combinator::TIER_KEYED)),
+        (vec!["rateLimit", "*"], Rule::Atomic),
+        (vec!["rateLimit", "global"], Rule::Combinator(combinator::TIER_KEYED)),
+        (vec!["compression", "*"], Rule::Atomic),
+    ];
+    if strategy.is_deep() {
+        rules.extend(["transformation", "acl"].iter().filter_map(|unit| deep(unit)).flatten());
+    }
+    for unit in ["extAuth", "extProc"] {
+        rules.push((vec![unit], Rule::Combinator(combinator::TIER_PROVIDERS)));
+    }
+    plan(rules)
+}
+
+/// Built-ins: one slot each; a rewrite has two; header changes and mirrors pile up.
+fn builtin(profile: Profile) -> MergePlan {
+    let filters = match profile.general_header_wins() {
+        true => ListRule::Append,
+        false => ListRule::PreferredLast,
+    };
+    plan([
+        (vec!["*"], Rule::Atomic),
+        (vec!["urlRewrite", "*"], Rule::Atomic),
+        (vec!["filters"], Rule::List(filters)),
+    ])
+}
+
+/// Settings of listeners, one by one: those for all ports, and those of each port.
+fn listener() -> MergePlan {
+    let mut rules: Rules<'static> = vec![
+        (vec!["*"], Rule::Atomic),
+        (vec!["default", "*"], Rule::Atomic),
+        (vec!["default", "httpSettings", "*"], Rule::Atomic),
+    ];
+    for list in ["perPort", "perPortPolicy"] {
+        let element = MergePlan::REST;
+        rules.push((vec![list], Rule::List(ListRule::Keyed { key: "port".into(), element })));
+        rules.push((vec![list, "*"], Rule::Atomic));
+        rules.push((vec![list, "listener", "*"], Rule::Atomic));
+        rules.push((vec![list, "listener", "httpSettings", "*"], Rule::Atomic));
+    }
+    plan(rules)
+}
