@@ -30,6 +30,7 @@ mod analysis;
 mod conditions;
 mod families;
 pub mod files;
+mod requests;
 
 pub use analysis::{Analysis, Assume, Options, Stage, Stages};
 pub use conditions::{Affected, PolicyCondition};
@@ -41,6 +42,7 @@ pub use overrule_kuadrant as kuadrant;
 pub use overrule_model as model;
 pub use overrule_source as source;
 pub use overrule_view as view;
+pub use requests::Fit;
 
 /// A small set of manifests for documentation examples: one gateway, one route, one policy.
 #[doc(hidden)]

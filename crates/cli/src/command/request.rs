@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `overrule effective --request`: the rule that takes a request, then what is in force there.
 
+use overrule::Fit;
 use overrule::engine::{NodeId, PathId};
 use overrule::gateway::topology::{
     GatewayIx, ListenerIx, Missed, Request, RequestError, Taken, route_request,
@@ -39,15 +40,34 @@ pub fn run(
         return Ok(world.exit.worst(Exit::Findings));
     }
     let mut chosen = Chosen::default();
+    let mut lost = 0;
     for taken in &routed.taken {
-        let answer = escape::terminal(&names.taken(taken, &request)).into_owned();
+        let mut contexts = paths_of(world, taken, kinds);
+        let handed = handed_over(world, taken, &request, &mut contexts);
+        let mut answer = names.taken(taken, &request);
+        match handed {
+            Handed::Nothing => {}
+            Handed::To(rule) => {
+                let rule = names.node(Some(rule));
+                answer.push_str(&format!(", which hands it over to {rule}"));
+            }
+            Handed::Nowhere => {
+                lost += 1;
+                answer.push_str(", which hands it over, but no rule below matches");
+            }
+        }
+        let answer = escape::terminal(&answer).into_owned();
         match form(shared, Form::Yaml)? {
             // The path of each item says it in JSON; a remark keeps stdout one document.
             Form::Json => out.remark(&answer),
             _ => out.line(&format!("# {answer}"))?,
         }
-        chosen.contexts.extend(paths_of(world, taken, kinds));
+        chosen.contexts.extend(contexts);
         chosen.elsewhere.extend(elsewhere(world, scene, taken, kinds));
+    }
+    if lost == routed.taken.len() {
+        out.problem("no rule takes this request");
+        return Ok(world.exit.worst(Exit::Findings));
     }
     let shown = effective::write(shared, Form::Yaml, &chosen, scene, out)?;
     if shown.count == 0 {
@@ -81,6 +101,55 @@ fn paths_of<'a>(world: &World, taken: &Taken, kinds: &[Kind<'a>]) -> Vec<Context
         }
     }
     found
+}
+
+/// What became of a request at a rule that delegates.
+enum Handed {
+    /// The rule does not delegate.
+    Nothing,
+    /// The rule at the end of the chain takes it.
+    To(NodeId),
+    /// No rule below matches.
+    Nowhere,
+}
+
+/// Keeps the paths below a rule that delegates that the request takes: those whose matches are the most specific.
+fn handed_over(
+    world: &World,
+    taken: &Taken,
+    request: &Request,
+    contexts: &mut Vec<Context<'_>>,
+) -> Handed {
+    let analysis = &world.analysis;
+    let Some(answer) = analysis.shown().find(|a| !a.matches.is_empty()) else {
+        return Handed::Nothing;
+    };
+    let Some(rule) = analysis.topology.rule(taken.rule) else { return Handed::Nothing };
+    let here = |c: &Context<'_>| c.part.family == answer.family;
+    let fits: Vec<Fit> = contexts
+        .iter()
+        .map(|c| if here(c) { answer.fit(c.path, request) } else { Fit::AsWritten })
+        .collect();
+    let Some(best) = fits.iter().filter(|f| **f != Fit::AsWritten).max().copied() else {
+        return Handed::Nothing;
+    };
+    let end = |path| answer.resolution.paths.node(path);
+    let mut found = None;
+    let mut fits = fits.into_iter();
+    contexts.retain(|c| match fits.next().unwrap_or(Fit::No) {
+        // The rule that hands over answers itself only what no child takes.
+        Fit::AsWritten => !here(c) || best == Fit::No || end(c.path) != Some(rule.node),
+        Fit::No => false,
+        fit => {
+            found = found.or(end(c.path).filter(|_| fit == best));
+            fit == best
+        }
+    });
+    match (found, contexts.iter().any(|c| here(c) && end(c.path) == Some(rule.node))) {
+        (Some(node), _) => Handed::To(node),
+        (None, true) => Handed::Nothing,
+        (None, false) => Handed::Nowhere,
+    }
 }
 
 /// The same paths, where only another profile has them.

@@ -4,7 +4,7 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use crate::common::{finish, folder, overrule, run, run_on};
+use crate::common::{finish, folder, overrule, root, run, run_on};
 use crate::{BROKEN, GOOD};
 
 #[test]
@@ -109,6 +109,26 @@ fn what_is_not_there_is_1_with_the_nearest_names() {
     let rule = run("rule OV1310x");
     assert_eq!(rule.code, Some(1));
     assert!(rule.err.contains("OV1310"), "{rule:?}");
+}
+
+#[test]
+fn a_request_is_followed_through_delegation() {
+    let dir = root().join("examples/kgateway");
+    let ask = |path: &str| {
+        let request = format!("GET http://api.example.com{path}");
+        let (gateway, routes) = (dir.join("gateway.yaml"), dir.join("delegation"));
+        let args = [gateway.to_str().unwrap(), routes.to_str().unwrap()];
+        finish(&mut overrule(["effective", "-f", args[0], "-f", args[1], "--request", &request]))
+    };
+    let taken = ask("/stock/levels");
+    assert_eq!(taken.code, Some(0), "{taken:?}");
+    let expected = "which hands it over to httproute/team-stock/stock#levels";
+    assert!(taken.out.contains(expected), "{taken:?}");
+    assert_eq!(taken.out.matches("# TrafficPolicy at").count(), 1, "{taken:?}");
+    let nowhere = ask("/stock");
+    assert_eq!(nowhere.code, Some(1), "{nowhere:?}");
+    assert!(nowhere.out.contains("hands it over, but no rule below matches"), "{nowhere:?}");
+    assert!(nowhere.err.contains("no rule takes this request"), "{nowhere:?}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ const REGEX_SIZE: usize = 1 << 20;
 
 /// How specific a match is. Greater wins; the keys are compared in the order of the fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub(super) struct Weight {
+pub struct Weight {
     /// The path of an HTTP match.
     pub(super) path: PathWeight,
     /// Length of the service of a gRPC match.
@@ -41,6 +41,11 @@ pub(super) enum PathWeight {
     Regex,
     /// The whole path.
     Exact,
+}
+
+/// How specific a match of an HTTPRoute is for a request, if it fits; greater wins.
+pub fn http_weight(matched: View<'_>, request: &Request) -> Option<Weight> {
+    http(matched, request)
 }
 
 /// The weight of a rule without matches: that of the prefix `/`.

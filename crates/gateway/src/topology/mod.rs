@@ -33,6 +33,7 @@ pub use graph::{
     GatewayIx, GatewayTopology, HostFit, Link, LinkIx, Listener, ListenerIx, ListenerSet, Port,
     PortIx, Route, RouteIx, RouteKind, RouteKinds, Rule, RuleIx, SetIx,
 };
+pub use matching::{Weight, http_weight};
 pub use parse::parse;
 pub use request::{Request, RequestError, Scheme};
 pub use resources::Resources;

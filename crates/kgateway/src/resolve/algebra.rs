@@ -164,6 +164,9 @@ impl<'a> Kgateway<'a> {
             let place = format!("/{}/{}", path.join("/"), values::PROVIDER_LIST);
             for (n, (_, provider)) in values::provider_list(documents, &unit).iter().enumerate() {
                 let Some(step) = provider.steps().first().copied() else { continue };
+                if disable.steps().contains(&step) {
+                    continue;
+                }
                 effective.losses.push(Loss {
                     step,
                     pointer: format!("{place}/{n}").into(),

@@ -104,9 +104,10 @@ impl Kgateway<'_> {
             return provider_map(union(merger, preferred, other, false), None);
         }
         if theirs.is_some() {
-            // The controller names the side that comes as the only origin.
+            // The controller names the side that comes as the only origin, but goes on listing every provider, so that
+            // a third policy with one of them counts as overridden.
             merger.lose(&held, &incoming, Fate::Shadowed);
-            return provider_map(Vec::new(), theirs);
+            return provider_map(all_of(documents, &held, &incoming, theirs.as_ref()), theirs);
         }
         let list = union(merger, &held, &incoming, merger.prefer == Prefer::Incoming);
         provider_map(list, ours)
@@ -120,6 +121,10 @@ impl Kgateway<'_> {
             Prefer::Held => (held, incoming),
             Prefer::Incoming => (incoming, held),
         };
+        if disabling(documents, &preferred).is_some() {
+            merger.lose(&other, &preferred, Fate::Shadowed);
+            return preferred;
+        }
         let mut all = tiers(documents, &preferred);
         for value in tiers(documents, &other) {
             let theirs = name(&value);
@@ -134,6 +139,23 @@ impl Kgateway<'_> {
             _ => levels(all),
         }
     }
+}
+
+/// Every provider of both sides, as what `incoming` lists; those it did not have are put down to its `disable`.
+fn all_of(
+    documents: &Documents,
+    held: &Traced,
+    incoming: &Traced,
+    disable: Option<&Traced>,
+) -> Vec<Traced> {
+    let own = provider_list(documents, incoming);
+    let step = disable.and_then(|d| d.steps().first().copied());
+    let others = provider_list(documents, held).into_iter();
+    let others = others.filter(|(name, _)| !own.iter().any(|(known, _)| known == name));
+    let others =
+        others.filter_map(|(json, _)| Some(Traced::Implied { step: step?, json, from: None }));
+    let others: Vec<Traced> = others.collect();
+    own.into_iter().map(|(_, value)| value).chain(others).collect()
 }
 
 /// What the preferred side of a direction has beside lists and body is lost if both sides have the direction.
