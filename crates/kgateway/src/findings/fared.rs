@@ -173,7 +173,9 @@ fn shadowed_unseen(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
         let losses = found.resolution.effective(ladder).map_or(&[][..], |e| &e.losses);
         let https = is_https(found, path);
         for loss in losses {
-            let Some(policy) = found.policy_of(loss.step) else { continue };
+            let Some(policy) = found.policy_of(loss.step).filter(|p| is_dead(found, *p)) else {
+                continue;
+            };
             let new = || Lost { winners: BTreeSet::new(), seen: false, same_level: true };
             let lost = all.entry(policy).or_insert_with(new);
             let tier_of = |step| tier(found, step, https);
@@ -187,9 +189,7 @@ fn shadowed_unseen(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
         }
     }
     for (id, Lost { winners, seen, same_level }) in all {
-        let outcome = found.resolution.tally(id).outcome();
-        let dead = matches!(outcome, Outcome::Shadowed | Outcome::Masked);
-        let Some(policy) = found.policy(id).filter(|_| dead) else { continue };
+        let Some(policy) = found.policy(id) else { continue };
         let winners: Vec<String> = winners.into_iter().collect();
         if same_level {
             out.push(shadowed(policy, &winners));
@@ -202,6 +202,11 @@ fn shadowed_unseen(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
             out.push(d.help("remove it, or move what it sets to where it is not overruled; `overrule reach` shows every path"));
         }
     }
+}
+
+/// Whether a policy is in force nowhere.
+fn is_dead(found: &Found<'_>, policy: PolicyId) -> bool {
+    matches!(found.resolution.tally(policy).outcome(), Outcome::Shadowed | Outcome::Masked)
 }
 
 /// One that others on the same level leave nothing to.

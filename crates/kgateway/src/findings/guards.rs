@@ -17,7 +17,9 @@ pub(super) fn report(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
     let Some(kind) = found.kinds.iter().find(|k| k.index == TRAFFIC_POLICY).map(|k| k.id) else {
         return;
     };
-    switched_off(found, kind, out);
+    if found.world.policies.list.iter().any(|p| p.disables) {
+        switched_off(found, kind, out);
+    }
     general_header(found, kind, out);
 }
 

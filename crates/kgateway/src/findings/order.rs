@@ -26,6 +26,10 @@ pub(super) fn report(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
             let decided = first.against(second).key.and_then(|k| crate::KEYS.get(k));
             let by_age = matches!(decided, Some(&"created" | &"name"));
             let (Some(a), Some(b)) = (found.policy_of(*a), found.policy_of(*b)) else { continue };
+            let undated = is_undated(found, a) || is_undated(found, b);
+            if !by_age || !undated {
+                continue;
+            }
             let decides = found.resolution.result(id).is_some_and(|result| {
                 let policies = |l: &overrule_engine::Loss| found.policy_of(l.step) == Some(b);
                 result
@@ -33,8 +37,7 @@ pub(super) fn report(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
                     .iter()
                     .any(|l| policies(l) && l.by.iter().any(|s| found.policy_of(*s) == Some(a)))
             });
-            let undated = is_undated(found, a) || is_undated(found, b);
-            if by_age && decides && undated && told.insert((a, b)) {
+            if decides && told.insert((a, b)) {
                 out.extend(self::undated(found, a, b));
             }
         }

@@ -44,6 +44,8 @@ pub struct Policy {
     pub weight: i32,
     /// The providers its units name.
     pub providers: Vec<Provider>,
+    /// Whether a unit of it switches something off.
+    pub disables: bool,
     /// Whether an API server lets it in.
     pub admitted: bool,
     /// What makes the controller call it invalid; then every rule it reaches fails closed.

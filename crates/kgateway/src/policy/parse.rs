@@ -62,6 +62,7 @@ impl Reader<'_> {
             spec: self.at(spec.unwrap_or(root)),
             weight: 0,
             providers: Vec::new(),
+            disables: spec.is_some_and(disables),
             admitted: spec.is_some(),
             problem: None,
             diagnostics: Vec::new(),
@@ -254,6 +255,11 @@ impl Reader<'_> {
 
 /// What a GatewayExtension configures for each unit of [`PROVIDERS`]. Its `type` is optional and decides nothing.
 static EXTENSION_TYPES: &[&str] = &["extAuth", "extProc", "jwt", "rateLimit", "oauth2"];
+
+/// Whether a unit of a spec switches something off.
+fn disables(spec: View<'_>) -> bool {
+    spec.entries().any(|(_, unit)| unit.get("disable").is_some_and(|v| !v.is_null()))
+}
 
 /// The policy is invalid; the first reason counts, every one is told.
 fn refuse(policy: &mut Policy, reason: Reason, diagnostic: Diagnostic) {

@@ -26,6 +26,8 @@ pub(crate) struct Kgateway<'a> {
     shapes: Vec<Shape>,
     contents: &'a [Content],
     masks: Masks,
+    /// Whether any policy switches something off; mostly none does, and then nobody looks for it.
+    disables: bool,
     pub(super) plans: Plans,
 }
 
@@ -45,6 +47,7 @@ impl<'a> Kgateway<'a> {
             shapes: kinds.iter().map(|k| k.info.shape).collect(),
             contents,
             masks,
+            disables: world.policies.list.iter().any(|p| p.disables),
             plans: Plans::new(world.profile, world.settings),
         }
     }
@@ -268,12 +271,12 @@ impl Algebra for Kgateway<'_> {
     ) -> Option<Traced> {
         match (turn.step, turn.inner) {
             (Some((id, _)), _) => self.content(id).map(|c| c.value.clone()),
-            (None, Some(inner)) => match role_of(turn.group.spec) {
+            (None, Some(inner)) if self.disables => match role_of(turn.group.spec) {
                 Role::Path => self.close(closed, strategy_of(inner.spec).prefers(), incoming, lose),
                 Role::Side => self.close(closed, Prefer::Held, incoming, lose),
                 Role::Level | Role::Chain => Some(incoming),
             },
-            _ => Some(incoming),
+            (None, _) => Some(incoming),
         }
     }
 
@@ -288,7 +291,9 @@ impl Algebra for Kgateway<'_> {
             Shape::Backend if ladder.extra != 0 => self.give_way_to_tls(effective),
             Shape::Path => {
                 self.mask(self.masks.get(ladder.extra), effective);
-                self.switch_off(effective);
+                if self.disables {
+                    self.switch_off(effective);
+                }
             }
             _ => {}
         }

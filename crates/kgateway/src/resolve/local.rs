@@ -116,21 +116,27 @@ pub(crate) fn attach(world: World<'_>) -> Attached {
         }
     }
     let mut kept = Vec::with_capacity(attachments.len());
-    for attachment in attachments {
+    for reference in attachments.chunk_by(|a, b| (a.policy, a.reference) == (b.policy, b.reference))
+    {
         // What a rule is called by its position is a name of ours; a section means a name that is written.
-        let rule = world.topology.rule_of(attachment.node).and_then(|r| world.topology.rule(r));
-        if rule.is_none_or(|r| r.named) {
-            kept.push(attachment);
+        let (named, unnamed): (Vec<Attachment>, Vec<Attachment>) =
+            reference.iter().partition(|a| {
+                let rule = world.topology.rule_of(a.node).and_then(|r| world.topology.rule(r));
+                rule.is_none_or(|r| r.named)
+            });
+        let Some(Attachment { policy, reference, at, .. }) = unnamed.first().copied() else {
+            kept.extend(named);
             continue;
+        };
+        if named.is_empty() {
+            rejections.push(Rejection { policy, reference, reason: &reasons::UNNAMED_RULE, at });
         }
-        let Attachment { policy, reference, at, .. } = attachment;
-        rejections.push(Rejection { policy, reference, reason: &reasons::UNNAMED_RULE, at });
+        kept.extend(named);
         let d = Diagnostic::new(
             &codes::UNNAMED_RULE,
             "this section is the position of a rule without a name; kgateway finds rules by their written name only",
         );
-        let d = d.at(at).help("give the rule this `name` in its route");
-        diagnostics.push(d);
+        diagnostics.push(d.at(at).help("give the rule this `name` in its route"));
     }
     let filters = filters(world);
     Attached { attachments: kept, rejections, filters, diagnostics }

@@ -232,10 +232,13 @@ fn filters(rng: &mut Rng, index: usize, delegates: bool) -> Vec<Value> {
 /// Fields of the rule that are built-ins as well.
 fn fields(rng: &mut Rng, rule: &mut Value) {
     if rng.percent(22) {
-        rule["timeouts"] = json!({"request": format!("{}s", 10 + rng.below(90))});
-        if rng.percent(20) {
-            rule["timeouts"]["backendRequest"] = json!("5s");
-        }
+        let request = json!(format!("{}s", 10 + rng.below(90)));
+        rule["timeouts"] = match rng.below(10) {
+            0..6 => json!({"request": request}),
+            6..8 => json!({"request": request, "backendRequest": "5s"}),
+            // The limit of a single try, if the rule has retries.
+            _ => json!({"backendRequest": "5s"}),
+        };
     }
     if rng.percent(15) {
         rule["retry"] = json!({"attempts": 1 + rng.below(9)});
