@@ -30,7 +30,6 @@ reasons! {
     BACKEND_TLS = "backend-tls", "a BackendTLSPolicy of the backend takes the place of its TLS settings";
     // Why a step does what it does.
     SAME_LEVEL = "same-level", "policies of one level add what is missing, in the order of priority";
-    TIER = "tier", "tiers are laid over each other, the most specific first";
     // Why a rule fails closed.
     BAD_WEIGHT = "bad-weight", "its weight is no number";
     EXTENSION_NOT_FOUND = "extension-not-found", "it names a GatewayExtension that does not exist";

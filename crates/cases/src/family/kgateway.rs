@@ -61,12 +61,12 @@ impl Family for Kgateway {
 fn chains(analysed: &mut Analysed) -> Vec<Vec<Node>> {
     let full = analysed.paths.clone();
     for path in &mut analysed.paths {
-        let is_rule = |n: &Node| n.index.is_some();
-        let last = path.len().saturating_sub(1);
-        let mut at = 0;
+        // A rule that is followed by a route hands over to it.
+        let routes: Vec<bool> = path.iter().skip(1).map(|n| n.kind.ends_with("Route")).collect();
+        let mut routes = routes.into_iter();
         path.retain(|node| {
-            at += 1;
-            !is_rule(node) || at > last
+            let hands_over = routes.next().unwrap_or(false);
+            !(node.index.is_some() && hands_over)
         });
     }
     full

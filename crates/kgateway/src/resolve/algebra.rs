@@ -255,7 +255,8 @@ impl Algebra for Kgateway<'_> {
                 (Role::Path, Role::Level | Role::Side) => self.tier(strategy_of(inner.spec)),
                 // A listener goes before the Gateway it is a part of, whatever the annotation of the Gateway.
                 (Role::Side, _) => self.tier(Strategy::default()),
-                (Role::Path, _) => merge(Prefer::Held, &self.plans.fields, &reasons::TIER),
+                // A chain meets something only if a backend of the rule has filters of its own.
+                (Role::Path, _) => self.tier(Strategy::default()),
                 _ => self.level(strategy_of(inner.spec)),
             },
             (None, None) => Action::Pass(&reasons::SAME_LEVEL),

@@ -63,8 +63,8 @@ pub(crate) struct Filter {
     pub(crate) index: u32,
     /// The policy; none if it does not exist.
     pub(crate) policy: Option<PolicyId>,
-    /// Whether it is a filter of one backend, and which.
-    pub(crate) backend: Option<u32>,
+    /// The backend whose filter it is; none for a filter of the rule.
+    pub(crate) backend: Option<NodeId>,
     /// Where it is written.
     pub(crate) at: Span,
 }
@@ -168,9 +168,9 @@ fn filters(world: World<'_>) -> Vec<Filter> {
             match key.key_text() {
                 "filters" => add(value, None),
                 "backendRefs" => {
-                    for (n, backend) in (0..).zip(value.items()) {
+                    for backend in value.items() {
                         if let Some(list) = backend.get("filters") {
-                            add(list, Some(n));
+                            add(list, backend_at(world, rule, backend.span()));
                         }
                     }
                 }
@@ -179,6 +179,13 @@ fn filters(world: World<'_>) -> Vec<Filter> {
         }
     }
     found
+}
+
+/// The backend that a reference of a rule leads to.
+fn backend_at(world: World<'_>, rule: RuleIx, written: Span) -> Option<NodeId> {
+    let within = |at: Span| (written.start..written.end).contains(&at.start);
+    let used = world.topology.uses_of(rule).iter().find(|u| within(u.at))?;
+    world.topology.backend(used.backend).map(|b| b.node)
 }
 
 /// Whether a reference names a kind that this family attaches by filters.
@@ -216,6 +223,8 @@ pub(crate) struct Locals {
     pub(crate) slots: BTreeMap<RuleIx, super::builtin::Slots>,
     /// Rules with a filter that leads nowhere.
     pub(crate) broken: BTreeMap<RuleIx, Span>,
+    /// Backends with filters of their own, by rule.
+    pub(crate) backends: BTreeMap<RuleIx, Vec<OnBackend>>,
 }
 
 impl Locals {
@@ -223,6 +232,15 @@ impl Locals {
         let ladders = self.ladders.get(kind);
         ladders.and_then(|l| l.get(node.0 as usize)).copied().unwrap_or(LadderId::EMPTY)
     }
+}
+
+/// What filters name for one backend of a rule.
+pub(crate) struct OnBackend {
+    pub(crate) node: NodeId,
+    /// For each kind, the group of policies.
+    pub(crate) groups: Vec<LadderId>,
+    /// A filter that leads nowhere.
+    pub(crate) broken: Option<Span>,
 }
 
 /// Steps, ranks and groups.
@@ -262,9 +280,10 @@ pub(crate) fn build(
             }
         }
     }
+    let backends = maker.backends(attached);
     let slots = maker.built_ins(built_ins);
     let ladders = maker.groups();
-    Locals { ladders, contents: maker.contents, slots, broken }
+    Locals { ladders, contents: maker.contents, slots, broken, backends }
 }
 
 struct Maker<'a, 'b> {
@@ -290,15 +309,20 @@ impl Maker<'_, '_> {
 
     fn filter(&mut self, filter: &Filter, policy: PolicyId) {
         let Some(rule) = self.world.topology.rule(filter.rule) else { return };
+        self.reached_by(filter, policy, rule.node);
+    }
+
+    /// A filter leads to a policy, which counts at a node.
+    fn reached_by(&mut self, filter: &Filter, policy: PolicyId, node: NodeId) {
         let references = self.world.policy(policy).map_or(0, |p| p.references.len());
         self.builder.attach(Attachment {
             policy,
             // Filters come after the references of the policy.
             reference: u32::try_from(references).unwrap_or(u32::MAX),
-            node: rule.node,
+            node,
             at: filter.at,
         });
-        self.policy(policy, Class::Filter, filter.index, rule.node);
+        self.policy(policy, Class::Filter, filter.index, node);
     }
 
     fn policy(&mut self, id: PolicyId, class: Class, filter: u32, at: NodeId) {
@@ -330,6 +354,41 @@ impl Maker<'_, '_> {
             self.contents.push(Content { value, problem: policy.problem, policy: Some(id) });
         }
         self.places.push((kind, at, step));
+    }
+
+    /// Policies that filters of single backends name.
+    fn backends(&mut self, attached: &Attached) -> BTreeMap<RuleIx, Vec<OnBackend>> {
+        let mut found: BTreeMap<RuleIx, Vec<OnBackend>> = BTreeMap::new();
+        let before = std::mem::take(&mut self.places);
+        let all = attached.filters.iter().filter(|f| f.backend.is_some());
+        let all: Vec<&Filter> = all.collect();
+        for filters in all.chunk_by(|a, b| (a.rule, a.backend) == (b.rule, b.backend)) {
+            let Some((first, node)) = filters.first().and_then(|f| Some((f, f.backend?))) else {
+                continue;
+            };
+            for filter in filters {
+                if let Some(policy) = filter.policy {
+                    self.reached_by(filter, policy, node);
+                }
+            }
+            let places = std::mem::take(&mut self.places);
+            let groups = (0..self.kinds.len()).map(|kind| {
+                let own = places.iter().filter(|(k, _, _)| *k == kind);
+                let rungs = own.map(|(_, _, step)| Rung::Step(*step)).collect();
+                let spec = spec(kind, Role::Level, Strategy::default());
+                let group = Group { spec, extra: 0, rungs };
+                if group.rungs.is_empty() {
+                    LadderId::EMPTY
+                } else {
+                    self.builder.ladders.group(group)
+                }
+            });
+            let groups = groups.collect();
+            let broken = filters.iter().find(|f| f.policy.is_none()).map(|f| f.at);
+            found.entry(first.rule).or_default().push(OnBackend { node, groups, broken });
+        }
+        self.places = before;
+        found
     }
 
     /// What rules say themselves.

@@ -245,6 +245,7 @@ impl Walk<'_, '_> {
             let Some(node) = self.world.topology.rule(rule).map(|r| r.node) else { continue };
             let plain = !self.locals.slots.contains_key(&rule)
                 && !self.locals.broken.contains_key(&rule)
+                && !self.locals.backends.contains_key(&rule)
                 && (0..self.kinds.len()).all(|k| self.locals.at(k, node) == LadderId::EMPTY);
             if plain {
                 let path = self.add(Some(above.path), node);
@@ -349,6 +350,7 @@ impl Walk<'_, '_> {
         if let Some((reason, at)) = self.broken(rule).or(above.broken) {
             self.builder.fail(path, reason, Some(at));
         }
+        self.on_backends(tiers, rule, path, &ladders);
         for fault in faults {
             let reason: Reason = match fault {
                 Fault::Cycle(_) => &reasons::CYCLE,
@@ -357,6 +359,53 @@ impl Walk<'_, '_> {
             };
             self.fail(path, reason, rule);
         }
+    }
+
+    /// Backends of a rule that have filters of their own. With several backends the proxy looks at the backend first; with
+    /// one it has no place for that, and what the route says comes first.
+    fn on_backends(&mut self, tiers: &Tiers, rule: RuleIx, path: PathId, ladders: &[LadderId]) {
+        let locals = self.locals;
+        let several = self.world.topology.uses_of(rule).len() > 1;
+        for backend in locals.backends.get(&rule).map_or(&[][..], Vec::as_slice) {
+            let below = self.add(Some(path), backend.node);
+            if let Some(at) = backend.broken {
+                self.builder.fail(below, &reasons::FILTER_NOT_FOUND, Some(at));
+            }
+            for (kind, active) in self.kinds.iter().enumerate() {
+                let own = backend.groups.get(kind).copied().unwrap_or(LadderId::EMPTY);
+                let of_rule = ladders.get(kind).copied().unwrap_or(LadderId::NONE);
+                if active.info.shape != Shape::Path || of_rule == LadderId::NONE {
+                    continue;
+                }
+                let ladder = self.with_backend(kind, own, of_rule, tiers, several);
+                self.say(kind, below, ladder);
+            }
+        }
+    }
+
+    /// The ladder of a rule with the policies of one of its backends.
+    fn with_backend(
+        &mut self,
+        kind: usize,
+        own: LadderId,
+        of_rule: LadderId,
+        tiers: &Tiers,
+        several: bool,
+    ) -> LadderId {
+        if own == LadderId::EMPTY {
+            return of_rule;
+        }
+        let Group { spec: known, extra, rungs } = self.builder.ladders.get(of_rule).clone();
+        let spec = if of_rule == LadderId::EMPTY {
+            spec(kind, Role::Path, Strategy::default())
+        } else {
+            known
+        };
+        let above = tiers.groups.get(kind).map_or(0, SmallVec::len);
+        let place = if several { 0 } else { rungs.len().saturating_sub(above) };
+        let mut all = rungs;
+        all.insert(place, Rung::Group(own));
+        self.builder.ladders.group(Group { spec, extra, rungs: all })
     }
 
     fn fail(&mut self, path: PathId, reason: Reason, rule: RuleIx) {
