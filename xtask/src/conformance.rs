@@ -68,9 +68,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool, String> {
     Ok(!results.is_empty() && results.iter().all(CaseResult::passed))
 }
 
-/// Runs one folder completely, as a step of `test`.
-pub(crate) fn tree(folder: &Path) -> Result<String, String> {
-    let arguments = Arguments { folders: vec![folder.to_path_buf()], ..Arguments::default() };
+/// Runs one folder but for these areas, as a step of `test`.
+pub(crate) fn tree(folder: &Path, except: &[&str]) -> Result<String, String> {
+    let except = except.iter().map(|glob| (*glob).to_owned()).collect();
+    let folders = vec![folder.to_path_buf()];
+    let arguments = Arguments { folders, except, ..Arguments::default() };
     match run(&arguments)? {
         true => Ok("all passed".to_owned()),
         false => Err("not all cases passed".to_owned()),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: a folder with `MANIFEST.tsv`. Out: its cases as results. Not here: cases in our own format.
 //!
-//! The data of the `kuma` family: one line per case with area, case and files. Until that family exists each is a failure.
+//! The data of the `kuma` family: one line per case with area, case and files.
 
 use std::path::Path;
 
@@ -25,22 +25,10 @@ pub(crate) fn cases(path: &Path) -> Result<Vec<(String, CaseResult)>, String> {
         let mut columns = line.split('\t');
         let area = columns.next().unwrap_or("").to_owned();
         let name = columns.next().unwrap_or("").to_owned();
-        let missing: Vec<&str> = columns
-            .next()
-            .unwrap_or("")
-            .split_whitespace()
-            .filter(|f| !folder.join(f).exists())
-            .collect();
-        let message = match (name.is_empty(), missing.as_slice()) {
-            (true, _) => "this line of the manifest has no case".to_owned(),
-            (_, []) => "family `kuma` is not supported by this version".to_owned(),
-            (_, missing) => {
-                format!("the manifest names files that are not there: {}", missing.join(", "))
-            }
-        };
+        let files: Vec<&str> = columns.next().unwrap_or("").split_whitespace().collect();
         let file = path.display().to_string();
-        let mismatch = Mismatch {
-            what: What::Family,
+        let mismatch = |message: String| Mismatch {
+            what: What::Value,
             at: Position { file: file.clone(), line: number, column: 1 },
             path: String::new(),
             kind: String::new(),
@@ -48,15 +36,34 @@ pub(crate) fn cases(path: &Path) -> Result<Vec<(String, CaseResult)>, String> {
             expected: None,
             actual: None,
         };
+        let verdict = match one(folder, &area, &name, &files) {
+            Ok(()) => Verdict::Passed,
+            Err(message) => Verdict::Failed(vec![mismatch(message)]),
+        };
         let result = CaseResult {
             name,
             file,
             line: number,
             family: "kuma".to_owned(),
             profile: PROFILE.to_owned(),
-            verdict: Verdict::Failed(vec![mismatch]),
+            verdict,
         };
         (area, result)
     });
     Ok(cases.collect())
+}
+
+/// Runs one case.
+fn one(folder: &Path, area: &str, name: &str, files: &[&str]) -> Result<(), String> {
+    if name.is_empty() {
+        return Err("this line of the manifest has no case".to_owned());
+    }
+    let mut texts = Vec::new();
+    for file in files {
+        let path = folder.join(file);
+        let text = std::fs::read_to_string(&path)
+            .map_err(|e| format!("the manifest names `{file}`, which cannot be read: {e}"))?;
+        texts.push(((*file).to_owned(), text));
+    }
+    overrule_cases::kuma::run(area, name, &texts)
 }

@@ -34,7 +34,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<(), String> {
     });
     steps.run("tidy", || tidy::run(root).map(ran));
     steps.run("conformance: own cases", || {
-        conformance::tree(&root.join(OWN_CASES)).map(Ending::Ran)
+        conformance::tree(&root.join(OWN_CASES), &[]).map(Ending::Ran)
     });
     for family in overrule_cases::family::NAMES {
         // Generic kinds have no data but our own.
@@ -52,17 +52,17 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<(), String> {
     steps.finish()
 }
 
-/// The data of a family, where both are there.
+/// Areas of Kuma's data that this version does not answer: the Inspect API and access decisions.
+const LATER: &[&str] = &["inspect/*", "mtp/*"];
+
+/// The data of a family, where it is there.
 fn shared(root: &Path, family: &str) -> Result<Ending, String> {
     let folder: PathBuf = root.join(SHARED).join(family);
-    if !overrule_cases::family::all().iter().any(|f| f.name() == family) {
-        let why = format!("family `{family}` is not supported by this version");
-        return Ok(Ending::DidNotRun(why));
-    }
     if !folder.is_dir() {
         return Ok(Ending::DidNotRun(format!("there is no {SHARED}/{family} beside the clone")));
     }
-    conformance::tree(&folder).map(Ending::Ran)
+    let except = if family == "kuma" { LATER } else { &[] };
+    conformance::tree(&folder, except).map(Ending::Ran)
 }
 
 fn bench(root: &Path) -> Result<Ending, String> {

@@ -30,6 +30,7 @@ pub mod codes;
 pub mod family;
 mod field;
 mod junit;
+pub mod kuma;
 mod load;
 mod read;
 mod report;

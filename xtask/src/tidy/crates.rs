@@ -29,6 +29,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "overrule-kgateway",
         &["overrule-source", "overrule-model", "overrule-engine", "overrule-gateway"],
     ),
+    ("overrule-mesh", &["overrule-source", "overrule-engine"]),
     // No family: explaining is reading, and cannot recompute.
     ("overrule-view", &["overrule-source", "overrule-model", "overrule-engine"]),
     ("overrule", BELOW),
@@ -46,6 +47,7 @@ const BELOW: &[&str] = &[
     "overrule-condition",
     "overrule-kuadrant",
     "overrule-kgateway",
+    "overrule-mesh",
     "overrule-view",
 ];
 const LIBRARY: &[&str] = &[
@@ -56,6 +58,7 @@ const LIBRARY: &[&str] = &[
     "overrule-condition",
     "overrule-kuadrant",
     "overrule-kgateway",
+    "overrule-mesh",
     "overrule-view",
     "overrule",
 ];
@@ -67,6 +70,7 @@ const FACES: &[&str] = &[
     "overrule-condition",
     "overrule-kuadrant",
     "overrule-kgateway",
+    "overrule-mesh",
     "overrule-view",
     "overrule",
     "overrule-cases",
@@ -79,6 +83,7 @@ const EVERYTHING: &[&str] = &[
     "overrule-condition",
     "overrule-kuadrant",
     "overrule-kgateway",
+    "overrule-mesh",
     "overrule-view",
     "overrule",
     "overrule-cases",

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: nothing. Out: why a part of a conf is not in force. Not here: why an entry does not reach a proxy.
+
+use overrule_engine::ReasonInfo;
+
+/// A later conf in merge order has the field.
+pub static MORE_SPECIFIC: ReasonInfo =
+    ReasonInfo { id: "more-specific", sentence: "an entry that is more specific has the field" };
+
+/// Two elements of one list have the same key.
+pub static SAME_KEY: ReasonInfo = ReasonInfo {
+    id: "same-matches",
+    sentence: "an earlier rule of the same entry has equal matches and the field",
+};
+
+/// Every reason of this module.
+pub static ALL: &[&ReasonInfo] = &[&MORE_SPECIFIC, &SAME_KEY];

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: the target of an entry and the resources of the mesh. Out: the real resources it means, with the section.
+//! Not here: which entries count for them (`rules`).
+
+use overrule_source::{Documents, View};
+
+use crate::kri::Kri;
+use crate::labels::{DISPLAY_NAME, Labels, NAMESPACE};
+use crate::resource::{Meta, Resource};
+use crate::targetref::TargetRef;
+
+/// A port of a destination.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Port {
+    /// Its name, or its number as text.
+    pub section: String,
+    /// Its number.
+    pub number: i64,
+}
+
+/// A resource that entries may mean: a Mesh, a service of some kind, a route.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Destination {
+    /// Who it is.
+    pub meta: Meta,
+    /// Its ports; none for what has none.
+    pub ports: Vec<Port>,
+}
+
+impl Destination {
+    /// Reads one; none if entries cannot mean resources of its type.
+    pub fn read(documents: &Documents, resource: &Resource) -> Option<Self> {
+        let spec = resource.spec(documents);
+        let number = |of: View<'_>| of.get("port").and_then(View::as_i64).unwrap_or(0);
+        let ports = match resource.meta.kind.as_str() {
+            "Mesh" | "MeshHTTPRoute" => Vec::new(),
+            "MeshService" | "MeshMultiZoneService" => {
+                let items = spec.get("ports").into_iter().flat_map(View::items);
+                let port = |item: View<'_>| {
+                    let name = item.get("name").and_then(|n| n.scalar_text()).unwrap_or("");
+                    let number = number(item);
+                    let section =
+                        if name.is_empty() { number.to_string() } else { name.to_owned() };
+                    Port { section, number }
+                };
+                items.map(port).collect()
+            }
+            "MeshExternalService" => {
+                let number = spec.get("match").map_or(0, number);
+                vec![Port { section: number.to_string(), number }]
+            }
+            _ => return None,
+        };
+        Some(Self { meta: resource.meta.clone(), ports })
+    }
+}
+
+/// A resource, or one port of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Meant<'a> {
+    /// The resource.
+    pub resource: &'a Destination,
+    /// The section; empty for all of it.
+    pub section: &'a str,
+}
+
+impl Meant<'_> {
+    /// Its identity, section included.
+    pub fn kri(&self) -> Kri {
+        self.resource.meta.kri().with_section(self.section)
+    }
+}
+
+/// The resources a target means, in the order of the resources.
+pub fn resolve<'a>(
+    target: &TargetRef,
+    policy: &Meta,
+    resources: &'a [Destination],
+) -> Vec<Meant<'a>> {
+    let whole = |resource: &'a Destination| Meant { resource, section: "" };
+    match target.kind.as_str() {
+        "Mesh" => {
+            let is_mesh = |r: &&Destination| r.meta.kind == "Mesh" && r.meta.name == policy.mesh;
+            resources.iter().filter(is_mesh).map(whole).collect()
+        }
+        "MeshService" | "MeshMultiZoneService" | "MeshExternalService" | "MeshHTTPRoute" => {
+            let query = Query::of(target, policy);
+            let fits = |r: &&Destination| r.meta.kind == target.kind && query.fits(&r.meta);
+            resources.iter().filter(fits).filter_map(|r| query.section(r)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// How resources of a kind are meant.
+struct Query<'t> {
+    labels: Option<Labels>,
+    kri: Kri,
+    section: &'t str,
+    /// The number of the port, for names of the old form.
+    number: Option<i64>,
+}
+
+impl<'t> Query<'t> {
+    fn of(target: &'t TargetRef, policy: &Meta) -> Self {
+        let namespace = match target.namespace() {
+            "" => policy.namespace(),
+            namespace => namespace,
+        };
+        let kri = Kri {
+            kind: target.kind.clone(),
+            mesh: policy.mesh.clone(),
+            zone: policy.zone().to_owned(),
+            namespace: namespace.to_owned(),
+            name: target.name().to_owned(),
+            section: String::new(),
+        };
+        let section = target.section_name();
+        let query = Self { labels: None, kri, section, number: None };
+        if target.has_labels() {
+            return Self { labels: target.labels.clone(), ..query };
+        }
+        match old_name(target) {
+            Some((labels, number)) => Self { labels: Some(labels), number, ..query },
+            None => query,
+        }
+    }
+
+    fn fits(&self, meta: &Meta) -> bool {
+        match &self.labels {
+            Some(labels) => meta.has_labels(labels),
+            None => meta.kri() == self.kri,
+        }
+    }
+
+    /// The resource with the section that is meant; none if it lacks that.
+    fn section<'a>(&self, resource: &'a Destination) -> Option<Meant<'a>> {
+        let port = |fits: &dyn Fn(&Port) -> bool| {
+            let port = resource.ports.iter().find(|p| fits(p))?;
+            Some(Meant { resource, section: &port.section })
+        };
+        let has_ports = resource.meta.kind != "MeshHTTPRoute";
+        match (self.section, self.number) {
+            ("", None) => Some(Meant { resource, section: "" }),
+            _ if !has_ports => Some(Meant { resource, section: "" }),
+            ("", Some(number)) => port(&|p| p.number == number),
+            (section, _) => port(&|p| p.section == section),
+        }
+    }
+}
+
+/// `name_namespace_svc`, or with a port at the end: what services were called before they were resources.
+fn old_name(target: &TargetRef) -> Option<(Labels, Option<i64>)> {
+    if target.kind != "MeshService" || !target.section_name().is_empty() {
+        return None;
+    }
+    let parts: Vec<&str> = target.name().split('_').collect();
+    let (name, namespace, number) = match parts.as_slice() {
+        [name, namespace, "svc"] => (name, namespace, None),
+        [name, namespace, "svc", port] => (name, namespace, Some(port.parse().ok()?)),
+        _ => return None,
+    };
+    let labels = [(NAMESPACE, *namespace), (DISPLAY_NAME, *name)];
+    let labels = labels.into_iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
+    Some((labels, number))
+}
