@@ -27,8 +27,9 @@ use crate::policy::inherits_matcher;
 
 /// How many routes a chain may have.
 pub const MOST_LEVELS: usize = 64;
-/// How many rules may be looked at for all trees together, whether they fit or not.
-pub const MOST_RULES: usize = 2_000_000;
+/// How many rules may be looked at for all trees together, whether they fit or not; one counts as often as it is deep,
+/// because a chain costs what its length is.
+pub const MOST_RULES: usize = 1_000_000;
 /// How many matches a rule may have on one path; matches that are inherited multiply.
 pub const MOST_MATCHES: usize = 1024;
 
@@ -214,11 +215,11 @@ impl Follower<'_> {
         self.chain.push(child);
         let mut rules = Vec::new();
         for (rule, _) in topology.rules_of(child) {
-            if self.left == 0 {
+            let Some(left) = self.left.checked_sub(self.chain.len()) else {
                 self.out.cut = true;
                 break;
-            }
-            self.left -= 1;
+            };
+            self.left = left;
             let matches = self.fitting(rule, above, inherits);
             if matches.is_empty() {
                 continue;

@@ -39,7 +39,7 @@ pub(super) fn report(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
     }
     if found.delegations.cut {
         let message = format!(
-            "delegation makes more paths than are followed (at most {MOST_RULES} rules in all, {MOST_MATCHES} matches of a rule); what lies beyond is left out"
+            "delegation makes more paths than are followed (at most {MOST_RULES} rules in all, each counted by its depth, and {MOST_MATCHES} matches of a rule); what lies beyond is left out"
         );
         let first = found.world.topology.delegations.first();
         let d = Diagnostic::new(&codes::TOO_MANY_PATHS, message);

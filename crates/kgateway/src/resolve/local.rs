@@ -2,7 +2,7 @@
 //! In: policies and filters of rules. Out: where each lands, its step and rank, and the group of policies of each node.
 //! Not here: paths.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashMap;
 use overrule_engine::{
@@ -97,6 +97,21 @@ pub(crate) fn generic(world: World<'_>, policy: &Policy) -> generic::Policy {
     }
 }
 
+/// Policies without references that no filter leads to, or that an API server refuses: each ends somewhere.
+fn without_place(world: World<'_>, filters: &[Filter]) -> Vec<Rejection> {
+    let by_filter: BTreeSet<PolicyId> = filters.iter().filter_map(|f| f.policy).collect();
+    let alone = (0..).map(PolicyId).zip(&world.policies.list);
+    let alone = alone.filter(|(id, p)| p.references.is_empty() && !by_filter.contains(id));
+    let rejection = |(policy, p): (PolicyId, &Policy)| {
+        let reason: overrule_engine::Reason = match p.admitted {
+            true => &overrule_gateway::reasons::NO_TARGET,
+            false => &overrule_gateway::reasons::INVALID_POLICY,
+        };
+        Rejection { policy, reference: 0, reason, at: p.at }
+    };
+    alone.map(rejection).collect()
+}
+
 /// Whether a reference means a host name of Istio's registry, which no manifest holds.
 fn is_host(world: World<'_>, reference: &generic::Reference) -> bool {
     let text = |sym| world.snapshot.text(sym);
@@ -139,13 +154,15 @@ pub(crate) fn attach(world: World<'_>) -> Attached {
         diagnostics.push(d.at(at).help("give the rule this `name` in its route"));
     }
     let filters = filters(world);
+    rejections.extend(without_place(world, &filters));
     Attached { attachments: kept, rejections, filters, diagnostics }
 }
 
 /// Every ExtensionRef of ours on a rule or one of its backends.
 fn filters(world: World<'_>) -> Vec<Filter> {
-    let by_object = (0..).map(PolicyId).zip(&world.policies.list).map(|(id, p)| (p.object, id));
-    let policies: HashMap<ObjectId, PolicyId> = by_object.collect();
+    // What an API server refuses does not exist.
+    let admitted = (0..).map(PolicyId).zip(&world.policies.list).filter(|(_, p)| p.admitted);
+    let policies: HashMap<ObjectId, PolicyId> = admitted.map(|(id, p)| (p.object, id)).collect();
     let mut found = Vec::new();
     for (rule, spec) in (0..).map(RuleIx).zip(&world.topology.rules) {
         let Some(route) = world.topology.route(spec.route) else { continue };
