@@ -42,11 +42,15 @@ pub(crate) fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Whether `whole` has everything `part` has: members of mappings may be more, everything else is equal.
+/// Whether `whole` has everything `part` has: members of mappings may be more, also of those in lists; everything else
+/// is equal.
 pub(crate) fn includes(whole: &Value, part: &Value) -> bool {
     match (whole, part) {
         (Value::Object(whole), Value::Object(part)) => {
             part.iter().all(|(key, part)| whole.get(key).is_some_and(|w| includes(w, part)))
+        }
+        (Value::Array(whole), Value::Array(part)) => {
+            whole.len() == part.len() && whole.iter().zip(part).all(|(w, p)| includes(w, p))
         }
         _ => same(whole, part),
     }

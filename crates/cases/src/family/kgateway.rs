@@ -51,8 +51,28 @@ impl Family for Kgateway {
         let analysis = Analysis::new(case.inputs.clone(), &options);
         let profile = Profile::from_name(profile).unwrap_or_default();
         let mut analysed = Analysed::new(analysis, FAMILY);
+        unlisted(&mut analysed);
         let full = chains(&mut analysed);
         Box::new(Resolved { profile, analysed, full })
+    }
+}
+
+/// Paths that a case may leave out: those without fields; what rules say themselves; single backends of a rule.
+fn unlisted(analysed: &mut Analysed) {
+    let Some(resolution) = analysed.resolution() else { return };
+    let documents = &analysed.analysis.documents;
+    let mut counts = Vec::with_capacity(analysed.targets.len());
+    for (target, (kind, path)) in analysed.targets.iter().zip(&analysed.ids) {
+        let effective = resolution.effective(resolution.ladder(*kind, *path));
+        let value = effective.and_then(|e| e.value.as_ref());
+        let has_fields = value.is_some_and(|v| !v.entries(documents).is_empty());
+        let nodes = analysed.paths.get(target.path).map_or(&[][..], Vec::as_slice);
+        let below_rule = nodes.iter().rev().nth(1).is_some_and(|n| n.index.is_some());
+        let route = nodes.last().is_some_and(|n| n.kind.ends_with("Route") || n.index.is_some());
+        counts.push(has_fields && target.kind != BUILTIN && (route || !below_rule));
+    }
+    for (target, counts) in analysed.targets.iter_mut().zip(counts) {
+        target.reached = counts;
     }
 }
 

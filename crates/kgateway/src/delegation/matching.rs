@@ -128,14 +128,17 @@ impl Named {
     }
 }
 
-/// Two paths as one, with one slash between them and none at the end.
+/// Two paths as one, cleaned: one slash between segments, none at the end, `.` and `..` followed.
 fn join(parent: &str, child: &str) -> String {
-    let (parent, child) = (parent.trim_end_matches('/'), child.trim_start_matches('/'));
-    match child {
-        "" if parent.is_empty() => "/".to_owned(),
-        "" => parent.to_owned(),
-        child => format!("{parent}/{child}"),
+    let mut segments: Vec<&str> = Vec::new();
+    for segment in parent.split('/').chain(child.split('/')) {
+        match segment {
+            "" | "." => {}
+            ".." => drop(segments.pop()),
+            segment => segments.push(segment),
+        }
     }
+    format!("/{}", segments.join("/"))
 }
 
 #[cfg(test)]
@@ -199,6 +202,9 @@ mod tests {
             ("/", "/", "/"),
             ("/a/", "/x", "/a/x"),
             ("/a", "x", "/a/x"),
+            ("/a", "/y/", "/a/y"),
+            ("/a/b", "../c", "/a/c"),
+            ("/", "..", "/"),
         ] {
             assert_eq!(join(parent, child), joined);
         }

@@ -29,7 +29,7 @@ use crate::policy::inherits_matcher;
 pub const MOST_LEVELS: usize = 64;
 /// How many rules may be looked at for all trees together, whether they fit or not; one counts as often as it is deep,
 /// because a chain costs what its length is.
-pub const MOST_RULES: usize = 1_000_000;
+pub const MOST_RULES: usize = 500_000;
 /// How many matches a rule may have on one path; matches that are inherited multiply.
 pub const MOST_MATCHES: usize = 1024;
 
@@ -158,7 +158,14 @@ impl Follower<'_> {
         // Two references to one child are one way down.
         let mut met: HashSet<RouteIx> = HashSet::new();
         for reference in references {
-            for child in self.index.meant(reference) {
+            let meant = self.index.meant(reference);
+            // A reference that leads back fails as a whole.
+            let back = meant.iter().find(|c| self.chain.contains(c) && self.accepts_parent(**c));
+            if let Some(back) = back {
+                node.faults.push(Fault::Cycle(*back));
+                continue;
+            }
+            for child in meant {
                 if met.insert(child) {
                     self.child(&mut node, reference, child, &above);
                 }
@@ -184,10 +191,6 @@ impl Follower<'_> {
             if by_name {
                 self.out.refused.insert((node.rule, child), Refusal::Parents);
             }
-            return;
-        }
-        if self.chain.contains(&child) {
-            node.faults.push(Fault::Cycle(child));
             return;
         }
         match self.enter(child, above) {

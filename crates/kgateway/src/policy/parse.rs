@@ -2,8 +2,9 @@
 //! In: an object of one of kgateway's kinds. Out: a [`Policy`]. Not here: whether its targets exist.
 
 use overrule_engine::Reason;
+use overrule_gateway::codes_policy::SELECTOR_MATCHES_NOTHING;
 use overrule_gateway::kinds::{Descriptor, Kinds};
-use overrule_gateway::policy::references;
+use overrule_gateway::policy::{Reference, Who, references};
 use overrule_model::{At, Fields, GroupKind, Object, ObjectKey, Scope, Snapshot};
 use overrule_source::{Diagnostic, Documents, Kind, NodeRef, View};
 
@@ -54,6 +55,7 @@ impl Reader<'_> {
             Shape::Sequential => Vec::new(),
             _ => references(self.fields, self.snapshot, descriptor, root),
         };
+        let references = self.with_labels(references);
         let mut policy = Policy {
             object: self.object.id,
             info,
@@ -88,6 +90,24 @@ impl Reader<'_> {
         }
         self.weight(&mut policy);
         policy
+    }
+
+    /// A selector without labels selects nothing.
+    fn with_labels(&mut self, mut references: Vec<Reference>) -> Vec<Reference> {
+        for reference in &mut references {
+            let empty = matches!(&reference.who, Who::Labelled(s) if s.requirements.is_empty());
+            if !empty {
+                continue;
+            }
+            reference.who = Who::Unreadable;
+            let d = Diagnostic::new(
+                &SELECTOR_MATCHES_NOTHING,
+                "a selector without labels selects nothing",
+            );
+            let d = d.at(reference.at).field(format!("{}.matchLabels", reference.field));
+            self.fields.diagnostics.push(d.help("add at least one label to `matchLabels`"));
+        }
+        references
     }
 
     fn at(&self, view: View<'_>) -> NodeRef {

@@ -36,6 +36,8 @@ pub struct Condition {
 /// How far a policy got in the merges below one ancestor; the worst counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Got {
+    /// Only a single backend has it, and nobody writes that down.
+    Pending,
     Attached,
     Merged,
     Overridden,
@@ -86,6 +88,7 @@ fn words(
         },
     };
     let shipped = match got {
+        Got::Pending => (false, "Pending", "Policy is not attached"),
         Got::Attached => (true, "Attached", "Attached to all targets"),
         Got::Merged => (true, "Merged", "Merged with other policies in target(s) and attached"),
         Got::Overridden => (
@@ -175,6 +178,12 @@ impl Merges<'_> {
         let state = |id: PolicyId| {
             if self.world.policy(id).is_some_and(|p| p.problem.is_some()) {
                 return Got::Invalid;
+            }
+            let step = |s: &overrule_engine::StepId| self.resolution.ladders.get_step(*s);
+            let mut own = steps.iter().filter_map(step).filter(|s| s.policy == id);
+            let on_backend = own.all(|s| s.level >= level::BACKEND.0) && by_origin;
+            if on_backend {
+                return Got::Pending;
             }
             let named = origins.iter().filter(|o| o.contains(&id)).count();
             match named {

@@ -82,15 +82,20 @@ fn descend(
         return ends.push(end(false));
     }
     let (mut cyclic, mut valid) = (false, false);
-    for child in children(objects, settings, route, backends) {
-        if !permits(child, route) {
-            continue;
-        }
-        if chain.iter().any(|(above, _)| is_called(child, above)) {
+    let mut entered = BTreeSet::new();
+    let mut below = Vec::new();
+    for backend in backends.iter().filter(|backend| delegates(backend)) {
+        let meant = children(objects, settings, route, std::slice::from_ref(backend));
+        let is_above = |child: &&&Value| chain.iter().any(|(above, _)| is_called(child, above));
+        // One child that leads back spoils its reference.
+        if meant.iter().filter(|child| permits(child, route)).any(|child| is_above(&child)) {
             cyclic = true;
             continue;
         }
-        if !list(child, "/spec/hostnames").is_empty() {
+        below.extend(meant.into_iter().filter(|child| entered.insert(full_name(child))));
+    }
+    for child in below {
+        if !permits(child, route) || !list(child, "/spec/hostnames").is_empty() {
             continue;
         }
         for (index, rule) in list(child, "/spec/rules").iter().enumerate() {
