@@ -52,8 +52,12 @@ fn unreferenced(policy: &Policy) -> Diagnostic {
 fn filter_not_found(found: &Found<'_>, filter: &crate::resolve::Filter) -> Diagnostic {
     let topology = found.world.topology;
     let rule = topology.rule(filter.rule).map(|r| found.node(r.node)).unwrap_or_default();
+    let hands_over = !topology.delegations_of(filter.rule).is_empty();
     let effect = match filter.backend {
         Some(_) => "the requests it sends there answer 500",
+        None if hands_over => {
+            "it answers 500, and so do the rules it hands over to; do not rely on that, the controller may serve them without the policy"
+        }
         None => "it answers 500",
     };
     let message = format!("a filter of `{rule}` names an object that does not exist, so {effect}");
