@@ -262,12 +262,16 @@ fn delegation(by: By, small: usize, rounds: usize, report: &mut Report) {
     report.line(format!("  {median:.1} times the time for ten times children, policies and folds"));
 }
 
+/// Runs of the small case against one of the large: as much work on both sides, so that neither is a lucky moment.
+const REPEAT: u32 = 10;
+
 /// Measured in turns: the median of the ratios, and the best times.
 fn ratio(few: &Ready, many: &Ready, rounds: usize) -> (f64, Duration, Duration) {
     let mut ratios = Vec::new();
     let mut times = Vec::new();
     for _ in 0..rounds {
-        let (one, _) = best(3, || few.resolve());
+        let sum: Duration = (0..REPEAT).map(|_| best(1, || few.resolve()).0).sum();
+        let one = sum / REPEAT;
         let (ten, _) = best(1, || many.resolve());
         ratios.push(ten.as_secs_f64() / one.as_secs_f64());
         times.push((one, ten));
