@@ -3,6 +3,7 @@
 //! words they have; each family knows its own.
 
 use overrule_engine::{NodeId, PolicyId};
+use overrule_gateway::resolve::policy_name;
 use overrule_kgateway as kgateway;
 use overrule_kuadrant as kuadrant;
 
@@ -69,10 +70,7 @@ impl Analysis {
             return Vec::new();
         };
         let found = kuadrant::status::affected(self.kuadrant_world(answer), &answer.resolution);
-        let name = |id: PolicyId| {
-            let object = answer.resolution.policy(id).map(|p| p.object);
-            object.map_or_else(String::new, |object| self.snapshot.full_name(object))
-        };
+        let name = |id: PolicyId| policy_name(&self.snapshot, &answer.resolution, id);
         let condition = |one: kuadrant::status::Affected| {
             let (condition_type, message) = (one.condition_type(), one.message(&name));
             (one.node, Affected { condition_type, message })

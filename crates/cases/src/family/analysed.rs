@@ -139,7 +139,7 @@ impl Analysed {
             skipped: parts(view.skipped),
             error: !view.error.is_empty(),
             accumulated: None,
-            hostnames: self.hostnames(&nodes),
+            hostnames: self.hostnames(&nodes, false),
             matches: self.matches(&nodes),
         }
     }
@@ -148,13 +148,14 @@ impl Analysed {
         Scene::new(&self.analysis.documents, &self.analysis.snapshot, &[]).object_name(object)
     }
 
-    /// The hostnames route and listener of a path have in common; `*` = all.
-    fn hostnames(&self, nodes: &[NodeId]) -> Option<Vec<String>> {
+    /// The hostnames route and listener of a path have in common; `*` = all. With `isolation`, less what more specific
+    /// listeners own.
+    pub(super) fn hostnames(&self, nodes: &[NodeId], isolation: bool) -> Option<Vec<String>> {
         let topology = &self.analysis.topology;
         let listener = nodes.iter().find_map(|n| topology.listener_of(*n))?;
         let route = nodes.iter().find_map(|n| topology.route_of(*n))?;
         let (link, _) = topology.links_of_route(route).find(|(_, l)| l.listener == listener)?;
-        let names = topology.hostnames_at(&self.analysis.snapshot, link, false);
+        let names = topology.hostnames_at(&self.analysis.snapshot, link, isolation);
         let text = |name| match self.analysis.snapshot.text(name) {
             "" => "*".to_owned(),
             text => text.to_owned(),

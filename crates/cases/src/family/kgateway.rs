@@ -160,20 +160,7 @@ impl Resolved {
         let analysis = &self.analysed.analysis;
         let Some(answer) = analysis.shown().find(|a| a.family == FAMILY) else { return };
         let nodes = answer.resolution.paths.nodes(path);
-        let topology = &analysis.topology;
-        let listener = nodes.iter().find_map(|n| topology.listener_of(*n));
-        let route = nodes.iter().find_map(|n| topology.route_of(*n));
-        if let (Some(listener), Some(route)) = (listener, route) {
-            let link = topology.links_of_route(route).find(|(_, l)| l.listener == listener);
-            let names = link.map(|(ix, _)| topology.hostnames_at(&analysis.snapshot, ix, true));
-            effective.hostnames = names.map(|names| {
-                let text = |name| match analysis.snapshot.text(name) {
-                    "" => "*".to_owned(),
-                    text => text.to_owned(),
-                };
-                names.into_iter().map(text).collect()
-            });
-        }
+        effective.hostnames = self.analysed.hostnames(&nodes, true);
         if let Some(matches) = answer.matches.get(&path) {
             effective.matches = Some(matches.iter().map(|m| m.to_json()).collect());
         }

@@ -91,11 +91,16 @@ pub(crate) fn build(
 
 /// Position of each object in the order of `namespace/name` as one text, which is what GEP-713 compares.
 pub fn name_order(snapshot: &Snapshot, objects: &[ObjectId]) -> Vec<i64> {
+    name_order_with(snapshot, objects, "")
+}
+
+/// The same where something is written behind each name, so that a name that begins another may come after it.
+pub fn name_order_with(snapshot: &Snapshot, objects: &[ObjectId], behind: &str) -> Vec<i64> {
     let full_name = |i: &u32| {
         let object = objects.get(*i as usize).and_then(|o| snapshot.get(*o));
         let (namespace, name) =
             object.map_or(("", ""), |o| (snapshot.text(o.scope.name()), snapshot.text(o.name)));
-        (namespace.bytes().chain(*b"/").chain(name.bytes()), *i)
+        (namespace.bytes().chain(*b"/").chain(name.bytes()).chain(behind.bytes()), *i)
     };
     let mut order: Vec<u32> = (0..u32::try_from(objects.len()).unwrap_or(u32::MAX)).collect();
     order.sort_by(|a, b| {

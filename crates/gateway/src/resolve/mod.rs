@@ -14,7 +14,7 @@ mod findings;
 mod local;
 mod walk;
 
-use overrule_engine::{KindId, NewKind, Resolution, ResolutionBuilder};
+use overrule_engine::{KindId, NewKind, PolicyId, Resolution, ResolutionBuilder};
 use overrule_model::Snapshot;
 use overrule_source::{Diagnostic, Documents};
 
@@ -22,7 +22,7 @@ use crate::kinds::{Class, Descriptor, Kinds, Provenance, Strategy};
 use crate::policy::{self, Policy};
 use crate::topology::GatewayTopology;
 
-pub use local::name_order;
+pub use local::{name_order, name_order_with};
 
 /// The family's name.
 pub const FAMILY: &str = "gateway";
@@ -144,4 +144,10 @@ fn activate<'k>(
         implicit: false,
     });
     Some(Active { id, descriptor })
+}
+
+/// `namespace/name` of a policy.
+pub fn policy_name(snapshot: &Snapshot, resolution: &Resolution, policy: PolicyId) -> String {
+    let object = resolution.policy(policy).map(|p| p.object);
+    object.map_or_else(String::new, |object| snapshot.full_name(object))
 }

@@ -4,13 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use overrule_engine::{KindId, LadderId, PolicyId, StepId, Traced};
+use overrule_engine::{KindId, LadderId, PolicyId, StepId};
 use overrule_gateway::topology::level;
-use overrule_source::{Diagnostic, Documents, Span};
+use overrule_source::{Diagnostic, Span};
 
 use super::some_of;
 use crate::kinds::{GUARDS, TRAFFIC_POLICY};
-use crate::resolve::Found;
+use crate::resolve::{Found, disabling};
 use crate::{codes, reasons};
 
 pub(super) fn report(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
@@ -99,11 +99,6 @@ fn switched_off(found: &Found<'_>, kind: KindId, out: &mut Vec<Diagnostic>) {
         };
         out.push(d.field(format!("spec.{unit}.disable")).help(help));
     }
-}
-
-/// What switches a unit off.
-fn disabling(documents: &Documents, value: &Traced) -> Option<Traced> {
-    value.get(documents, "disable").filter(|v| !v.is_null(documents))
 }
 
 fn rest_is_disable(pointer: &str) -> bool {

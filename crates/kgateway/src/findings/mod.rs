@@ -9,6 +9,7 @@ mod order;
 mod written;
 
 use overrule_engine::{NodeId, PolicyId, StepId};
+use overrule_gateway::resolve::policy_name;
 use overrule_source::Diagnostic;
 
 use crate::policy::Policy;
@@ -27,8 +28,7 @@ pub(crate) fn report(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
 impl<'a> Found<'a> {
     /// `namespace/name` of a policy, or of a route that counts as one.
     fn name(&self, policy: PolicyId) -> String {
-        let object = self.resolution.policy(policy).map(|p| p.object);
-        object.map_or_else(String::new, |object| self.world.snapshot.full_name(object))
+        policy_name(self.world.snapshot, self.resolution, policy)
     }
 
     fn policy(&self, id: PolicyId) -> Option<&'a Policy> {

@@ -11,7 +11,7 @@ use overrule_engine::{
 };
 use overrule_gateway::kinds::Strategy as GenericStrategy;
 use overrule_gateway::policy as generic;
-use overrule_gateway::resolve::name_order;
+use overrule_gateway::resolve::name_order_with;
 use overrule_gateway::topology::{RouteKind, RuleIx, level};
 use overrule_model::{GroupKind, ObjectId, ObjectKey, Scope};
 use overrule_source::{Diagnostic, Span, View};
@@ -275,7 +275,8 @@ pub(crate) fn build(
     attached.attachments.iter().for_each(|a| builder.attach(*a));
     attached.rejections.iter().for_each(|r| builder.reject(*r));
     let objects: Vec<ObjectId> = world.policies.list.iter().map(|p| p.object).collect();
-    let names = [name_order(world.snapshot, &objects), section_order(world, &objects)];
+    // The controller writes the section behind a name, so that `p-a/web` comes before `p/web`.
+    let names = ["", "/"].map(|behind| name_order_with(world.snapshot, &objects, behind));
     let mut maker = Maker {
         world,
         builder,
@@ -506,21 +507,6 @@ impl Maker<'_, '_> {
         }
         ladders
     }
-}
-
-/// Positions by name as the controller writes it for a section: with the section behind it, so that a name that begins
-/// another may come after it (`p-a/web` before `p/web`).
-fn section_order(world: World<'_>, objects: &[ObjectId]) -> Vec<i64> {
-    let name = |object: &ObjectId| format!("{}/", world.snapshot.full_name(*object));
-    let mut order: Vec<(String, usize)> = objects.iter().map(name).zip(0..).collect();
-    order.sort();
-    let mut positions = vec![0; objects.len()];
-    for (position, (_, index)) in (0_i64..).zip(order) {
-        if let Some(slot) = positions.get_mut(index) {
-            *slot = position;
-        }
-    }
-    positions
 }
 
 /// What a step is called: how its policy is attached.

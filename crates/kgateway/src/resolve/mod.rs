@@ -36,6 +36,7 @@ use crate::{CONTROLLER, FAMILY, Profile, Settings, Strategy, findings};
 pub(crate) use builtin::BuiltIns;
 pub(crate) use local::{Attached, Filter};
 pub(crate) use plans::{Role, role_of};
+pub(crate) use values::disabling;
 
 /// Keys of a rank, most important first.
 pub static KEYS: &[&str] = &["attachment", "filter", "weight", "created", "name"];

@@ -247,13 +247,12 @@ impl Walk<'_, '_> {
                 && !self.locals.broken.contains_key(&rule)
                 && !self.locals.backends.contains_key(&rule)
                 && (0..self.kinds.len()).all(|k| self.locals.at(k, node) == LadderId::EMPTY);
+            let path = self.add(Some(above.path), node);
             if plain {
-                let path = self.add(Some(above.path), node);
                 for (kind, ladder) in shared.iter().enumerate() {
                     self.say(kind, path, *ladder);
                 }
             } else {
-                let path = self.add(Some(above.path), node);
                 self.leaf(above, tiers, route, rule, path, &[]);
             }
         }

@@ -57,7 +57,7 @@ pub fn conditions(world: World<'_>, resolution: &Resolution) -> Vec<Vec<Conditio
         let mut found = Vec::new();
         for ((_, ancestor), got) in here {
             let told = tell.as_ref().map(|t| t.get(&(id, *ancestor)).cloned().unwrap_or_default());
-            found.extend(words(world, policy, *ancestor, *got, told));
+            found.extend(words(policy, *ancestor, *got, told));
         }
         found
     };
@@ -65,7 +65,6 @@ pub fn conditions(world: World<'_>, resolution: &Resolution) -> Vec<Vec<Conditio
 }
 
 fn words(
-    world: World<'_>,
     policy: &Policy,
     ancestor: NodeId,
     got: Got,
@@ -102,7 +101,6 @@ fn words(
         (Some(told), got) if got != Got::Invalid => told.condition(),
         _ => (shipped.0, shipped.1, shipped.2.to_owned()),
     };
-    let _ = world;
     [accepted, Condition { ancestor, kind: "Attached", status, reason, message }]
 }
 

@@ -9,6 +9,7 @@ mod written;
 
 use overrule_engine::{LadderId, PolicyId, Resolution, StepId};
 use overrule_gateway::codes_policy;
+use overrule_gateway::resolve::policy_name;
 use overrule_source::{Diagnostic, Span};
 
 use crate::codes;
@@ -51,8 +52,7 @@ struct Findings<'a> {
 impl<'a> Findings<'a> {
     /// `namespace/name` of a policy.
     fn name(&self, policy: PolicyId) -> String {
-        let object = self.resolution.policy(policy).map(|p| p.object);
-        object.map_or_else(String::new, |object| self.world.snapshot.full_name(object))
+        policy_name(self.world.snapshot, self.resolution, policy)
     }
 
     fn policy(&self, id: PolicyId) -> Option<&'a Policy> {

@@ -9,6 +9,7 @@ mod enforced;
 use overrule_engine::{PolicyId, Resolution};
 use overrule_gateway::policy::{Reference, Who};
 use overrule_gateway::reasons as generic;
+use overrule_gateway::resolve::policy_name;
 
 pub use affected::{Affected, affected};
 
@@ -56,8 +57,7 @@ struct Names<'a> {
 impl Names<'_> {
     /// `namespace/name` of a policy.
     fn policy(&self, id: PolicyId) -> String {
-        let object = self.resolution.policy(id).map(|p| p.object);
-        object.map_or_else(String::new, |object| self.world.snapshot.full_name(object))
+        policy_name(self.world.snapshot, self.resolution, id)
     }
 
     fn accepted(&self, id: PolicyId, policy: &Policy) -> Condition {
