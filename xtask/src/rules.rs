@@ -15,6 +15,7 @@ const SECTIONS: &[(&str, &str)] = &[
     ("OV1300", "Policies and their kinds"),
     ("OV1400", "Kuadrant"),
     ("OV1500", "kgateway"),
+    ("OV1600", "Kuma"),
     ("OV1900", "Policy tests"),
 ];
 

@@ -223,7 +223,8 @@ fn profiles_settings_and_families() {
     assert_eq!(whats("absent: []\nsettings: {colour: 1}"), [What::Setting]);
     assert_eq!(whats("absent: []\nsettings: {assumeCreated: yesterday}"), [What::Setting]);
     assert_eq!(whats("absent: []\nsettings: {assumeCreated: '2026-01-01T00:00:00Z'}"), []);
-    assert_eq!(whats("absent: []\nfamily: kuma"), [What::Family]);
+    assert_eq!(whats("absent: []\nfamily: kuma\nsettings: {mode: global, zone: east}"), []);
+    assert_eq!(whats("absent: []\nfamily: kuma\nsettings: {mode: local}"), [What::Setting]);
     let (cases, _) = read_file(
         Input::new("t.yaml", format!("{MANIFESTS}absent: []\nprofiles: [gep713, other]\n")),
         None,

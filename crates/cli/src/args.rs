@@ -60,6 +60,16 @@ pub struct Shared {
     /// "DeepMerge"}}`, `delegationWildcardNamespace=every`. Repeatable.
     #[arg(long, value_name = "KEY=VALUE", global = true)]
     pub kgateway: Vec<String>,
+    /// The control plane that Kuma's files are written for, if they lack the labels it would add: `zone` or `global`
+    /// [default: zone].
+    #[arg(long, value_name = "zone|global", global = true)]
+    pub kuma_mode: Option<String>,
+    /// The name of its zone [default: default].
+    #[arg(long, value_name = "ZONE", global = true)]
+    pub kuma_zone: Option<String>,
+    /// The namespace it runs in [default: kuma-system].
+    #[arg(long, value_name = "NAMESPACE", global = true)]
+    pub system_namespace: Option<String>,
     /// What to assume of objects without a creation time: FILE-ORDER, or a time such as 2026-01-31T09:00:00Z.
     #[arg(long, value_name = "FILE-ORDER|TIME", global = true)]
     pub assume_created: Option<String>,

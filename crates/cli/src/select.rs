@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use overrule::Analysis;
 use overrule::engine::{KindId, LadderId, NodeId, PathId, PolicyId};
-use overrule::model::{Object, Scope, Selector, TargetName, nearest};
+use overrule::model::{Object, Scope, Selector, Snapshot, TargetName, nearest};
 use overrule::view::{self, Other, Part, Scene};
 
 use crate::args::Shared;
@@ -54,22 +54,57 @@ pub fn target<'a>(
     shared: &Shared,
     text: &str,
 ) -> Result<Target<'a>, Failure> {
-    let name = parse(shared, text)?;
-    let object = object(analysis, shared, &name, text)?;
+    let (object, section) = match by_kri(analysis, text)? {
+        Some(found) => found,
+        None => {
+            let name = parse(shared, text)?;
+            (object(analysis, shared, &name, text)?, name.section)
+        }
+    };
     let of = |part: &'a Part<'a>| Some((part, part.resolution.policy_of(object.id)?));
     if let Some((part, policy)) = scene.parts.iter().find_map(of) {
         return Ok(Target::Policy(part, policy));
     }
     let display = analysis.snapshot.display(object.id);
-    let node = match &name.section {
-        None => analysis.topology.object_node(object.id),
+    let node = match &section {
+        None => analysis.object_node(object.id),
         Some(section) => Some(section_node(analysis, object, section)?),
     };
     node.map(Target::Node).ok_or_else(|| {
         Failure::NotFound(format!(
-            "{display} is no part of the Gateway API topology, and no policy that was resolved"
+            "{display} is nothing that policies act on, and no policy that was resolved"
         ))
     })
+}
+
+/// The object and section that a KRI means; none if the text is no KRI.
+fn by_kri<'a>(
+    analysis: &'a Analysis,
+    text: &str,
+) -> Result<Option<(&'a Object, Option<String>)>, Failure> {
+    if !text.starts_with("kri_") {
+        return Ok(None);
+    }
+    if let Err(why) = overrule::kuma::kri::Kri::parse(text) {
+        return Err(Failure::Usage(why.to_string()));
+    }
+    let found = analysis.by_kri(text);
+    let found = found.and_then(|(id, section)| Some((analysis.snapshot.get(id)?, section)));
+    match found {
+        Some((object, section)) => {
+            Ok(Some((object, Some(section).filter(|section| !section.is_empty()))))
+        }
+        None => {
+            let all: Vec<String> =
+                analysis.kuma.metas.values().map(|meta| meta.kri().to_string()).collect();
+            let near = nearest(text, all.iter().map(String::as_str), 3);
+            let hint = match near.is_empty() {
+                true => "`overrule get -o wide` lists what was read".to_owned(),
+                false => did_you_mean(&near),
+            };
+            Err(Failure::NotFound(format!("`{text}` does not exist; {hint}")))
+        }
+    }
 }
 
 /// Finds a policy by name.
@@ -181,14 +216,11 @@ fn did_you_mean(near: &[&str]) -> String {
 
 /// A section by name, `rule-N`, or zero-based index.
 fn section_node(analysis: &Analysis, object: &Object, section: &str) -> Result<NodeId, Failure> {
-    let named = analysis
-        .snapshot
-        .names()
-        .lookup(section)
-        .and_then(|s| analysis.topology.section_node(object.id, s));
+    let named =
+        analysis.snapshot.names().lookup(section).and_then(|s| analysis.section_node(object.id, s));
     let sections: Vec<(&str, NodeId)> = analysis
-        .topology
         .sections_of(object.id)
+        .into_iter()
         .map(|(name, node)| (analysis.snapshot.text(name), node))
         .collect();
     let indexed =
@@ -262,7 +294,7 @@ fn no_policy_kind(analysis: &Analysis, scene: &Scene<'_>, word: &str) -> Failure
 
 /// Which objects and paths the shared options leave.
 pub struct Filter {
-    namespace: Option<overrule::model::Sym>,
+    namespace: Option<(String, overrule::model::Sym)>,
     selector: Option<Selector>,
     /// The namespace asked for is in no manifest: nothing is left.
     nothing: bool,
@@ -271,7 +303,7 @@ pub struct Filter {
 impl Filter {
     pub fn new(analysis: &mut Analysis, shared: &Shared) -> Result<Self, Failure> {
         let wanted = shared.namespace.as_ref().filter(|_| !shared.all_namespaces);
-        let namespace = wanted.map(|n| analysis.snapshot.names().lookup(n));
+        let namespace = wanted.map(|n| Some((n.clone(), analysis.snapshot.names().lookup(n)?)));
         let selector = match &shared.selector {
             None => None,
             Some(text) => {
@@ -279,17 +311,20 @@ impl Filter {
                 Some(parsed.map_err(|e| Failure::Usage(e.to_string()))?)
             }
         };
-        Ok(Self {
-            namespace: namespace.flatten(),
-            selector,
-            nothing: matches!(namespace, Some(None)),
-        })
+        let nothing = matches!(namespace, Some(None));
+        Ok(Self { namespace: namespace.flatten(), selector, nothing })
     }
 
-    pub fn object(&self, object: &Object) -> bool {
-        let here = self
-            .namespace
-            .is_none_or(|n| object.scope == Scope::Namespace(n) || object.scope == Scope::Mesh(n));
+    pub fn object(&self, snapshot: &Snapshot, object: &Object) -> bool {
+        let here = self.namespace.as_ref().is_none_or(|(text, n)| match object.scope {
+            Scope::Namespace(namespace) => namespace == *n,
+            // Objects of a mesh have their namespace, if any, at the end of their name.
+            Scope::Mesh(mesh) => {
+                let name = snapshot.text(object.name);
+                mesh == *n || name.strip_suffix(&**text).is_some_and(|stem| stem.ends_with('.'))
+            }
+            Scope::Cluster => false,
+        });
         !self.nothing && here && self.selector.as_ref().is_none_or(|s| s.matches(&object.labels))
     }
 
@@ -300,7 +335,7 @@ impl Filter {
         }
         let node = part.resolution.paths.node(path).and_then(|n| part.topology.get(n));
         let object = node.and_then(|n| n.object).and_then(|o| scene.snapshot.get(o));
-        object.is_some_and(|o| self.object(o))
+        object.is_some_and(|o| self.object(scene.snapshot, o))
     }
 
     /// Whether a path is kept and passes through a node, if one is asked for.

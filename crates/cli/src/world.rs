@@ -31,6 +31,8 @@ pub struct Needs<'a> {
     pub kind: Option<&'a str>,
     /// Whether other profiles are compared with.
     pub compare: Compare,
+    /// The target it asks about.
+    pub target: Option<&'a str>,
 }
 
 /// When a command compares profiles.
@@ -79,6 +81,8 @@ pub fn load(shared: &Shared, out: &mut Out, needs: &Needs<'_>) -> Result<World, 
             Compare::Always => true,
         },
         kgateway,
+        kuma: kuma(shared)?,
+        focus: needs.target.map(str::to_owned).into_iter().collect(),
         ..Options::default()
     };
     let progress = Progress::new(shared, total);
@@ -116,6 +120,13 @@ fn add_new(files: &mut Vec<File>, more: Vec<File>) {
 impl World {
     /// Says on the side what an answer leaves out, and that the input has findings which this command does not list.
     pub fn mention_findings(&self, shared: &Shared, out: &mut Out) {
+        for answer in self.analysis.shown().filter(|a| a.alike > 0) {
+            out.remark(&format!(
+                "note: paths to destinations are left out for {}: each has the same as another one that policies \
+                 cannot tell apart from it; name one to see its own",
+                counted(answer.alike, "dataplane")
+            ));
+        }
         let unresolved = [&codes_policy::FOREIGN_KIND, &codes_policy::UNKNOWN_KIND];
         for d in self
             .analysis
@@ -195,6 +206,26 @@ fn kgateway(shared: &Shared) -> Result<overrule::kgateway::Settings, Failure> {
         settings
             .set(key, &value.unwrap_or_else(text))
             .map_err(|why| Failure::Usage(format!("--kgateway {asked}: {why}")))?;
+    }
+    Ok(settings)
+}
+
+/// The control plane that files without its labels are meant for.
+fn kuma(shared: &Shared) -> Result<overrule::kuma::Settings, Failure> {
+    use overrule::kuma::names::Mode;
+    let mode = match shared.kuma_mode.as_deref() {
+        None | Some("zone") => Mode::Zone,
+        Some("global") => Mode::Global,
+        Some(other) => {
+            return Err(Failure::Usage(format!("--kuma-mode takes zone or global, not `{other}`")));
+        }
+    };
+    let mut settings = overrule::kuma::Settings { mode, ..Default::default() };
+    if let Some(zone) = &shared.kuma_zone {
+        settings.zone = zone.as_str().into();
+    }
+    if let Some(namespace) = &shared.system_namespace {
+        settings.system_namespace = namespace.as_str().into();
     }
     Ok(settings)
 }

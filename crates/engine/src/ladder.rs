@@ -5,6 +5,7 @@
 //! once, and a target holds four bytes. A ladder is a tree of groups: a rung is a step, or a group that is folded
 //! on its own first (kgateway: policies of a level, levels of a chain, tiers of a path).
 
+use std::borrow::Cow;
 use std::hash::{BuildHasher, Hash};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
@@ -36,8 +37,8 @@ impl LadderId {
 pub struct Step {
     /// Whose it is.
     pub policy: PolicyId,
-    /// Which written entry of the policy (`to[2]` is 2); 0 where a policy has none.
-    pub entry: u32,
+    /// Which written entry of a list of the policy (`to[2]` is 2); none where the block is no list.
+    pub entry: Option<u32>,
     /// Which block of the policy: `bare`, `defaults`, `overrides`; the family's word.
     pub block: &'static str,
     /// Level of the target it was attached to.
@@ -48,6 +49,16 @@ pub struct Step {
     pub mode: u16,
     /// The family's own: a condition, a removal list; 0 for none.
     pub extra: u32,
+}
+
+impl Step {
+    /// The block as people write it: `overrides`, `to[2]`.
+    pub fn block_name(&self) -> Cow<'static, str> {
+        match self.entry {
+            Some(entry) => format!("{}[{entry}]", self.block).into(),
+            None => self.block.into(),
+        }
+    }
 }
 
 /// A rung of a ladder.

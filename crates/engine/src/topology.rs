@@ -36,14 +36,21 @@ pub struct Node {
 #[derive(Debug, Clone, Default)]
 pub struct Topology {
     nodes: Vec<Node>,
-    /// Names of the levels, highest first.
-    levels: &'static [&'static str],
+    /// Names of the levels, highest first; those of one family after those of another.
+    levels: Vec<&'static str>,
 }
 
 impl Topology {
     /// An empty topology with named levels.
     pub fn new(levels: &'static [&'static str]) -> Self {
-        Self { nodes: Vec::new(), levels }
+        Self { nodes: Vec::new(), levels: levels.to_vec() }
+    }
+
+    /// Adds the levels of one more family, whose nodes stand apart; says which is its first.
+    pub fn add_levels(&mut self, levels: &'static [&'static str]) -> u8 {
+        let first = u8::try_from(self.levels.len()).unwrap_or(u8::MAX);
+        self.levels.extend_from_slice(levels);
+        first
     }
 
     /// Adds a node.

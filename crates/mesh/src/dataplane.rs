@@ -58,6 +58,8 @@ pub struct Dataplane {
     pub inbounds: Vec<Inbound>,
     /// Its gateway.
     pub gateway: Option<Gateway>,
+    /// Services it sends to by the tag that names them, as outbounds had it before services were resources; each once.
+    pub services: Vec<Box<str>>,
 }
 
 pub(crate) fn tags(of: Option<View<'_>>) -> Tags {
@@ -99,7 +101,15 @@ impl Dataplane {
             built_in: &*text(g, "type") == "BUILTIN",
             tags: tags(g.get("tags")),
         });
-        Self { meta: resource.meta.clone(), address, inbounds, gateway }
+        let mut services: Vec<Box<str>> = Vec::new();
+        for outbound in list("outbound") {
+            let service = outbound.get("tags").and_then(|t| t.get("kuma.io/service"));
+            let service = service.and_then(|s| s.scalar_text()).unwrap_or("");
+            if !service.is_empty() && !services.iter().any(|known| &**known == service) {
+                services.push(service.into());
+            }
+        }
+        Self { meta: resource.meta.clone(), address, inbounds, gateway, services }
     }
 
     /// Whether it only sends: a gateway nobody configures.

@@ -12,8 +12,10 @@
 //! subset, conf, rules               sets of tags; confs and how they merge; rules
 //! ```
 
+pub mod codes;
 pub mod conf;
 pub mod dataplane;
+mod findings;
 pub mod fleet;
 pub mod kinds;
 pub mod kri;
@@ -25,12 +27,29 @@ pub mod order_matches;
 pub mod policy;
 mod profile;
 mod quote;
+pub mod reasons;
+pub mod resolve;
 pub mod resource;
+mod resources;
 pub mod role;
 pub mod rules;
 pub mod select;
+mod settings;
 pub mod subset;
 pub mod targetref;
 pub mod targets;
+pub mod topology;
+pub mod validate;
 
 pub use profile::Profile;
+pub use resolve::{FAMILY, Options, Resolved, World, concerns, key_value, resolve, strategy_name};
+pub use resources::{GROUP, MeshResources, Read, Refusal, Resources, parse};
+pub use settings::Settings;
+
+use overrule_source::Diagnostic;
+
+/// What a person should know about an answer.
+pub fn report(world: World<'_>, resolved: &Resolved) -> Vec<Diagnostic> {
+    let World { documents, snapshot, resources, profile, .. } = world;
+    findings::report(documents, snapshot, resources, &resolved.found, profile)
+}

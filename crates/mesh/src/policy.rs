@@ -24,6 +24,8 @@ pub struct Entry {
 pub struct Policy {
     /// Who it is.
     pub meta: Meta,
+    /// Its place in a list of policies, for whoever keeps one.
+    pub place: u32,
     /// What its type can do.
     pub kind: &'static Kind,
     /// Its document.
@@ -57,6 +59,7 @@ impl Policy {
         };
         Some(Self {
             meta: resource.meta.clone(),
+            place: 0,
             kind,
             root: resource.root,
             target: target(spec),

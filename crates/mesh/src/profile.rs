@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: nothing. Out: the two rule sets. Not here: what they decide (`order`, `select`).
 
+use crate::settings::Settings;
+
 /// A rule set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Profile {
@@ -18,6 +20,14 @@ impl Profile {
     pub const NAMES: &[&str] = &["design", "2.13"];
     /// The namespace of the mesh's operators, if nobody says otherwise.
     pub const SYSTEM: &str = "kuma-system";
+
+    /// The rule set of a name; the default if there is none of that name.
+    pub fn from_name(name: &str, settings: &Settings) -> Self {
+        match name {
+            "2.13" => Self::Release,
+            _ => Self::Design { system: settings.system_namespace.clone() },
+        }
+    }
 
     /// Its name.
     pub fn name(&self) -> &'static str {

@@ -2,6 +2,7 @@
 //! In: the target of an entry and the resources of the mesh. Out: the real resources it means, with the section.
 //! Not here: which entries count for them (`rules`).
 
+use hashbrown::HashMap;
 use overrule_source::{Documents, View};
 
 use crate::kri::Kri;
@@ -89,6 +90,94 @@ pub fn resolve<'a>(
             resources.iter().filter(fits).filter_map(|r| query.section(r)).collect()
         }
         _ => Vec::new(),
+    }
+}
+
+/// The place of a destination in its list, and of one of its ports counted from 1; 0 for all of it.
+pub type Place = (u32, u32);
+
+/// Destinations by identity and by label, so that an entry costs what it means, not what there is.
+pub struct Index<'a> {
+    resources: &'a [Destination],
+    by_kri: HashMap<Kri, Vec<u32>>,
+    by_label: HashMap<&'a str, HashMap<&'a str, Vec<u32>>>,
+    meshes: Vec<u32>,
+}
+
+impl<'a> Index<'a> {
+    /// Indexes the destinations of a mesh.
+    pub fn new(resources: &'a [Destination]) -> Self {
+        let mut index = Self {
+            resources,
+            by_kri: HashMap::new(),
+            by_label: HashMap::new(),
+            meshes: Vec::new(),
+        };
+        for (place, resource) in (0..).zip(resources) {
+            if resource.meta.kind == "Mesh" {
+                index.meshes.push(place);
+                continue;
+            }
+            index.by_kri.entry(resource.meta.kri()).or_default().push(place);
+            for (key, value) in &resource.meta.labels {
+                let with_key = index.by_label.entry(key.as_str()).or_default();
+                with_key.entry(value.as_str()).or_default().push(place);
+            }
+        }
+        index
+    }
+
+    /// The place of a destination, or of a port of it, by its identity.
+    pub fn find(&self, kri: &Kri) -> Option<Place> {
+        let whole = if kri.section.is_empty() { None } else { Some(kri.without_section()) };
+        let place = *self.by_kri.get(whole.as_ref().unwrap_or(kri))?.first()?;
+        if kri.section.is_empty() {
+            return Some((place, 0));
+        }
+        let ports = &self.resources.get(place as usize)?.ports;
+        let port = (1..).zip(ports).find(|(_, p)| p.section == kri.section)?;
+        Some((place, port.0))
+    }
+
+    /// The same as [`resolve`], by place.
+    pub fn resolve(&self, target: &TargetRef, policy: &Meta) -> Vec<Place> {
+        match target.kind.as_str() {
+            "Mesh" => {
+                let is_mesh = |place: &&u32| {
+                    let found = self.resources.get(**place as usize);
+                    found.is_some_and(|r| r.meta.name == policy.mesh)
+                };
+                self.meshes.iter().filter(is_mesh).map(|place| (*place, 0)).collect()
+            }
+            "MeshService" | "MeshMultiZoneService" | "MeshExternalService" | "MeshHTTPRoute" => {
+                let query = Query::of(target, policy);
+                let fits = |place: &u32| {
+                    let resource = self.resources.get(*place as usize)?;
+                    let fits = resource.meta.kind == target.kind && query.fits(&resource.meta);
+                    let meant = query.section(resource).filter(|_| fits)?;
+                    let port = (1..).zip(&resource.ports).find(|(_, p)| p.section == meant.section);
+                    Some((*place, port.map_or(0, |(n, _)| n)))
+                };
+                self.candidates(&query).iter().filter_map(fits).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// A few that hold all that fit: those with the label that fewest have.
+    fn candidates(&self, query: &Query<'_>) -> &[u32] {
+        let Some(labels) = &query.labels else {
+            return self.by_kri.get(&query.kri).map_or(&[][..], Vec::as_slice);
+        };
+        let mut fewest: Option<&[u32]> = None;
+        for (key, value) in labels {
+            let with = self.by_label.get(key.as_str()).and_then(|v| v.get(value.as_str()));
+            let with = with.map_or(&[][..], Vec::as_slice);
+            if fewest.is_none_or(|known| with.len() < known.len()) {
+                fewest = Some(with);
+            }
+        }
+        fewest.unwrap_or(&[])
     }
 }
 

@@ -58,7 +58,7 @@ impl World {
         let rungs = (0..).zip(&nodes).map(|(i, node)| {
             let step = Step {
                 policy: PolicyId(i),
-                entry: 0,
+                entry: Some(0),
                 block: "to",
                 level: 0,
                 value: *node,
@@ -460,6 +460,7 @@ fn a_strategy_by_path() {
         append: Append::Paths(vec!["more.list".into()]),
         keyed: Some(Keyed { list: "items".into(), key: "id".into(), identity: Identity::Value }),
         group_by: Some("names".into()),
+        first_counts: false,
     };
     let confs: Vec<(StepId, Traced)> =
         (0..).zip(roots(&documents)).map(|(i, n)| support::whole(i, n)).collect();

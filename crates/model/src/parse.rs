@@ -4,7 +4,7 @@
 
 use overrule_source::{Diagnostic, Documents, Kind, NodeRef, View};
 
-use crate::scope::cluster_scoped;
+use crate::scope::{MeshScope, cluster_scoped, mesh_scoped};
 use crate::{
     At, Created, Fields, GroupKind, Labels, Names, Object, ObjectId, Scope, Snapshot, Sym, codes,
 };
@@ -133,14 +133,35 @@ impl<'a> Parser<'a> {
         self.note_scope(root, group, kind);
         let labels = self.labels(metadata, &at);
         let created = self.created(metadata, &at);
-        let namespace_sym = self.names.intern(namespace.map_or("default", |(text, _)| text));
+        let namespace = namespace.map_or("default", |(text, _)| text);
+        let kind_name = self.names.text(kind.kind).to_owned();
+        let (scope, name) = match mesh_scoped(group, &kind_name) {
+            None => (Scope::Namespace(self.names.intern(namespace)), self.names.intern(name)),
+            Some(told_apart) => {
+                let label = self.names.lookup("kuma.io/mesh").and_then(|key| labels.get(key));
+                let mesh = match (label, self.fields.member(root, "mesh")) {
+                    (Some(label), _) => label,
+                    (None, Some(mesh)) => self.names.intern(mesh.as_str().unwrap_or("default")),
+                    (None, None) => self.names.intern("default"),
+                };
+                // Kuma's own name for it: a mesh spans namespaces.
+                let name = match told_apart {
+                    MeshScope::Cluster => self.names.intern(name),
+                    MeshScope::Namespaced => {
+                        self.names.intern(namespace);
+                        self.names.intern(&format!("{name}.{namespace}"))
+                    }
+                };
+                (Scope::Mesh(mesh), name)
+            }
+        };
         self.objects.push(Object {
             id: ObjectId(0),
             kind,
             version: self.names.intern(version),
-            // Corrected in `finish`, when every CustomResourceDefinition is known.
-            scope: Scope::Namespace(namespace_sym),
-            name: self.names.intern(name),
+            // A namespace is corrected in `finish`, when every CustomResourceDefinition is known.
+            scope,
+            name,
             labels,
             created,
             root: place,

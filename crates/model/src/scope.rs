@@ -20,6 +20,32 @@ pub fn cluster_scoped(group: &str, kind: &str) -> Option<bool> {
     Some(cluster)
 }
 
+/// How a resource of Kuma's is told apart on Kubernetes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MeshScope {
+    /// By mesh, name and namespace.
+    Namespaced,
+    /// By mesh and name: it has no namespace.
+    Cluster,
+}
+
+/// Whether resources of a kind belong to a mesh, and how they are told apart in it. `None`: they do not.
+pub fn mesh_scoped(group: &str, kind: &str) -> Option<MeshScope> {
+    match (group, kind) {
+        ("kuma.io", "Mesh" | "Zone" | "ZoneInsight" | "ZoneIngress" | "ZoneEgress") => None,
+        ("kuma.io", "ZoneIngressInsight" | "ZoneEgressInsight" | "HostnameGenerator") => None,
+        (
+            "kuma.io",
+            "MeshGateway" | "MeshGatewayRoute" | "ExternalService" | "CircuitBreaker"
+            | "FaultInjection" | "HealthCheck" | "ProxyTemplate" | "RateLimit" | "Retry"
+            | "Timeout" | "TrafficLog" | "TrafficPermission" | "TrafficRoute" | "TrafficTrace"
+            | "VirtualOutbound",
+        ) => Some(MeshScope::Cluster),
+        ("kuma.io", _) => Some(MeshScope::Namespaced),
+        _ => None,
+    }
+}
+
 /// Kinds with the abbreviations kubectl and people use, lower case.
 pub fn short_names(kind: &str) -> &'static [&'static str] {
     match kind {
@@ -37,7 +63,26 @@ pub fn short_names(kind: &str) -> &'static [&'static str] {
         "Namespace" => &["ns"],
         "CustomResourceDefinition" => &["crd"],
         "Dataplane" => &["dp"],
+        "MeshGateway" => &["mgw"],
         "MeshService" => &["msvc"],
+        "MeshExternalService" => &["extsvc"],
+        "MeshMultiZoneService" => &["mzsvc"],
+        "MeshHTTPRoute" => &["mhttpr"],
+        "MeshTCPRoute" => &["mtcpr"],
+        "MeshTLS" => &["mtls"],
+        "MeshLoadBalancingStrategy" => &["mlbs"],
+        "MeshPassthrough" => &["mp"],
+        "MeshAccessLog" => &["mal"],
+        "MeshTrace" => &["mtr"],
+        "MeshFaultInjection" => &["mfi"],
+        "MeshRateLimit" => &["mrl"],
+        "MeshTimeout" => &["mt"],
+        "MeshTrafficPermission" => &["mtp"],
+        "MeshHealthCheck" => &["mhc"],
+        "MeshCircuitBreaker" => &["mcb"],
+        "MeshRetry" => &["mr"],
+        "MeshMetric" => &["mm"],
+        "MeshProxyPatch" => &["mpp"],
         _ => &[],
     }
 }

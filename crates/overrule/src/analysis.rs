@@ -8,6 +8,7 @@ use overrule_gateway::kinds::Kinds;
 use overrule_gateway::policy::{self, Policy};
 use overrule_gateway::requirements::{self, Requirement};
 use overrule_gateway::topology::{self, GatewayTopology};
+use overrule_mesh::topology::MeshTopology;
 use overrule_model::{Created, Snapshot};
 use overrule_source::{
     Diagnostic, Documents, DuplicateKeys, Input, ReadOptions, Redaction, SingleLetters,
@@ -47,6 +48,10 @@ pub struct Options {
     pub compare: bool,
     /// Settings of kgateway's controller.
     pub kgateway: overrule_kgateway::Settings,
+    /// The control plane that Kuma's resources are meant for.
+    pub kuma: overrule_mesh::Settings,
+    /// Targets as typed that are asked about: their paths are there, however large the fleet is.
+    pub focus: Vec<String>,
 }
 
 /// What an analysis tells about its progress.
@@ -76,6 +81,10 @@ pub struct Analysis {
     pub kgateway: overrule_kgateway::Policies,
     /// The settings they were resolved with.
     pub kgateway_settings: overrule_kgateway::Settings,
+    /// Kuma's resources as a control plane would have them.
+    pub kuma: overrule_mesh::Resources,
+    /// Their nodes; they stand in `topology` too.
+    pub mesh: MeshTopology,
     /// Policies that must exist.
     pub requirements: Vec<Requirement>,
     /// The answers: `gateway` first, then the other families; under each family the profile shown first.
@@ -128,6 +137,8 @@ impl Analysis {
         diagnostics.extend(found);
         let (kgateway, found) = overrule_kgateway::parse(&documents, &mut snapshot);
         diagnostics.extend(found);
+        let (kuma, found) = overrule_mesh::parse(&documents, &snapshot, &options.kuma);
+        diagnostics.extend(found);
         let (requirements, found) = requirements::parse(&documents, &mut snapshot);
         diagnostics.extend(found);
         // What must exist is asked about, whether a policy of the kind is there or not.
@@ -135,7 +146,9 @@ impl Analysis {
         include_kinds.extend(requirements.iter().map(|r| r.kind.to_lowercase()));
         let built = resources.connect(&snapshot);
         diagnostics.extend(built.diagnostics);
-        let topology = built.topology;
+        let mut topology = built.topology;
+        let mesh =
+            overrule_mesh::topology::build(&documents, &mut snapshot, &kuma, &mut topology.nodes);
         let ground = Ground {
             documents: &documents,
             snapshot: &snapshot,
@@ -144,6 +157,8 @@ impl Analysis {
             policies: &policies,
             kuadrant: &kuadrant,
             kgateway: &kgateway,
+            kuma: &kuma,
+            mesh: &mesh,
             requirements: &requirements,
             include_kinds: &include_kinds,
             options,
@@ -159,6 +174,8 @@ impl Analysis {
             kuadrant,
             kgateway,
             kgateway_settings: options.kgateway.clone(),
+            kuma,
+            mesh,
             requirements,
             answers,
             diagnostics,

@@ -13,7 +13,8 @@ use overrule_gateway::requirements::{Missing, Requirement, report};
 use overrule_gateway::resolve::{FAMILY, PROFILE};
 use overrule_gateway::topology::GatewayTopology;
 use overrule_kgateway::delegation::Match;
-use overrule_model::Snapshot;
+use overrule_mesh::topology::MeshTopology;
+use overrule_model::{ObjectId, Snapshot, TargetName};
 use overrule_source::{Diagnostic, Documents};
 use overrule_view::Part;
 
@@ -31,7 +32,7 @@ pub struct FamilyInfo {
 }
 
 /// The one list of families and profiles; everything that names or chooses them reads it.
-static FAMILIES: &[FamilyInfo] = &[GATEWAY, KUADRANT, KGATEWAY];
+static FAMILIES: &[FamilyInfo] = &[GATEWAY, KUADRANT, KGATEWAY, KUMA];
 
 const GATEWAY: FamilyInfo = FamilyInfo { name: FAMILY, profiles: &[PROFILE], kinds: Vec::new };
 const KUADRANT: FamilyInfo = FamilyInfo {
@@ -44,6 +45,12 @@ const KGATEWAY: FamilyInfo = FamilyInfo {
     name: overrule_kgateway::FAMILY,
     profiles: overrule_kgateway::Profile::NAMES,
     kinds: || overrule_kgateway::kinds::ALL.iter().map(|k| k.kind).collect(),
+};
+
+const KUMA: FamilyInfo = FamilyInfo {
+    name: overrule_mesh::FAMILY,
+    profiles: overrule_mesh::Profile::NAMES,
+    kinds: || overrule_mesh::kinds::policies().map(|(k, _)| k.name).collect(),
 };
 
 /// Every family this version resolves.
@@ -99,10 +106,14 @@ pub struct Answered {
     pub shown: bool,
     /// The family's word for the `mode` of a step.
     pub strategy_name: fn(u16) -> &'static str,
+    /// What a value of a key of its ranks stands for, in words.
+    pub key_value: fn(&str, i64) -> Option<&'static str>,
     /// Requirements checked against it, by number, with the paths on which they are not met.
     pub missing: Vec<(usize, Vec<Missing>)>,
     /// JSON pointers, in a block, at which the family's rules stand; see [`Part::rule_patterns`].
     pub rule_patterns: &'static [&'static str],
+    /// Targets whose paths are left out, because they have the same as another target that is there.
+    pub alike: usize,
     /// Matches of rules that requests reach by others than they have written: those below a delegation.
     pub matches: BTreeMap<PathId, Arc<[Match]>>,
 }
@@ -118,6 +129,7 @@ impl Answered {
             topology: &topology.nodes,
             resolution: &self.resolution,
             strategy_name: self.strategy_name,
+            key_value: self.key_value,
             rule_patterns: self.rule_patterns,
         }
     }
@@ -138,6 +150,8 @@ pub(crate) struct Ground<'a> {
     pub(crate) policies: &'a [Policy],
     pub(crate) kuadrant: &'a overrule_kuadrant::Policies,
     pub(crate) kgateway: &'a overrule_kgateway::Policies,
+    pub(crate) kuma: &'a overrule_mesh::Resources,
+    pub(crate) mesh: &'a MeshTopology,
     pub(crate) requirements: &'a [Requirement],
     /// Kinds to resolve although no policy of them is there: asked for, or required.
     pub(crate) include_kinds: &'a [String],
@@ -161,6 +175,11 @@ impl Ground<'_> {
         if overrule_kgateway::concerns(kgateway, snapshot, topology, include_kinds) {
             for wanted in KGATEWAY.wanted(self.options) {
                 self.kgateway(wanted, &mut answers, diagnostics);
+            }
+        }
+        if overrule_mesh::concerns(self.kuma, self.include_kinds) {
+            for wanted in KUMA.wanted(self.options) {
+                self.kuma(wanted, &mut answers, diagnostics);
             }
         }
         self.requirements(&mut answers, diagnostics);
@@ -209,8 +228,10 @@ impl Ground<'_> {
             resolution: resolved.resolution,
             shown: wanted.shown,
             strategy_name: |code| Strategy::from_code(code).name(),
+            key_value: |_, _| None,
             missing: Vec::new(),
             rule_patterns: &[],
+            alike: 0,
             matches: BTreeMap::new(),
         });
     }
@@ -239,8 +260,10 @@ impl Ground<'_> {
             resolution: resolved.resolution,
             shown: wanted.shown,
             strategy_name: overrule_kuadrant::strategy_name,
+            key_value: |_, _| None,
             missing: Vec::new(),
             rule_patterns: overrule_kuadrant::kinds::RULE_PATTERNS,
+            alike: 0,
             matches: BTreeMap::new(),
         });
     }
@@ -270,10 +293,54 @@ impl Ground<'_> {
             resolution: resolved.resolution,
             shown: wanted.shown,
             strategy_name: overrule_kgateway::strategy_name,
+            key_value: |_, _| None,
             missing: Vec::new(),
             rule_patterns: &[],
+            alike: 0,
             matches: resolved.matches,
         });
+    }
+
+    fn kuma(&self, wanted: Wanted, answers: &mut Vec<Answered>, diagnostics: &mut Vec<Diagnostic>) {
+        let Self { documents, snapshot, kuma, mesh, .. } = *self;
+        let profile = overrule_mesh::Profile::from_name(wanted.profile, &kuma.settings);
+        let world = overrule_mesh::World {
+            documents,
+            snapshot,
+            resources: kuma,
+            topology: mesh,
+            profile: &profile,
+        };
+        let focus = self.options.focus.iter();
+        let focus = focus.flat_map(|name| self.named(name)).collect();
+        let include = self.include_kinds.to_vec();
+        let options = overrule_mesh::Options { include, focus, ..Default::default() };
+        let resolved = overrule_mesh::resolve(world, &options);
+        if wanted.shown {
+            diagnostics.extend(overrule_mesh::report(world, &resolved));
+        }
+        answers.push(Answered {
+            family: KUMA.name,
+            profile: wanted.profile,
+            resolution: resolved.resolution,
+            shown: wanted.shown,
+            strategy_name: overrule_mesh::strategy_name,
+            key_value: overrule_mesh::key_value,
+            missing: Vec::new(),
+            rule_patterns: &[],
+            alike: resolved.alike,
+            matches: BTreeMap::new(),
+        });
+    }
+
+    /// The objects that a name somebody typed may mean.
+    fn named(&self, name: &str) -> Vec<ObjectId> {
+        if let Some((object, _)) = crate::mesh::find(self.kuma, name) {
+            return vec![object];
+        }
+        let name: Result<TargetName, _> = name.parse();
+        let found = name.map(|name| self.snapshot.resolve(&name)).unwrap_or_default();
+        found.into_iter().map(|object| object.id).collect()
     }
 }
 

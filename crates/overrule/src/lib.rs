@@ -30,6 +30,7 @@ mod analysis;
 mod conditions;
 mod families;
 pub mod files;
+mod mesh;
 mod requests;
 
 pub use analysis::{Analysis, Assume, Options, Stage, Stages};
@@ -39,6 +40,7 @@ pub use overrule_engine as engine;
 pub use overrule_gateway as gateway;
 pub use overrule_kgateway as kgateway;
 pub use overrule_kuadrant as kuadrant;
+pub use overrule_mesh as kuma;
 pub use overrule_model as model;
 pub use overrule_source as source;
 pub use overrule_view as view;
@@ -59,6 +61,7 @@ pub fn codes() -> Vec<source::Code> {
         gateway::codes_policy::ALL,
         kuadrant::codes::ALL,
         kgateway::codes::ALL,
+        kuma::codes::ALL,
     ];
     let mut codes: Vec<source::Code> = all.into_iter().flatten().copied().collect();
     codes.sort_by_key(|c| c.id);

@@ -22,6 +22,7 @@ pub mod fleet;
 pub mod generate;
 pub mod kgateway;
 pub mod kuadrant;
+pub mod kuma;
 pub mod oracle;
 pub mod rng;
 pub mod run;

@@ -155,7 +155,7 @@ pub(crate) fn below<'a>(origins: &'a Origins, pointer: &str) -> Vec<&'a v1::Orig
     let mut seen = BTreeSet::new();
     let within = origins.iter().filter(|(at, _)| is_within(at, pointer));
     let all = within.flat_map(|(_, list)| list);
-    all.filter(|o| seen.insert((o.policy.as_str(), o.block))).collect()
+    all.filter(|o| seen.insert((o.policy.as_str(), &*o.block))).collect()
 }
 
 /// What is in force at a path that only other profiles have. `there` must be of `found`; other profiles that have the

@@ -88,7 +88,25 @@ pub(crate) fn decided(
                 weight(ranks.1)
             )
         }
-        Some(key) => format!("stands below {n} by {key}"),
+        Some(key @ "display name") => format!(
+            "stands below {n} by {key}: {} comes before {}, and the first name wins",
+            part.step_name(scene, below.1),
+            part.step_name(scene, above.1)
+        ),
+        Some(key @ "place of entry") => {
+            format!("stands below {n} by {key}: it is written after it")
+        }
+        Some(key) => {
+            let value = |rank: &overrule_engine::Rank| {
+                index.and_then(|i| rank.key(i)).and_then(|v| (part.key_value)(key, v))
+            };
+            match (value(ranks.0), value(ranks.1)) {
+                (Some(a), Some(b)) => {
+                    format!("stands below {n} by {key}: {n} has {a}, this one {b}")
+                }
+                _ => format!("stands below {n} by {key}"),
+            }
+        }
         None => format!("stands below {n}: their ranks are equal, so they keep the order written"),
     };
     Some(Decided { key, because })

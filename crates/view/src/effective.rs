@@ -92,7 +92,7 @@ pub(crate) fn result(scene: &Scene<'_>, part: &Part<'_>, effective: Option<&Effe
     let mut origins = Origins::new();
     let origin = |step, node: Option<_>| v1::Origin {
         policy: part.step_name(scene, step),
-        block: part.resolution.ladders.get_step(step).map_or("", |s| s.block),
+        block: part.block(step),
         at: node.map(|n| scene.place_of(n)),
         implied: node.is_none(),
     };
@@ -123,7 +123,7 @@ fn beside(scene: &Scene<'_>, part: &Part<'_>, effective: &Effective) -> Vec<v1::
     let steps = effective.beside().iter().filter_map(|id| Some((*id, ladders.get_step(*id)?)));
     let found = steps.map(|(id, step)| v1::Beside {
         policy: part.step_name(scene, id),
-        block: step.block,
+        block: step.block_name(),
         spec: written(scene, step),
         reason: why(id).map(|r| r.id),
         because: why(id).map(|r| r.sentence),

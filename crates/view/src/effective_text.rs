@@ -155,12 +155,16 @@ fn loser(
 ) -> fmt::Result {
     let name = escape::terminal(&lost.policy);
     write!(out, "# {word}: {}", Painted(styles.policy(policy.color(&lost.policy)), &name))?;
+    out.write_str(&words::entry(&lost.block))?;
     match lost.pointer.as_str() {
         "" => write!(out, " ({})", policy.all_of(lost))?,
         pointer => write!(out, " {}", escape::terminal(pointer))?,
     }
     if !lost.by.is_empty() {
-        write!(out, " by {}", words::shown_and(&lost.by))?;
+        match lost.by.as_slice() {
+            [one] if *one == lost.policy => out.write_str(" by another part of it")?,
+            by => write!(out, " by {}", words::shown_and(by))?,
+        }
     }
     write!(out, ": {}", lost.because)?;
     if let Some(at) = &lost.at {
@@ -178,10 +182,10 @@ impl v1::EffectivePolicy {
     /// All of what lost: the policy, or one block of it if it has several.
     pub(crate) fn all_of(&self, lost: &v1::Lost) -> String {
         let own = |policy: &str| policy == lost.policy;
-        let held = self.origins.values().flatten().filter(|o| own(&o.policy)).map(|o| o.block);
+        let held = self.origins.values().flatten().filter(|o| own(&o.policy)).map(|o| &*o.block);
         let gone = self.lost().into_iter().flat_map(|(_, list)| list);
-        let gone = gone.filter(|l| own(&l.policy)).map(|l| l.block);
-        match held.chain(gone).any(|block| block != lost.block) {
+        let gone = gone.filter(|l| own(&l.policy)).map(|l| &*l.block);
+        match held.chain(gone).any(|block| block != &*lost.block) {
             true if lost.block == "bare" => "all of its bare fields".to_owned(),
             true => format!("all of its {}", lost.block),
             false => "all of it".to_owned(),

@@ -112,7 +112,7 @@ impl Explained<'_> {
                 position,
                 policy: self.part.policy_name(self.scene, step.policy),
                 attached_to: attached,
-                block: step.block,
+                block: step.block_name(),
                 strategy: (self.part.strategy_name)(step.mode),
                 outcome: found
                     .map_or("inert", |e| e.outcome(&self.part.resolution.ladders, *id).word()),

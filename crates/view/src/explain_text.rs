@@ -227,15 +227,23 @@ impl Text<'_> {
             }
             (pointer, None) => escape::terminal(&name(pointer)).into_owned(),
         };
-        write!(out, "  {}  {what}", self.policy(&lost.policy))?;
+        write!(out, "  {}{}  {what}", self.policy(&lost.policy), words::entry(&lost.block))?;
         if let Some(at) = &lost.at {
             write!(out, "  {}", Painted(self.styles.dim, &format!("({})", words::place(at))))?;
         }
         let by = match lost.by.is_empty() {
             true => String::new(),
-            false => format!(" by {}", self.policies(&lost.by)),
+            false => format!(" by {}", self.by(&lost.policy, &lost.by)),
         };
         writeln!(out, "\n     {word}{by}: {}", lost.because)
+    }
+
+    /// Who is in force instead: others, or another part of the policy itself.
+    fn by(&self, policy: &str, by: &[String]) -> String {
+        match by {
+            [one] if one == policy => "another part of it".to_owned(),
+            by => self.policies(by),
+        }
     }
 
     fn field(&self, field: &v1::FieldFocus, out: Out<'_>) -> fmt::Result {
@@ -261,14 +269,15 @@ impl Text<'_> {
             let at = had.at.as_ref().map_or_else(|| "implied".to_owned(), words::place);
             let at = format!("({at})");
             let (n, name) = (had.position, self.policy(&had.policy));
-            writeln!(out, "  {n}. {name}  {value}  {}", Painted(self.styles.dim, &at))?;
+            let entry = words::entry(&had.block);
+            writeln!(out, "  {n}. {name}{entry}  {value}  {}", Painted(self.styles.dim, &at))?;
             let (what, by) = match had.outcome {
                 "partly" => ("partly in force, lost the rest", "to"),
                 outcome => (outcome, "by"),
             };
             write!(out, "     {what}")?;
             if !had.by.is_empty() {
-                write!(out, " {by} {}", self.policies(&had.by))?;
+                write!(out, " {by} {}", self.by(&had.policy, &had.by))?;
             }
             match had.because {
                 Some(because) => writeln!(out, ": {because}")?,

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use overrule_engine::{Done, Loss, Outcome, Reason, Rung, StepId, Traced};
+use overrule_engine::{Done, Loss, Outcome, Reason, Rung, Step, StepId, Traced};
 use overrule_model::nearest;
 use overrule_source::NodeRef;
 
@@ -30,7 +30,7 @@ pub(crate) fn focus(losses: Losses<'_>, steps: &[StepId], asked: &str) -> v1::Fi
         None => (as_asked(), None),
     };
     let in_block = |step: StepId| match (&block, losses.part.resolution.ladders.get_step(step)) {
-        (Some(block), Some(step)) => block == step.block,
+        (Some(block), Some(step)) => is_block(step, block),
         _ => true,
     };
     let documents = losses.scene.documents;
@@ -51,6 +51,7 @@ pub(crate) fn focus(losses: Losses<'_>, steps: &[StepId], asked: &str) -> v1::Fi
         candidates.push(v1::HadValue {
             position,
             policy: losses.part.step_name(losses.scene, *step),
+            block: losses.part.block(*step),
             value,
             at: node.map(|n| losses.scene.place_of(n)),
             outcome: fared.outcome.word(),
@@ -139,23 +140,43 @@ pub(crate) fn meant(losses: &Losses<'_>, steps: &[StepId], asked: &str) -> Optio
     let exact = asked.starts_with('/');
     let asked = segments(asked);
     let mut rest = asked.as_slice();
-    let mut block = None;
+    let mut block: Option<String> = None;
     loop {
-        let found = written_at(losses, steps, rest, exact, block).or_else(|| match block {
-            None => find(losses, losses.effective.value.clone()?, rest, exact),
-            Some(_) => None,
-        });
+        let found =
+            written_at(losses, steps, rest, exact, block.as_deref()).or_else(|| match &block {
+                None => find(losses, losses.effective.value.clone()?, rest, exact),
+                Some(_) => None,
+            });
         if let Some(found) = found {
             let pointer = pointer(found.iter().map(String::as_str));
-            return Some(Meant { pointer, block: block.map(str::to_owned) });
+            return Some(Meant { pointer, block });
         }
         let (first, tail) = rest.split_first()?;
-        if tail.is_empty() || !matches!(first.as_str(), "spec" | "defaults" | "overrides") {
+        rest = tail;
+        if first == "spec" || first == "default" && block.is_some() {
+            continue;
+        }
+        let named = |step: &Step| step.block == first && first != "bare";
+        let mut of_steps =
+            steps.iter().filter_map(|s| losses.part.resolution.ladders.get_step(*s)).peekable();
+        if block.is_some() || !of_steps.any(named) {
             return None;
         }
-        block = (first != "spec").then_some(first.as_str()).or(block);
-        rest = tail;
+        // `to[1]`: the place of an entry in its list.
+        let entry = tail.split_first().filter(|(at, _)| at.parse::<u32>().is_ok());
+        block = Some(match entry {
+            Some((at, below)) => {
+                rest = below;
+                format!("{first}[{at}]")
+            }
+            None => first.clone(),
+        });
     }
+}
+
+/// Whether a step is of a block, or of the entry of a list, that somebody named.
+pub(crate) fn is_block(step: &Step, named: &str) -> bool {
+    named == step.block || named == step.block_name()
 }
 
 /// The keys of what one of the steps wrote at the segments, in the block if one is named.
@@ -169,7 +190,7 @@ fn written_at(
     let ladders = &losses.part.resolution.ladders;
     steps.iter().find_map(|id| {
         let step = ladders.get_step(*id)?;
-        if block.is_some_and(|b| b != step.block) {
+        if block.is_some_and(|b| !is_block(step, b)) {
             return None;
         }
         let root = Traced::Whole { step: *id, node: step.value };

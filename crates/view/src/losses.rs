@@ -233,8 +233,8 @@ impl Losses<'_> {
         names.into_iter().collect()
     }
 
-    fn block(&self, step: StepId) -> &'static str {
-        self.part.resolution.ladders.get_step(step).map_or("", |s| s.block)
+    fn block(&self, step: StepId) -> v1::Block {
+        self.part.block(step)
     }
 }
 

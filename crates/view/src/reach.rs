@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use overrule_engine::{KindId, LadderId, Outcome, PolicyId, Reason, StepId, Tally};
 use overrule_source::Span;
 
-use crate::focus::{Meant, fared, known, meant, node_at, suggestions};
+use crate::focus::{Meant, fared, is_block, known, meant, node_at, suggestions};
 use crate::losses::Losses;
 use crate::words::and;
 use crate::written::is_content;
@@ -44,6 +44,7 @@ pub fn reach(
         profile: result.map_or("", |k| k.profile),
         at: entry.and_then(|p| scene.place_of_object(p.object)),
         rule: rule.as_ref().map(|r| r.pointer.clone()),
+        block: rule.as_ref().and_then(|r| r.block.clone()),
         suggestions: rule.map(|r| r.suggestions).unwrap_or_default(),
         outcome: outcome.word(),
         verdict: String::new(),
@@ -126,7 +127,7 @@ impl<'a> Asker<'a> {
     /// Whether a step has a field: it wrote it, or implies what is in force there.
     fn has(&self, losses: &Losses<'_>, step: StepId, rule: &Rule) -> bool {
         let Some(found) = self.part.resolution.ladders.get_step(step) else { return false };
-        if rule.block.as_ref().is_some_and(|b| b != found.block) {
+        if rule.block.as_ref().is_some_and(|b| !is_block(found, b)) {
             return false;
         }
         let own = field::pointer_segments(&rule.pointer).next();
@@ -221,9 +222,13 @@ impl<'a> Asker<'a> {
 fn verdict(reach: &v1::Reach, landed: bool, unknown: bool) -> String {
     let name = format!("{} {}", reach.policy_kind, reach.policy);
     let field = reach.rule.as_deref().filter(|r| !r.is_empty()).map(field::name);
-    let who = match &field {
-        Some(field) => format!("{field} of {name}"),
+    let of_block = match &reach.block {
+        Some(block) => format!("{block} of {name}"),
         None => name.clone(),
+    };
+    let who = match &field {
+        Some(field) => format!("{field} of {of_block}"),
+        None => of_block,
     };
     if !landed {
         let why: BTreeSet<&str> = reach.references.iter().filter_map(|r| r.because).collect();

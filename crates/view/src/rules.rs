@@ -191,13 +191,13 @@ impl<'a> Counter<'a> {
         };
         let mut found: BTreeMap<PolicyId, Vec<v1::RuleSummary>> = BTreeMap::new();
         for (key, pointers) in rules {
-            let block = self.part.resolution.ladders.get_step(key.1).map_or("", |s| s.block);
+            let block = self.part.block(key.1);
             for pointer in pointers {
                 let Some(fate) = fates.get(&(*key, pointer.as_str())) else { continue };
                 found.entry(key.0).or_default().push(v1::RuleSummary {
                     rule: name(pointer),
                     pointer: pointer.clone(),
-                    block,
+                    block: block.clone(),
                     counts: fate.tally.into(),
                     by: names(&fate.by),
                     removed_by: names(&fate.removed_by),

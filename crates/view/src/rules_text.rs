@@ -28,7 +28,7 @@ pub(crate) fn table(
         let lost = counts.paths - counts.in_force - counts.partly;
         table.push([
             rule_name(rule).into(),
-            escape::terminal(rule.block).into_owned().into(),
+            escape::terminal(&rule.block).into_owned().into(),
             Cell::styled(held, if counts.in_force > 0 { styles.bold } else { styles.dim }),
             lost.to_string().into(),
             why(rule).into(),
@@ -46,7 +46,7 @@ pub(crate) fn lines(
     let mut table = Table::new(["", "", ""]);
     for rule in rules {
         let name = Cell::styled(rule_name(rule), styles.dim);
-        let block = Cell::styled(escape::terminal(rule.block), styles.dim);
+        let block = Cell::styled(escape::terminal(&rule.block), styles.dim);
         table.push([name, block, sentence(rule).into()]);
     }
     table.write("    ", None, styles, out)

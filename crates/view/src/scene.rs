@@ -23,6 +23,8 @@ pub struct Part<'a> {
     pub resolution: &'a Resolution,
     /// The family's word for the `mode` of a step: the name of a merge strategy.
     pub strategy_name: fn(u16) -> &'static str,
+    /// What a value of a key of its ranks stands for, in words; none if it says nothing to people.
+    pub key_value: fn(&str, i64) -> Option<&'static str>,
     /// JSON pointers, in a block, at which the family's rules stand (`/limits/*`; `*` is any key). None if a rule is
     /// whatever a merge takes apart. A scalar at one without `*` is no rule but a setting of its block.
     pub rule_patterns: &'static [&'static str],
@@ -116,6 +118,11 @@ impl Part<'_> {
     /// `namespace/name` of the policy of a step.
     pub fn step_name(&self, scene: &Scene<'_>, step: StepId) -> String {
         self.policy_of(step).map_or_else(String::new, |p| self.policy_name(scene, p))
+    }
+
+    /// The block of a step, as people write it.
+    pub fn block(&self, step: StepId) -> v1::Block {
+        self.resolution.ladders.get_step(step).map_or("".into(), |s| s.block_name())
     }
 
     /// The canonical target name of a node: `httproute/shop/cart#rule-1`.

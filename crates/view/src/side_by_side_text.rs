@@ -100,7 +100,7 @@ impl Sheet<'_> {
         };
         let mut body = Vec::new();
         for block in &written.blocks {
-            let (head, pad) = match block.block {
+            let (head, pad) = match &*block.block {
                 "bare" => (None, ""),
                 block => (Some(format!("{block}:")), "  "),
             };

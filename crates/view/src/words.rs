@@ -120,6 +120,11 @@ impl v1::Counts {
     }
 }
 
+/// The entry of a list that a block is, to be written after the name of its policy: ` to[1]`; nothing for other blocks.
+pub(crate) fn entry(block: &str) -> String {
+    if block.ends_with(']') { format!(" {block}") } else { String::new() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{age, and, count};

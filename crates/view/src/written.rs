@@ -28,10 +28,10 @@ pub(crate) fn written(scene: &Scene<'_>, step: &Step) -> Value {
 /// Takes out of whole specs what is told as a block of its own.
 pub(crate) fn settle(list: &mut [v1::WrittenPolicy]) {
     for written in list {
-        let blocks: Vec<v1::Block> = written.blocks.iter().map(|b| b.block).collect();
+        let blocks: Vec<v1::Block> = written.blocks.iter().map(|b| b.block.clone()).collect();
         for block in written.blocks.iter_mut().filter(|b| b.block == "bare") {
             if let Value::Map(members) = &mut block.spec {
-                members.retain(|(key, _)| !blocks.contains(&key.as_str()));
+                members.retain(|(key, _)| !blocks.iter().any(|b| b == key));
             }
         }
     }
@@ -44,7 +44,7 @@ pub(crate) fn add(
     rung: &v1::Rung,
     step: &Step,
 ) {
-    let block = v1::WrittenBlock { block: step.block, spec: written(scene, step) };
+    let block = v1::WrittenBlock { block: step.block_name(), spec: written(scene, step) };
     match list.iter_mut().find(|w| w.policy == rung.policy && w.attached_to == rung.attached_to) {
         Some(known) => known.blocks.push(block),
         None => list.push(v1::WrittenPolicy {

@@ -173,7 +173,7 @@ fn toy() -> World {
         builder.attach(Attachment { policy, reference: 0, node: whole, at: object.at });
         let value = documents.view(object.root).get("spec").unwrap().id();
         let value = NodeRef { doc: object.root.doc, node: value };
-        let step = Step { policy, entry: 0, block: "spec", level: 0, value, mode, extra: 0 };
+        let step = Step { policy, entry: None, block: "spec", level: 0, value, mode, extra: 0 };
         steps.push(builder.step(step, Rank::new([weight])));
     }
     let inner =
@@ -196,6 +196,7 @@ fn see<R>(world: &World, look: impl FnOnce(&Scene<'_>, &Part<'_>) -> R) -> R {
         shipped: false,
         topology: &world.topology,
         resolution: &world.resolution,
+        key_value: |_, _| None,
         strategy_name: |mode| ["plain", "guarded", "mixed", "broken"][mode as usize],
         rule_patterns: &[],
     }];

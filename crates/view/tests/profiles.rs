@@ -110,7 +110,7 @@ spec:
     let world = toy(manifests, &[("paper", &[1], &rungs)]);
     world.see_with(&["/when", "/limits/*"], |scene, part| {
         let rules = overrule_view::rules(scene, part, PolicyId(0));
-        let said: Vec<_> = rules.iter().map(|r| (r.block, &*r.rule)).collect();
+        let said: Vec<_> = rules.iter().map(|r| (&*r.block, &*r.rule)).collect();
         let expected = [("overrides", "limits.x"), ("overrides", "when"), ("defaults", "limits.x")];
         assert_eq!(said, expected);
     });
@@ -226,7 +226,7 @@ fn rules_of_several_blocks_are_counted_apart() {
         let rules = overrule_view::rules(scene, part, policy(&world, "many"));
         let said: Vec<_> = rules
             .iter()
-            .map(|r| (r.block, &*r.rule, r.counts.in_force, r.counts.shadowed, r.counts.skipped))
+            .map(|r| (&*r.block, &*r.rule, r.counts.in_force, r.counts.shadowed, r.counts.skipped))
             .collect();
         assert_eq!(
             said,
@@ -292,7 +292,7 @@ fn blocks_that_lost_say_which_block_lost_what_to_whom() {
         let lost: Vec<_> = policy
             .shadowed
             .iter()
-            .map(|l| (l.block, &*l.pointer, l.by.join(","), l.reason))
+            .map(|l| (&*l.block, &*l.pointer, l.by.join(","), l.reason))
             .collect();
         assert_eq!(
             lost,

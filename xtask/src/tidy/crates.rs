@@ -29,7 +29,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "overrule-kgateway",
         &["overrule-source", "overrule-model", "overrule-engine", "overrule-gateway"],
     ),
-    ("overrule-mesh", &["overrule-source", "overrule-engine"]),
+    ("overrule-mesh", &["overrule-source", "overrule-model", "overrule-engine"]),
     // No family: explaining is reading, and cannot recompute.
     ("overrule-view", &["overrule-source", "overrule-model", "overrule-engine"]),
     ("overrule", BELOW),

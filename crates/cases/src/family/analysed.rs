@@ -240,16 +240,18 @@ fn part(lost: v1::Lost, whole: &dyn Fn(&v1::Lost) -> Option<Value>) -> Part {
             None => None,
         },
         segments: segments(&lost.pointer),
-        block: lost.block.to_owned(),
+        block: lost.block.to_string(),
         policy: lost.policy,
         by: lost.by,
         reason: lost.reason.to_owned(),
     }
 }
 
-/// The nodes of a path without its class, which tests leave out; a class alone stays.
+/// The nodes of a path without its class or mesh, which tests leave out; one alone stays.
 fn path_nodes(analysis: &Analysis, nodes: &[NodeId]) -> Vec<Node> {
-    let class = nodes.first().is_some_and(|n| analysis.topology.class_of(*n).is_some());
+    let is_mesh = |n: &NodeId| analysis.mesh.meshes.iter().any(|m| m.mesh == *n);
+    let class =
+        nodes.first().is_some_and(|n| analysis.topology.class_of(*n).is_some() || is_mesh(n));
     let nodes = nodes.iter().skip(usize::from(class && nodes.len() > 1));
     let text = |sym| analysis.snapshot.text(sym);
     let named = nodes.filter_map(|id| {

@@ -7,6 +7,7 @@ mod analysed;
 mod gateway;
 mod kgateway;
 mod kuadrant;
+mod kuma;
 
 use std::collections::BTreeSet;
 
@@ -18,13 +19,14 @@ use crate::case::{Affected, Can, Case, Conflicted, Given, Invalid, Status, Word}
 pub use gateway::Gateway;
 pub use kgateway::Kgateway;
 pub use kuadrant::Kuadrant;
+pub use kuma::Kuma;
 
 /// Every family there will be, supported by this version or not.
 pub const NAMES: &[&str] = &["gateway", "kuadrant", "kgateway", "kuma"];
 
 /// The families of this version.
 pub fn all() -> &'static [&'static dyn Family] {
-    &[&Gateway, &Kuadrant, &Kgateway]
+    &[&Gateway, &Kuadrant, &Kgateway, &Kuma]
 }
 
 /// Rules by which policies of some kinds become effective policies.

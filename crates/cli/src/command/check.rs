@@ -71,6 +71,6 @@ fn kept<'a>(analysis: &'a Analysis, filter: &'a Filter) -> impl Iterator<Item = 
             objects.partition_point(|(span, _)| (span.source, span.start) <= (at.source, at.start));
         let around = before.checked_sub(1).and_then(|i| objects.get(i));
         let inside = around.filter(|(span, _)| span.source == at.source && at.start < span.end);
-        inside.is_none_or(|(_, object)| filter.object(object))
+        inside.is_none_or(|(_, object)| filter.object(&analysis.snapshot, object))
     })
 }

@@ -13,7 +13,9 @@ use crate::world::{self, Compare, Needs, World};
 pub fn run(shared: &Shared, asked: &Effective, out: &mut Out) -> Outcome {
     let one = asked.target.is_some() || asked.request.is_some();
     let compare = if one { Compare::Always } else { Compare::Asked };
-    let mut world = world::load(shared, out, &Needs { kind: asked.kind.as_deref(), compare })?;
+    let target = asked.target.as_deref();
+    let needs = Needs { kind: asked.kind.as_deref(), compare, target };
+    let mut world = world::load(shared, out, &needs)?;
     let filter = Filter::new(&mut world.analysis, shared)?;
     let stage = world.analysis.stage();
     let scene = stage.scene();

@@ -17,7 +17,11 @@ use crate::world::{self, Compare, Needs, World};
 const SHOWN: usize = 8;
 
 pub fn run(shared: &Shared, asked: &Explain, out: &mut Out) -> Outcome {
-    let needs = Needs { kind: asked.kind.as_deref(), compare: Compare::Always };
+    let needs = Needs {
+        kind: asked.kind.as_deref(),
+        compare: Compare::Always,
+        target: Some(&asked.target),
+    };
     let mut world = world::load(shared, out, &needs)?;
     let filter = Filter::new(&mut world.analysis, shared)?;
     let stage = world.analysis.stage();

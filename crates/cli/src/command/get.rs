@@ -13,7 +13,8 @@ use crate::select::{self, Filter};
 use crate::world::{self, Compare, Needs, World};
 
 pub fn run(shared: &Shared, asked: &Get, out: &mut Out) -> Outcome {
-    let needs = Needs { kind: asked.without.as_deref(), compare: Compare::Asked };
+    let needs =
+        Needs { kind: asked.without.as_deref(), compare: Compare::Asked, ..Needs::default() };
     let mut world = world::load(shared, out, &needs)?;
     let filter = Filter::new(&mut world.analysis, shared)?;
     let differs = match (&asked.without, asked.kind.as_deref()) {
@@ -21,12 +22,14 @@ pub fn run(shared: &Shared, asked: &Get, out: &mut Out) -> Outcome {
         (None, None)
             if world.analysis.shown().any(|a| a.resolution.declared().next().is_some()) =>
         {
-            policies(shared, &world, &|o| filter.object(o), out)?
+            policies(shared, &world, &|o| filter.object(&world.analysis.snapshot, o), out)?
         }
         (None, Some("policies" | "policy")) => {
-            policies(shared, &world, &|o| filter.object(o), out)?
+            policies(shared, &world, &|o| filter.object(&world.analysis.snapshot, o), out)?
         }
-        (None, None | Some("all")) => resources(shared, &world, &|o| filter.object(o), out)?,
+        (None, None | Some("all")) => {
+            resources(shared, &world, &|o| filter.object(&world.analysis.snapshot, o), out)?
+        }
         (None, Some(word)) => of_kind(shared, &world, word, &filter, out)?,
     };
     world.mention_findings(shared, out);
@@ -49,7 +52,7 @@ fn of_kind(
     if kinds.is_empty() {
         return Err(select::unknown_kind(&world.analysis, word));
     }
-    let keep = |o: &Object| kinds.contains(&o.kind) && filter.object(o);
+    let keep = |o: &Object| kinds.contains(&o.kind) && filter.object(&world.analysis.snapshot, o);
     let is_policy = world
         .analysis
         .shown()

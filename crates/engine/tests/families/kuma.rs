@@ -114,7 +114,7 @@ to:
 to:
 - default: {http: {max: 2}, connect: 5s, appendBackends: [c]}
 ";
-    let entry = |policy, block, entry| Block { entry, ..Block::new(policy, block, 0) };
+    let entry = |policy, block, entry| Block { entry: Some(entry), ..Block::new(policy, block, 0) };
     let blocks =
         [entry(0, "to.1.default", 1), entry(0, "to.0.default", 0), entry(1, "to.0.default", 0)];
     let (lab, effective) = run(text, PATCH, &blocks);
@@ -124,7 +124,7 @@ to:
     let mut entries = std::collections::BTreeMap::new();
     value.parts(&lab.documents, &mut |pointer, step, _| {
         let step = lab.ladders.get_step(step).expect("step");
-        entries.insert(pointer.to_owned(), (step.policy.0, step.entry));
+        entries.insert(pointer.to_owned(), (step.policy.0, step.entry.unwrap()));
     });
     let expected = [
         ("/appendBackends/0", (1, 0)),

@@ -45,7 +45,7 @@ fn resolve(leaves: u32) -> Resolution {
         let b = Block { level, ..Block::new(policy, "bare", mode) };
         let step = overrule_engine::Step {
             policy: PolicyId(policy),
-            entry: 0,
+            entry: None,
             block: "bare",
             level,
             value: lab.node(policy, &[]),

@@ -28,12 +28,12 @@ pub struct Block {
     pub level: u8,
     pub mode: u16,
     pub extra: u32,
-    pub entry: u32,
+    pub entry: Option<u32>,
 }
 
 impl Block {
     pub fn new(policy: u32, block: &'static str, mode: u16) -> Self {
-        Self { policy, block, level: 0, mode, extra: 0, entry: 0 }
+        Self { policy, block, level: 0, mode, extra: 0, entry: None }
     }
 }
 

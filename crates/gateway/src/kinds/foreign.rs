@@ -50,17 +50,25 @@ pub fn owner(group: &str, kind: &str) -> Option<&'static str> {
 
 /// Whether a crate of this project resolves the kind.
 fn has_family(group: &str, kind: &str) -> bool {
-    matches!(
-        (group, kind),
-        (
-            "kuadrant.io",
-            "AuthPolicy" | "RateLimitPolicy" | "TokenRateLimitPolicy" | "DNSPolicy" | "TLSPolicy"
-        ) | ("extensions.kuadrant.io", "OIDCPolicy" | "PlanPolicy")
-            | (
-                "gateway.kgateway.dev",
-                "TrafficPolicy" | "ListenerPolicy" | "HTTPListenerPolicy" | "BackendConfigPolicy"
-            )
-    )
+    group == "kuma.io" && is_mesh_policy(kind)
+        || matches!(
+            (group, kind),
+            (
+                "kuadrant.io",
+                "AuthPolicy"
+                    | "RateLimitPolicy"
+                    | "TokenRateLimitPolicy"
+                    | "DNSPolicy"
+                    | "TLSPolicy"
+            ) | ("extensions.kuadrant.io", "OIDCPolicy" | "PlanPolicy")
+                | (
+                    "gateway.kgateway.dev",
+                    "TrafficPolicy"
+                        | "ListenerPolicy"
+                        | "HTTPListenerPolicy"
+                        | "BackendConfigPolicy"
+                )
+        )
 }
 
 fn is_mesh_policy(kind: &str) -> bool {

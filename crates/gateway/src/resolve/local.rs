@@ -60,7 +60,7 @@ pub(crate) fn build(
         };
         let step = Step {
             policy: attachment.policy,
-            entry: 0,
+            entry: None,
             block: content.block,
             level: node.level.0,
             value: content.value,

@@ -354,7 +354,7 @@ impl Maker<'_, '_> {
         let level = world.topology.nodes.get(at).map_or(0, |n| n.level.0);
         let step = Step {
             policy: id,
-            entry: 0,
+            entry: None,
             block: block(class, level),
             level,
             value: policy.spec,
@@ -434,7 +434,7 @@ impl Maker<'_, '_> {
             let strategy = self.strategy(route.object);
             let step = Step {
                 policy,
-                entry: spec.index,
+                entry: None,
                 block: "rule",
                 level: level::RULE.0,
                 value: spec.tree,

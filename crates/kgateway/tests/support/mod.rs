@@ -124,7 +124,11 @@ impl Run<'_> {
         let policy = self.resolution.policy(step.policy).unwrap();
         let name = self.ground.snapshot.full_name(policy.object);
         match Some(policy.kind) == self.kind("builtin") {
-            true => format!("{name}#{}", step.entry),
+            true => {
+                let at = self.ground.documents.view(step.value).span();
+                let mut attached = self.resolution.attachments_of(step.policy);
+                format!("{name}#{}", attached.find(|a| a.at == at).unwrap().reference)
+            }
             false => name,
         }
     }

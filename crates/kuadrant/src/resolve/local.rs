@@ -268,7 +268,7 @@ impl<'a> Maker<'a, '_> {
         let (created, name) = self.ranks.age(attachment.policy);
         let step = Step {
             policy: attachment.policy,
-            entry: 0,
+            entry: None,
             block: new.block,
             level,
             value: new.node,

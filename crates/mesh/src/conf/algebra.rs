@@ -11,6 +11,7 @@ use overrule_engine::{
 use overrule_source::Documents;
 
 use super::plan::{Plan, REASON};
+use super::reasons;
 
 /// The algebra of all kinds whose confs are merged.
 #[derive(Debug, Clone, Copy)]
@@ -65,10 +66,14 @@ impl Algebra for Kuma<'_> {
         &self,
         (): &mut (),
         turn: &Turn<'_>,
-        _held: Option<&Traced>,
+        held: Option<&Traced>,
         _checks: &mut Vec<Check>,
     ) -> Action<'_> {
         match self.plan(turn.group) {
+            Some(plan) if plan.first_counts() => {
+                let op = if held.is_some() { Op::Keep } else { Op::ReplaceAll };
+                Action::Apply { op, plan: plan.rules(), reason: &reasons::EARLIER_MATCH }
+            }
             Some(plan) => {
                 let op = Op::Merge(plan.prefer());
                 Action::Apply { op, plan: plan.rules(), reason: REASON }

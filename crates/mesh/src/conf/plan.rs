@@ -24,6 +24,8 @@ pub struct Strategy {
     pub keyed: Option<Keyed>,
     /// A list of texts that splits a conf: one result for each text.
     pub group_by: Option<Box<str>>,
+    /// Whether confs are not merged at all: the first one counts, whole.
+    pub first_counts: bool,
 }
 
 /// Which lists are appended.
@@ -126,6 +128,11 @@ impl Plan {
         place: u16,
     ) -> Self {
         Self::new(documents, Strategy::of(kind), confs, place)
+    }
+
+    /// Whether only the first conf counts.
+    pub fn first_counts(&self) -> bool {
+        self.strategy.first_counts
     }
 
     /// The rules of the engine.

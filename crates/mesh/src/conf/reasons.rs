@@ -13,5 +13,11 @@ pub static SAME_KEY: ReasonInfo = ReasonInfo {
     sentence: "an earlier rule of the same entry has equal matches and the field",
 };
 
+/// Of rules with one match only the first is used.
+pub static EARLIER_MATCH: ReasonInfo = ReasonInfo {
+    id: "earlier-match",
+    sentence: "a rule with the same match comes before it, and the first that matches is used whole",
+};
+
 /// Every reason of this module.
-pub static ALL: &[&ReasonInfo] = &[&MORE_SPECIFIC, &SAME_KEY];
+pub static ALL: &[&ReasonInfo] = &[&MORE_SPECIFIC, &SAME_KEY, &EARLIER_MATCH];

@@ -20,8 +20,9 @@ pub struct InboundRule<'a> {
     pub origin: Origin<'a>,
 }
 
-/// The rules of an inbound. Policies come in the order of policies.
-pub fn inbound_rules<'a>(profile: &Profile, policies: &[&'a Policy]) -> Vec<InboundRule<'a>> {
+/// The entries about what comes in at an inbound, each with whether it is an element of `from` that is read as a rule.
+/// Policies come in the order of policies.
+pub fn inbound_entries<'a>(profile: &Profile, policies: &[&'a Policy]) -> Vec<(Item<'a>, bool)> {
     let mut items: Vec<(Item<'a>, bool)> = Vec::new();
     for policy in policies {
         let from_as_rules = policy.kind.policy.is_some_and(|p| p.from_as_rules);
@@ -30,15 +31,19 @@ pub fn inbound_rules<'a>(profile: &Profile, policies: &[&'a Policy]) -> Vec<Inbo
         items.extend(entries.iter().map(|entry| (Item { policy, entry }, from)));
     }
     let ranked = |i: &Item<'a>| Ranked { meta: &i.policy.meta, target: &i.policy.target };
-    let sorted = sort(
+    sort(
         &items,
         |i| &i.0.policy.target,
         |a, b| inbound_policies(profile, ranked(&a.0), ranked(&b.0)).0,
-    );
+    )
+}
+
+/// The rules of an inbound. Policies come in the order of policies.
+pub fn inbound_rules<'a>(profile: &Profile, policies: &[&'a Policy]) -> Vec<InboundRule<'a>> {
     let rule = |(item, from): (Item<'a>, bool)| InboundRule {
         node: item.entry.node,
         from,
         origin: Origin { policy: &item.policy.meta, index: item.entry.index },
     };
-    sorted.into_iter().map(rule).collect()
+    inbound_entries(profile, policies).into_iter().map(rule).collect()
 }

@@ -16,7 +16,7 @@ use crate::conf::{Position, conf_of, merge, origin_by_matches};
 use crate::policy::{Entry, Policy};
 
 pub use chain::{chain, first_hit};
-pub use inbound::{InboundRule, inbound_rules};
+pub use inbound::{InboundRule, inbound_entries, inbound_rules};
 pub use resource::{ResourceRule, lookup, resource_rules, sorted_to_entries};
 pub use subset::{SubsetRule, subset_of, subset_rules_from, subset_rules_of, subset_rules_to};
 

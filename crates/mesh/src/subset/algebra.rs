@@ -45,6 +45,16 @@ impl Tag {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Subset(Vec<Tag>);
 
+impl std::fmt::Display for Subset {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (i, tag) in self.0.iter().enumerate() {
+            let (comma, sign) = (if i > 0 { ", " } else { "" }, if tag.not { "!=" } else { "=" });
+            write!(f, "{comma}{}{sign}{}", tag.key, tag.value)?;
+        }
+        Ok(())
+    }
+}
+
 impl Subset {
     /// The set of these tags, in this order; a tag that was there already is left out.
     pub fn new(tags: impl IntoIterator<Item = Tag>) -> Self {
@@ -60,6 +70,12 @@ impl Subset {
     /// The set of these tags, known to differ from each other.
     pub(super) fn of_distinct(tags: Vec<Tag>) -> Self {
         Self(tags)
+    }
+
+    /// The same set, however its tags were ordered.
+    pub fn canonical(mut self) -> Self {
+        self.0.sort();
+        self
     }
 
     /// The tags, in the order given.

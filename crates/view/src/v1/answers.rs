@@ -33,8 +33,8 @@ pub struct PathElement {
     pub name: String,
 }
 
-/// Which written part of a policy: `bare`, `defaults`, `overrides`.
-pub type Block = &'static str;
+/// Which written part of a policy: `bare`, `defaults`, `overrides`, `to[1]`.
+pub type Block = std::borrow::Cow<'static, str>;
 
 /// The policy, block and place that wrote a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

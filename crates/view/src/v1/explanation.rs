@@ -184,6 +184,8 @@ pub struct HadValue {
     pub position: usize,
     /// `namespace/name` of the policy.
     pub policy: String,
+    /// Which block of it.
+    pub block: Block,
     /// What it wrote.
     pub value: Value,
     /// Where.

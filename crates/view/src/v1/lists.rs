@@ -54,6 +54,9 @@ pub struct Reach {
     /// The field asked about, as a JSON pointer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
+    /// The block or entry of the policy that was asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block: Option<String>,
     /// Nearest names of fields, if the policy does not have the one asked about.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub suggestions: Vec<String>,

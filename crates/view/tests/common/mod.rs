@@ -66,6 +66,7 @@ impl World {
             shipped: false,
             topology: &self.topology.nodes,
             resolution: &self.resolution,
+            key_value: |_, _| None,
             strategy_name: |code| Strategy::from_code(code).name(),
             rule_patterns: &[],
         }];

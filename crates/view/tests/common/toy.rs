@@ -213,7 +213,7 @@ fn resolve(
         let value = if *block == "bare" { spec } else { spec.get(block).unwrap() };
         let value = NodeRef { doc: object.root.doc, node: value.id() };
         let mode = u16::try_from(ALL.iter().position(|d| d == does).unwrap()).unwrap();
-        let step = Step { policy, entry: 0, block, level: 0, value, mode, extra: 0 };
+        let step = Step { policy, entry: None, block, level: 0, value, mode, extra: 0 };
         steps.push(Rung::Step(builder.step(step, Rank::new([weight]))));
     }
     let ladder =
@@ -248,6 +248,7 @@ impl ToyWorld {
             topology: &self.topology,
             // The lifetime of the closure's argument is that of the world.
             resolution: &self.answers[i].1,
+            key_value: |_, _| None,
             strategy_name: |mode| {
                 ["fill", "replace", "skip", "fail", "met", "beside", "lose"][mode as usize]
             },

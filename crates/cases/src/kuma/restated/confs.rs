@@ -43,6 +43,7 @@ fn strategy(case: &Value) -> Result<Strategy, String> {
         append: Append::Paths(append.into_iter().map(Into::into).collect()),
         keyed,
         group_by: group_by.map(Into::into),
+        first_counts: false,
     })
 }
 

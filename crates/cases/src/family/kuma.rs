@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a case of Kuma's kinds. Out: what the pipeline answers, read from the same data as `-o json`. Not here: any rule;
+//! the `mesh` crate has them.
+
+use overrule::Analysis;
+use overrule_mesh::names::Mode;
+use overrule_mesh::{FAMILY, Profile, Settings};
+use serde_json::Value;
+
+use super::analysed::{self, Analysed};
+use super::{Answer, Check, Effective, Family, Finding, Node, Target};
+use crate::case::{Case, Given, Invalid};
+
+/// The family of Kuma's kinds.
+#[derive(Debug, Clone, Copy)]
+pub struct Kuma;
+
+const KEYS: [&str; 3] = ["mode", "zone", "systemNamespace"];
+
+impl Family for Kuma {
+    fn name(&self) -> &'static str {
+        FAMILY
+    }
+
+    fn profiles(&self) -> &'static [&'static str] {
+        Profile::NAMES
+    }
+
+    fn setting(&self, key: &str, value: &Value) -> Result<(), String> {
+        match set(&mut Settings::default(), key, value) {
+            Some(()) => Ok(()),
+            None => Err("mode: zone or global; zone: a name; systemNamespace: a name".to_owned()),
+        }
+    }
+
+    fn resolve(&self, case: &Case, profile: &str) -> Box<dyn Answer> {
+        let mut options = analysed::options(case);
+        options.profiles.insert(FAMILY.to_owned(), profile.to_owned());
+        for setting in &case.settings {
+            // What cannot be read was refused when the case was.
+            let _ = set(&mut options.kuma, &setting.key, &setting.value);
+        }
+        let analysis = Analysis::new(case.inputs.clone(), &options);
+        Box::new(Resolved { analysed: Analysed::new(analysis, FAMILY) })
+    }
+}
+
+/// Changes a setting; none if there is no such key or value.
+fn set(settings: &mut Settings, key: &str, value: &Value) -> Option<()> {
+    let text = value.as_str().filter(|_| KEYS.contains(&key))?;
+    match (key, text) {
+        ("mode", "zone") => settings.mode = Mode::Zone,
+        ("mode", "global") => settings.mode = Mode::Global,
+        ("zone", zone) => settings.zone = zone.into(),
+        ("systemNamespace", namespace) => settings.system_namespace = namespace.into(),
+        _ => return None,
+    }
+    Some(())
+}
+
+/// The answer about one case.
+struct Resolved {
+    analysed: Analysed,
+}
+
+impl Answer for Resolved {
+    fn paths(&self) -> &[Vec<Node>] {
+        &self.analysed.paths
+    }
+
+    fn targets(&self) -> &[Target] {
+        &self.analysed.targets
+    }
+
+    fn effective(&self, target: usize) -> Effective {
+        self.analysed.effective(target, &|_, _| None)
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        self.analysed.findings()
+    }
+
+    fn invalid(&self, expected: &Given<Invalid>) -> Check {
+        let meshes = self.analysed.analysis.kuma.meshes.iter();
+        let refused = meshes.flat_map(|mesh| {
+            let objects = mesh.refused.keys().map(|p| mesh.policy_objects.get(*p as usize));
+            objects.flatten().copied()
+        });
+        self.analysed.invalid(expected, refused)
+    }
+}

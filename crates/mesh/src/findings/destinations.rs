@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: how many resources each entry of `to` means. Out: entries that mean none, and what they probably should.
+//! Not here: entries that are refused (`validate`).
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use overrule_source::Diagnostic;
+
+use super::Here;
+use super::near::{Miss, Pairs, add, miss, words};
+use super::proxies::SERVICE;
+use crate::codes;
+use crate::labels::DISPLAY_NAME;
+use crate::policy::{Entry, Policy};
+use crate::targetref::TargetRef;
+use crate::targets::{Destination, Port, resolve};
+
+/// Kinds of resources that an entry may mean by name or labels.
+const KINDS: [&str; 4] =
+    ["MeshService", "MeshMultiZoneService", "MeshExternalService", "MeshHTTPRoute"];
+
+pub(super) fn report(here: &Here<'_>, out: &mut Vec<Diagnostic>) {
+    let all = Destinations::new(here);
+    let mut without_services = None;
+    for policy in here.live() {
+        let meant = here.found.meant.get(policy.place as usize);
+        for (entry, meant) in policy.to.iter().zip(meant.into_iter().flatten()) {
+            if *meant > 0 || !KINDS.contains(&entry.target.kind.as_str()) {
+                continue;
+            }
+            match all.what(&entry.target) {
+                What::InForce => {}
+                What::Tag => out.push(all.service_tag(policy, entry)),
+                What::NoServices => {
+                    without_services.get_or_insert(policy.place);
+                }
+                What::Nothing => out.push(all.nothing(policy, entry)),
+            }
+        }
+    }
+    out.extend(without_services.map(|first| no_services(here, first)));
+}
+
+/// What an entry is that means no resource.
+enum What {
+    /// Outbounds by tag read it.
+    InForce,
+    /// It is the tag of a service, but no outbound in the input has it.
+    Tag,
+    /// Services are not in the input at all: nothing can be said.
+    NoServices,
+    /// Neither.
+    Nothing,
+}
+
+/// Why an entry means nothing: a sentence, the member of the reference it is about, a remedy.
+struct Why {
+    because: String,
+    member: &'static str,
+    help: Option<String>,
+}
+
+impl Why {
+    fn new(member: &'static str, because: impl Into<String>, help: Option<String>) -> Self {
+        Self { because: because.into(), member, help }
+    }
+}
+
+/// What entries may mean, by what they mean it by.
+struct Destinations<'a> {
+    here: &'a Here<'a>,
+    /// By kind and name.
+    names: BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a Destination>>>,
+    /// By kind.
+    labels: OnceCell<BTreeMap<&'a str, Pairs<'a>>>,
+    /// Tags that name services: of inbounds, of outbounds.
+    tags: OnceCell<(BTreeSet<&'a str>, BTreeSet<&'a str>)>,
+}
+
+impl<'a> Destinations<'a> {
+    fn new(here: &'a Here<'a>) -> Self {
+        let mut names: BTreeMap<&str, BTreeMap<&str, Vec<&Destination>>> = BTreeMap::new();
+        for destination in &here.mesh.destinations {
+            let of_kind = names.entry(&destination.meta.kind).or_default();
+            of_kind.entry(destination.meta.display_name()).or_default().push(destination);
+        }
+        Self { here, names, labels: OnceCell::new(), tags: OnceCell::new() }
+    }
+
+    fn labels(&self, kind: &str) -> Option<&Pairs<'a>> {
+        let all = self.labels.get_or_init(|| {
+            let mut all: BTreeMap<&str, Pairs<'_>> = BTreeMap::new();
+            for (place, destination) in (0..).zip(&self.here.mesh.destinations) {
+                let pairs = all.entry(&destination.meta.kind).or_default();
+                for (key, value) in &destination.meta.labels {
+                    add(pairs, key, value, place);
+                }
+            }
+            all
+        });
+        all.get(kind)
+    }
+
+    fn tags(&self) -> &(BTreeSet<&'a str>, BTreeSet<&'a str>) {
+        self.tags.get_or_init(|| {
+            let proxies = || self.here.mesh.dataplanes.iter().map(|d| &d.it);
+            let inbounds = proxies().flat_map(|p| &p.inbounds);
+            let inbounds = inbounds.filter_map(|i| i.tags.get(SERVICE)).map(|s| &**s).collect();
+            (inbounds, proxies().flat_map(|p| &p.services).map(|s| &**s).collect())
+        })
+    }
+
+    fn what(&self, target: &TargetRef) -> What {
+        if target.kind != "MeshService" {
+            return What::Nothing;
+        }
+        if !target.has_labels() {
+            let (inbounds, outbounds) = self.tags();
+            if outbounds.contains(target.name()) {
+                return What::InForce;
+            }
+            if inbounds.contains(target.name()) {
+                return What::Tag;
+            }
+        }
+        match self.names.contains_key("MeshService") {
+            true => What::Nothing,
+            false => What::NoServices,
+        }
+    }
+
+    /// Puts a finding at a member of the reference of an entry.
+    fn at(&self, d: Diagnostic, entry: &Entry, member: &str) -> Diagnostic {
+        let view = self.here.world.documents.view(entry.node);
+        let target = view.get("targetRef").unwrap_or(view);
+        let field = format!("spec.to[{}].targetRef.{member}", entry.index);
+        d.at(target.get(member).unwrap_or(target).span()).field(field)
+    }
+
+    fn service_tag(&self, policy: &Policy, entry: &Entry) -> Diagnostic {
+        let name = entry.target.name();
+        let message = format!(
+            "`{name}` is the tag of a service and no MeshService: only outbounds with the tag `{SERVICE}` read this entry, and no Dataplane in the input has one to it"
+        );
+        let d = Diagnostic::new(&codes::SERVICE_TAG, message);
+        let help = match policy.kind.name {
+            "MeshHTTPRoute" | "MeshTCPRoute" => {
+                "nothing to do if the control plane makes such outbounds itself; otherwise route to a MeshService"
+            }
+            _ => {
+                "nothing to do if the control plane makes such outbounds itself; otherwise refer to a MeshService"
+            }
+        };
+        self.at(d, entry, "name").help(help)
+    }
+
+    fn nothing(&self, policy: &Policy, entry: &Entry) -> Diagnostic {
+        let target = &entry.target;
+        let why = match target.has_labels() {
+            true => self.by_labels(policy, target),
+            false => self.by_name(policy, target),
+        };
+        let kind = &target.kind;
+        let message = format!("this entry means no {kind}, so it does nothing: {}", why.because);
+        let help = why.help.unwrap_or_else(|| {
+            format!("correct the reference, or add the {kind} it is meant for to the input")
+        });
+        self.at(Diagnostic::new(&codes::NO_DESTINATION, message), entry, why.member).help(help)
+    }
+
+    fn by_labels(&self, policy: &Policy, target: &TargetRef) -> Why {
+        if let Some(why) = self
+            .unlabelled(target)
+            .or_else(|| self.section(policy, target, self.here.mesh.destinations.iter()))
+        {
+            return why;
+        }
+        let none = Pairs::new();
+        let labels = target.labels.iter().flatten().map(|(k, v)| (k.as_str(), v.as_str()));
+        let pairs = self.labels(&target.kind).unwrap_or(&none);
+        if pairs.is_empty() && !self.names.contains_key(&*target.kind) {
+            return Why::new("kind", format!("the mesh has no {}", target.kind), None);
+        }
+        let miss: Miss = miss(labels, pairs, &self.here.world.budget);
+        let (because, help) = words(&miss, &target.kind, "label");
+        Why::new("labels", because, help)
+    }
+
+    /// A resource has the name that is asked for, but not the label.
+    fn unlabelled(&self, target: &TargetRef) -> Option<Why> {
+        let name = target.labels.as_ref()?.get(DISPLAY_NAME)?;
+        let of_kind = self.names.get(&*target.kind)?;
+        let same = of_kind.get(name.as_str())?.iter();
+        same.filter(|d| !d.meta.labels.contains_key(DISPLAY_NAME)).count().gt(&0).then(|| {
+            Why::new(
+                "labels",
+                format!(
+                    "`{name}` does not have the label `{DISPLAY_NAME}`, and only labels count here"
+                ),
+                Some(format!(
+                    "add the label to the {}, as the control plane does, or refer to it by `name`",
+                    target.kind
+                )),
+            )
+        })
+    }
+
+    /// The resource is there, but none of its ports has the section.
+    fn section<'d>(
+        &self,
+        policy: &Policy,
+        target: &TargetRef,
+        among: impl Iterator<Item = &'d Destination>,
+    ) -> Option<Why> {
+        let wanted = target.section_name();
+        if wanted.is_empty() {
+            return None;
+        }
+        let whole = TargetRef { section_name: None, ..target.clone() };
+        let fits = |d: &&Destination| {
+            self.here.world.budget.try_one()
+                && !resolve(&whole, &policy.meta, std::slice::from_ref(*d)).is_empty()
+        };
+        let found = among.filter(|d| d.meta.kind == target.kind).find(fits)?;
+        let name = found.meta.display_name();
+        let because = format!("no port of `{name}` is called `{wanted}`");
+        Some(Why::new("sectionName", because, Some(self.ports(wanted, &found.ports))))
+    }
+
+    fn ports(&self, wanted: &str, ports: &[Port]) -> String {
+        if let Some(port) = ports.iter().find(|p| p.number.to_string() == wanted) {
+            return format!(
+                "port {wanted} is called `{}`; one with a name is not found by its number",
+                port.section
+            );
+        }
+        let all: Vec<&str> = ports.iter().map(|p| p.section.as_str()).collect();
+        match self.here.world.budget.nearest(wanted, all.len(), all.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`? there are: {}", all.join(", ")),
+            None => format!("there are: {}", all.join(", ")),
+        }
+    }
+
+    fn by_name(&self, policy: &Policy, target: &TargetRef) -> Why {
+        let name = target.name();
+        let Some(of_kind) = self.names.get(&*target.kind) else {
+            return self.of_another_kind(target).unwrap_or_else(|| {
+                Why::new("kind", format!("the mesh has no {}", target.kind), None)
+            });
+        };
+        if let Some(same) = of_kind.get(name) {
+            let section = self.section(policy, target, same.iter().copied());
+            return section.unwrap_or_else(|| elsewhere(policy, target, same));
+        }
+        self.of_another_kind(target).unwrap_or_else(|| {
+            let near = self.here.world.budget.nearest(name, of_kind.len(), of_kind.keys().copied());
+            Why::new(
+                "name",
+                format!("there is no `{name}`"),
+                near.map(|near| format!("did you mean `{near}`?")),
+            )
+        })
+    }
+
+    fn of_another_kind(&self, target: &TargetRef) -> Option<Why> {
+        let has =
+            |kind: &&&str| self.names.get(**kind).is_some_and(|n| n.contains_key(target.name()));
+        let other = KINDS.iter().find(has)?;
+        let because = format!("`{}` is a {other}", target.name());
+        Some(Why::new("kind", because, Some(format!("write `kind: {other}`"))))
+    }
+}
+
+/// The name is right, but a name means something of the policy's own zone and namespace.
+fn elsewhere(policy: &Policy, target: &TargetRef, same: &[&Destination]) -> Why {
+    let meta = &policy.meta;
+    let name = target.name();
+    let namespace =
+        if target.namespace().is_empty() { meta.namespace() } else { target.namespace() };
+    let by_labels = format!("refer to it by labels: {{{DISPLAY_NAME}: {name}}}");
+    let in_zone = same.iter().find(|d| d.meta.zone() == meta.zone());
+    if let Some(other) = in_zone {
+        let its = other.meta.namespace();
+        let (place, help) = match its {
+            "" => ("in no namespace".to_owned(), by_labels),
+            its => (format!("in namespace `{its}`"), format!("write `namespace: {its}`")),
+        };
+        let own = match namespace {
+            "" => "the one of a policy without namespace".to_owned(),
+            namespace => format!("`{namespace}`"),
+        };
+        return Why::new("name", format!("`{name}` is {place}, not in {own}"), Some(help));
+    }
+    let zones: BTreeSet<&str> = same.iter().map(|d| d.meta.zone()).collect();
+    let zones: Vec<String> = zones.into_iter().map(str::to_owned).collect();
+    let because = match meta.zone() {
+        "" => format!(
+            "`{name}` is in zone {}, and a policy of the global control plane cannot mean by name what is in a zone",
+            super::some_of(&zones)
+        ),
+        zone => format!(
+            "`{name}` is in zone {}, and a name means something of the policy's own zone `{zone}`",
+            super::some_of(&zones)
+        ),
+    };
+    Why::new("name", because, Some(by_labels))
+}
+
+fn no_services(here: &Here<'_>, first: u32) -> Diagnostic {
+    let message = format!(
+        "mesh `{}` has no MeshService in the input, so it cannot be said what entries about services mean",
+        here.mesh.name
+    );
+    let d = Diagnostic::new(&codes::NO_SERVICES, message);
+    here.at_policy(d, first).help(format!(
+        "a control plane makes them from Services: kumactl get meshservices --mesh {} -o yaml",
+        here.mesh.name
+    ))
+}

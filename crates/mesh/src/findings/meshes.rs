@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: the meshes of the input. Out: those that are not there, those that are assumed, and what comes with a mesh that
+//! no file has; policies of the old generation. Not here: what policies of a mesh do.
+
+use std::collections::BTreeMap;
+
+use overrule_model::ObjectId;
+use overrule_source::{Diagnostic, View};
+
+use super::{World, count, some_of};
+use crate::codes;
+use crate::kinds::{Kind, Scope};
+use crate::labels;
+use crate::resources::MeshResources;
+
+/// The policies a control plane creates with a mesh: type, and name before the name of the mesh.
+const DEFAULTS: [(&str, &str); 4] = [
+    ("MeshTimeout", "mesh-timeout-all"),
+    ("MeshTimeout", "mesh-gateways-timeout-all"),
+    ("MeshCircuitBreaker", "mesh-circuit-breaker-all"),
+    ("MeshRetry", "mesh-retry-all"),
+];
+
+pub(super) fn report(world: &World<'_>, out: &mut Vec<Diagnostic>) {
+    let members = members(world);
+    let meshes = &world.resources.meshes;
+    let there: Vec<&str> = meshes.iter().filter(|m| m.object.is_some()).map(|m| &*m.name).collect();
+    for mesh in meshes {
+        match mesh.object {
+            Some(object) => out.extend(defaults(world, mesh, object)),
+            None => {
+                out.extend(members.get(&*mesh.name).map(|(first, number)| match there.is_empty() {
+                    true => assumed(world, &mesh.name, *first),
+                    false => unknown(world, &mesh.name, *first, *number, &there),
+                }))
+            }
+        }
+    }
+    legacy(world, out);
+}
+
+/// Who belongs to each mesh: the first, and how many.
+fn members<'a>(world: &World<'a>) -> BTreeMap<&'a str, (ObjectId, usize)> {
+    let mut members: BTreeMap<&str, (ObjectId, usize)> = BTreeMap::new();
+    for (object, meta) in &world.resources.metas {
+        let global = Kind::by_type(&meta.kind).is_some_and(|k| k.scope == Scope::Global);
+        if !global {
+            members.entry(&meta.mesh).or_insert((*object, 0)).1 += 1;
+        }
+    }
+    members
+}
+
+fn assumed(world: &World<'_>, mesh: &str, first: ObjectId) -> Diagnostic {
+    let message =
+        format!("no file has the Mesh `{mesh}`; it is assumed to exist, without any settings");
+    let d = Diagnostic::new(&codes::ASSUMED_MESH, message);
+    world.at_object(d, first).help(format!(
+        "add it: kumactl get mesh {mesh} -o yaml; whether mTLS is enabled is in there"
+    ))
+}
+
+fn unknown(
+    world: &World<'_>,
+    mesh: &str,
+    first: ObjectId,
+    number: usize,
+    there: &[&str],
+) -> Diagnostic {
+    let who = count(number, "resource belongs", "resources belong");
+    let place = world.document(first).and_then(named);
+    let because = match place {
+        Some(_) => format!("{who} to mesh `{mesh}`, which is not in the input"),
+        None => format!("{who} to mesh `{mesh}`, because no mesh is named; it is not in the input"),
+    };
+    let names: Vec<String> = there.iter().map(|m| (*m).to_owned()).collect();
+    let help = match world.budget.nearest(mesh, there.len(), there.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("the input has {}; name one of them, or add the Mesh", some_of(&names)),
+    };
+    let d = Diagnostic::new(&codes::UNKNOWN_MESH, because).help(help);
+    match place {
+        Some((view, field)) => d.at(view.span()).field(field),
+        None => world.at_object(d, first),
+    }
+}
+
+/// Where a document names its mesh.
+fn named(root: View<'_>) -> Option<(View<'_>, &'static str)> {
+    if root.get("type").is_some() {
+        return root.get("mesh").map(|mesh| (mesh, "mesh"));
+    }
+    let labels = root.get("metadata")?.get("labels")?;
+    labels.get(labels::MESH).map(|mesh| (mesh, "metadata.labels"))
+}
+
+fn defaults(world: &World<'_>, mesh: &MeshResources, object: ObjectId) -> Option<Diagnostic> {
+    let root = world.document(object)?;
+    let spec = root.get("spec").unwrap_or(root);
+    let skipped = spec.get("skipCreatingInitialPolicies").into_iter().flat_map(View::items);
+    let skipped: Vec<&str> = skipped.filter_map(View::as_str).collect();
+    if skipped.contains(&"*") {
+        return None;
+    }
+    let full = |name: &str| format!("{name}-{}", mesh.name);
+    let names: Vec<String> = DEFAULTS
+        .iter()
+        .filter(|(kind, _)| !skipped.contains(kind))
+        .map(|(_, name)| format!("`{}`", full(name)))
+        .collect();
+    let is_default = |p: &crate::policy::Policy| {
+        DEFAULTS.iter().any(|(kind, n)| p.kind.name == *kind && p.meta.display_name() == full(n))
+    };
+    if names.is_empty() || mesh.policies.iter().any(is_default) {
+        return None;
+    }
+    let message = format!(
+        "a control plane creates policies with mesh `{}` that are not in the input: {}; answers here lack them",
+        mesh.name,
+        names.join(", ")
+    );
+    let d = Diagnostic::new(&codes::DEFAULT_POLICIES, message);
+    Some(world.at_object(d, object).help(format!(
+        "add them: kumactl get meshtimeouts --mesh {0} -o yaml, meshcircuitbreakers and meshretries too; or set `skipCreatingInitialPolicies: [\"*\"]` on the Mesh",
+        mesh.name
+    )))
+}
+
+/// Each kind of the old generation once.
+fn legacy(world: &World<'_>, out: &mut Vec<Diagnostic>) {
+    let mut kinds: BTreeMap<&str, (ObjectId, usize)> = BTreeMap::new();
+    for (object, meta) in &world.resources.metas {
+        if let Some(kind) = Kind::by_type(&meta.kind).filter(|k| k.is_legacy_policy) {
+            kinds.entry(kind.name).or_insert((*object, 0)).1 += 1;
+        }
+    }
+    for (kind, (first, number)) in kinds {
+        let who = count(number, &format!("{kind} is"), &format!("{kind}s are"));
+        let message =
+            format!("{who} not read: policies without `targetRef` have rules of their own");
+        let d = Diagnostic::new(&codes::LEGACY, message);
+        out.push(
+            world
+                .at_object(d, first)
+                .help(format!("answers here are without them; use {} instead", successor(kind))),
+        );
+    }
+}
+
+/// The kind that does the same with a `targetRef`.
+fn successor(kind: &str) -> &'static str {
+    match kind {
+        "CircuitBreaker" => "MeshCircuitBreaker",
+        "FaultInjection" => "MeshFaultInjection",
+        "HealthCheck" => "MeshHealthCheck",
+        "ProxyTemplate" => "MeshProxyPatch",
+        "RateLimit" => "MeshRateLimit",
+        "Retry" => "MeshRetry",
+        "Timeout" => "MeshTimeout",
+        "TrafficLog" => "MeshAccessLog",
+        "TrafficPermission" => "MeshTrafficPermission",
+        "TrafficRoute" => "MeshHTTPRoute or MeshTCPRoute",
+        "TrafficTrace" => "MeshTrace",
+        _ => "HostnameGenerator",
+    }
+}

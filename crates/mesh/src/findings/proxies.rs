@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: the proxies of a mesh. Out: who has which label, tag and name; and trials: whom a policy would select if it were
+//! a little different. Not here: sentences (`explain`).
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+use super::Here;
+use super::near::{Pairs, add, rarest};
+use crate::dataplane::Dataplane;
+use crate::labels::{NAMESPACE, ORIGIN, POLICY_ROLE};
+use crate::policy::Policy;
+use crate::select::{Context, select};
+use crate::targetref::TargetRef;
+
+/// The tag that names a service.
+pub(super) const SERVICE: &str = "kuma.io/service";
+
+/// Proxies, by what policies select them by.
+pub(super) struct Proxies<'a> {
+    here: &'a Here<'a>,
+    labels: OnceCell<Pairs<'a>>,
+    tags: OnceCell<Pairs<'a>>,
+    names: OnceCell<BTreeMap<&'a str, Vec<u32>>>,
+    routes: OnceCell<Vec<Policy>>,
+}
+
+impl<'a> Proxies<'a> {
+    pub(super) fn new(here: &'a Here<'a>) -> Self {
+        Self {
+            here,
+            labels: OnceCell::new(),
+            tags: OnceCell::new(),
+            names: OnceCell::new(),
+            routes: OnceCell::new(),
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = (u32, &'a Dataplane)> + use<'a> {
+        (0..).zip(self.here.mesh.dataplanes.iter().map(|d| &d.it))
+    }
+
+    pub(super) fn get(&self, place: u32) -> Option<&'a Dataplane> {
+        self.here.mesh.dataplanes.get(place as usize).map(|d| &d.it)
+    }
+
+    pub(super) fn labels(&self) -> &Pairs<'a> {
+        self.labels.get_or_init(|| {
+            let mut pairs = Pairs::new();
+            for (place, proxy) in self.all() {
+                for (key, value) in &proxy.meta.labels {
+                    add(&mut pairs, key, value, place);
+                }
+            }
+            pairs
+        })
+    }
+
+    /// Tags of inbounds and of gateways.
+    pub(super) fn tags(&self) -> &Pairs<'a> {
+        self.tags.get_or_init(|| {
+            let mut pairs = Pairs::new();
+            for (place, proxy) in self.all() {
+                let inbounds = proxy.inbounds.iter().map(|i| &i.tags);
+                let gateway = proxy.gateway.iter().map(|g| &g.tags);
+                for (key, value) in inbounds.chain(gateway).flatten() {
+                    add(&mut pairs, key, value, place);
+                }
+            }
+            pairs
+        })
+    }
+
+    pub(super) fn names(&self) -> &BTreeMap<&'a str, Vec<u32>> {
+        self.names.get_or_init(|| {
+            let mut names: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+            for (place, proxy) in self.all() {
+                names.entry(proxy.meta.display_name()).or_default().push(place);
+            }
+            names
+        })
+    }
+
+    /// Proxies that a target may mean, wherever they are: never fewer than it does.
+    fn candidates(&self, target: &TargetRef) -> Vec<u32> {
+        let texts = |pairs: &'_ BTreeMap<String, String>| -> Vec<(String, String)> {
+            pairs.iter().map(|(k, v)| (k.clone(), v.clone())).collect()
+        };
+        let tags = || texts(target.tags.as_ref().unwrap_or(&BTreeMap::new()));
+        let service = || (SERVICE.to_owned(), target.name().to_owned());
+        let chosen = match target.kind.as_str() {
+            "Dataplane" if !target.name().is_empty() => {
+                return self.names().get(target.name()).cloned().unwrap_or_default();
+            }
+            "Dataplane" => {
+                let labels = target.labels.as_ref().map(texts).unwrap_or_default();
+                rarest(labels.iter().map(as_strs), self.labels()).map(<[u32]>::to_vec)
+            }
+            "MeshSubset" | "MeshServiceSubset" | "MeshService" => {
+                let mut wanted = tags();
+                wanted.extend((target.kind != "MeshSubset").then(service));
+                rarest(wanted.iter().map(as_strs), self.tags()).map(<[u32]>::to_vec)
+            }
+            _ => None,
+        };
+        // A gateway has the tags of its MeshGateway too.
+        let by_tags = target.kind.ends_with("Subset") || target.kind == "MeshService";
+        let gateways = by_tags && !self.here.mesh.gateways.is_empty();
+        match chosen {
+            Some(places) if !gateways => places,
+            _ => self.all().map(|(place, _)| place).collect(),
+        }
+    }
+
+    /// The first few proxies a policy selects, among those its target may mean.
+    pub(super) fn first(&self, policy: &Policy, most: usize) -> Vec<&'a Dataplane> {
+        let routes = self.routes.get_or_init(|| {
+            self.here.live().filter(|p| p.kind.name == "MeshHTTPRoute").cloned().collect()
+        });
+        let (gateways, profile) = (&self.here.mesh.gateways, self.here.world.profile);
+        let context = Context { routes, gateways, profile };
+        let selects = |proxy: &&Dataplane| {
+            let fits = || select(context, policy, proxy).is_ok_and(|s| s.any());
+            self.here.world.budget.try_one() && fits()
+        };
+        let candidates = self.candidates(&policy.target).into_iter();
+        candidates.filter_map(|place| self.get(place)).filter(selects).take(most).collect()
+    }
+}
+
+fn as_strs(pair: &(String, String)) -> (&str, &str) {
+    (&pair.0, &pair.1)
+}
+
+/// The policy as if it named no section.
+pub(super) fn without_section(policy: &Policy) -> Policy {
+    let mut other = policy.clone();
+    other.target.section_name = None;
+    other
+}
+
+/// The policy as if it acted everywhere. What it means by a name stays the same.
+pub(super) fn everywhere(policy: &Policy) -> Policy {
+    let mut other = policy.clone();
+    let own = policy.meta.namespace();
+    if !other.target.name().is_empty() && other.target.namespace().is_empty() && !own.is_empty() {
+        other.target.namespace = Some(own.to_owned());
+    }
+    for label in [ORIGIN, POLICY_ROLE, NAMESPACE] {
+        other.meta.labels.remove(label);
+    }
+    other
+}

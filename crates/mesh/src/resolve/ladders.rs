@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: lists of policies of one kind, in the order they are merged. Out: ladders: for each destination, for what comes in,
+//! for the whole proxy. Each list is worked on once, whoever has it. Not here: which policies select whom.
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use overrule_engine::{Group, LadderId, PolicyId, ResolutionBuilder, Rung, StepId};
+use overrule_source::{Documents, View};
+use smallvec::SmallVec;
+
+use super::found::FoundMesh;
+use super::plans::{Hostnames, Spec};
+use super::steps::Steps;
+use crate::conf::Position;
+use crate::policy::{Entry, Policy};
+use crate::profile::Profile;
+use crate::resources::MeshResources;
+use crate::rules::{MOST_RULES, inbound_entries, sorted_to_entries, subset_of};
+use crate::subset::{Subset, build};
+use crate::targets::Place;
+use crate::topology::match_text;
+
+/// Places of policies, in merge order.
+pub(super) type List = Vec<u32>;
+
+/// What policies of one kind say about destinations. The first hit counts whole.
+#[derive(Debug, Default)]
+pub struct Outbounds {
+    /// By place: for no hostname in particular, and for each one that splits a route.
+    by_place: HashMap<Place, SmallVec<[(u32, LadderId); 1]>>,
+    /// Those that have a ladder, in order.
+    pub(super) places: Vec<Place>,
+    /// What applies to destinations that nobody names.
+    pub(super) mesh: LadderId,
+    /// Sets of services by their tags, in merge order.
+    tagged: Vec<(Subset, StepId)>,
+    spec: Option<Spec>,
+}
+
+impl Outbounds {
+    /// The ladder of a destination or of one of its ports: its own, that of the whole destination, that of the Mesh.
+    pub fn of(&self, place: Place) -> LadderId {
+        self.own(place).or_else(|| self.own((place.0, 0))).unwrap_or(self.mesh)
+    }
+
+    /// The ladder that is its own.
+    pub(super) fn own(&self, place: Place) -> Option<LadderId> {
+        let all = self.by_place.get(&place)?;
+        // A route for some hostnames only says nothing about the others.
+        Some(all.iter().find(|(hostname, _)| *hostname == 0).map_or(LadderId::EMPTY, |(_, l)| *l))
+    }
+
+    /// Ladders for single hostnames.
+    pub(super) fn hostnames(&self, place: Place) -> impl Iterator<Item = (u32, LadderId)> + '_ {
+        let all = self.by_place.get(&place).into_iter().flatten();
+        all.copied().filter(|(hostname, _)| *hostname > 0)
+    }
+}
+
+/// What policies of one kind say about what comes in at one inbound.
+#[derive(Debug, Default)]
+pub(super) struct Inbounds {
+    /// Whoever it is.
+    pub(super) all: LadderId,
+    /// Clients described by tags.
+    pub(super) clients: Vec<(Subset, LadderId)>,
+    /// Clients described by a match, the narrowest first.
+    pub(super) matches: Vec<(Box<str>, LadderId)>,
+}
+
+/// Makes ladders of lists.
+pub(super) struct Ladders<'a, 'b> {
+    pub(super) documents: &'a Documents,
+    pub(super) profile: &'a Profile,
+    pub(super) mesh: &'a MeshResources,
+    /// Ids of policies, by place.
+    pub(super) ids: &'a [PolicyId],
+    pub(super) hostnames: &'b mut Hostnames,
+    pub(super) steps: &'b mut Steps<'a>,
+    pub(super) builder: &'b mut ResolutionBuilder,
+    pub(super) found: FoundMesh,
+    /// What each `to` entry means, by place of its policy.
+    pub(super) meant: Vec<Vec<Vec<Place>>>,
+    pub(super) to: HashMap<List, Arc<Outbounds>>,
+    pub(super) inbound: HashMap<List, Arc<Inbounds>>,
+}
+
+impl<'a> Ladders<'a, '_> {
+    fn policies(&self, list: &[u32]) -> Vec<&'a Policy> {
+        let mesh = self.mesh;
+        list.iter().filter_map(|place| mesh.policies.get(*place as usize)).collect()
+    }
+
+    fn step(&mut self, policy: &Policy, entry: Option<&Entry>, position: Position) -> StepId {
+        let id = self.ids.get(policy.place as usize).copied().unwrap_or(PolicyId(u32::MAX));
+        self.steps.step(self.builder, (id, policy), entry, position)
+    }
+
+    fn ladder(
+        &mut self,
+        spec: Spec,
+        hostname: u32,
+        steps: impl Iterator<Item = StepId>,
+    ) -> LadderId {
+        let rungs: SmallVec<[Rung; 4]> = steps.map(Rung::Step).collect();
+        if rungs.is_empty() {
+            return LadderId::EMPTY;
+        }
+        self.builder.ladders.group(Group { spec: spec.0, extra: hostname, rungs })
+    }
+
+    /// The one conf of a kind without entries.
+    pub(super) fn single(&mut self, spec: Spec, list: &[u32]) -> LadderId {
+        let with_conf = self.policies(list).into_iter().filter(|p| p.single.is_some());
+        let steps: Vec<StepId> = with_conf.map(|p| self.step(p, None, Position::Single)).collect();
+        self.ladder(spec, 0, steps.into_iter())
+    }
+
+    pub(super) fn outbounds(&mut self, spec: Spec, list: &[u32]) -> Arc<Outbounds> {
+        if let Some(known) = self.to.get(list) {
+            return known.clone();
+        }
+        let made = Arc::new(self.make_outbounds(spec, list));
+        self.to.insert(list.to_vec(), made.clone());
+        made
+    }
+
+    fn make_outbounds(&mut self, spec: Spec, list: &[u32]) -> Outbounds {
+        let policies = self.policies(list);
+        let entries = sorted_to_entries(self.profile, &policies);
+        let mut steps: Vec<StepId> = Vec::with_capacity(entries.len());
+        // Positions in `steps` of entries about the Mesh, and about each destination with the section they name.
+        let mut of_mesh: Vec<usize> = Vec::new();
+        let mut own: HashMap<u32, Vec<(usize, u32)>> = HashMap::new();
+        let mut places: Vec<Place> = Vec::new();
+        for item in entries {
+            let at = steps.len();
+            steps.push(self.step(item.policy, Some(item.entry), Position::To));
+            let meant = self.meant.get(item.policy.place as usize);
+            let meant = meant.and_then(|m| m.get(item.entry.index as usize));
+            for place in meant.into_iter().flatten().copied() {
+                let is_mesh = |t: &crate::targets::Destination| t.meta.kind == "Mesh";
+                if self.mesh.destinations.get(place.0 as usize).is_some_and(is_mesh) {
+                    of_mesh.push(at);
+                } else {
+                    own.entry(place.0).or_default().push((at, place.1));
+                    places.push(place);
+                }
+            }
+        }
+        places.sort_unstable();
+        places.dedup();
+        let pick = |at: &[usize]| -> Vec<StepId> {
+            at.iter().filter_map(|i| steps.get(*i).copied()).collect()
+        };
+        let mut made = Outbounds { spec: Some(spec), ..Outbounds::default() };
+        let whole = pick(&of_mesh);
+        made.mesh = self.ladder(spec, 0, whole.into_iter());
+        for place in &places {
+            let about = own.get(&place.0).map_or(&[][..], Vec::as_slice);
+            let by_section = self.mesh.destinations.get(place.0 as usize).is_some_and(|d| {
+                matches!(d.meta.kind.as_str(), "MeshService" | "MeshMultiZoneService")
+            });
+            let counts = |s: &u32| !by_section || *s == 0 || *s == place.1;
+            let about = about.iter().filter(|(_, s)| counts(s)).map(|(at, _)| *at);
+            let mut at: Vec<usize> = of_mesh.iter().copied().chain(about).collect();
+            at.sort_unstable();
+            at.dedup();
+            let ladders = self.by_hostname(spec, &pick(&at));
+            made.by_place.insert(*place, ladders);
+        }
+        made.places = places;
+        made.tagged = self.tagged(&policies);
+        made
+    }
+
+    /// Steps by hostname: a step without hostnames is about no one in particular.
+    fn by_hostname(&mut self, spec: Spec, steps: &[StepId]) -> SmallVec<[(u32, LadderId); 1]> {
+        let mut groups: SmallVec<[(u32, Vec<StepId>); 1]> = SmallVec::new();
+        for step in steps {
+            for hostname in self.hostnames.of(self.documents, &self.steps.confs, spec, *step) {
+                match groups.iter_mut().find(|(known, _)| *known == hostname) {
+                    Some((_, list)) => list.push(*step),
+                    None => groups.push((hostname, vec![*step])),
+                }
+            }
+        }
+        let made = groups.into_iter();
+        made.map(|(hostname, steps)| (hostname, self.ladder(spec, hostname, steps.into_iter())))
+            .collect()
+    }
+
+    /// Entries as outbounds read them that know services by tag only: in the order of policies, then as written.
+    fn tagged(&mut self, policies: &[&'a Policy]) -> Vec<(Subset, StepId)> {
+        let mut found = Vec::new();
+        for policy in policies {
+            let about_routes = policy.to.iter().any(|e| e.target.kind == "MeshHTTPRoute");
+            if about_routes || policy.target.kind == "MeshHTTPRoute" {
+                continue;
+            }
+            for entry in &policy.to {
+                if let Some(subset) = subset_of(&entry.target) {
+                    found.push((subset, self.step(policy, Some(entry), Position::To)));
+                }
+            }
+        }
+        found
+    }
+
+    /// The ladder of a service that is known by its tag.
+    pub(super) fn service(&mut self, outbounds: &Outbounds, service: &str) -> LadderId {
+        let Some(spec) = outbounds.spec else { return LadderId::EMPTY };
+        let element = std::collections::BTreeMap::from([("kuma.io/service", service)]);
+        let about = outbounds.tagged.iter();
+        let about: Vec<StepId> = about
+            .filter(|(s, _)| s.tags().is_empty() || s.contains_element(&element))
+            .map(|(_, step)| *step)
+            .collect();
+        // For tags there are no hostnames of their own; what splits by hostname is shown for none.
+        let plain = self.by_hostname(spec, &about);
+        plain.iter().find(|(h, _)| *h == 0).map_or(LadderId::EMPTY, |(_, ladder)| *ladder)
+    }
+
+    pub(super) fn inbounds(&mut self, spec: Spec, list: &[u32]) -> Arc<Inbounds> {
+        if let Some(known) = self.inbound.get(list) {
+            return known.clone();
+        }
+        let made = Arc::new(self.make_inbounds(spec, list));
+        self.inbound.insert(list.to_vec(), made.clone());
+        made
+    }
+
+    fn make_inbounds(&mut self, spec: Spec, list: &[u32]) -> Inbounds {
+        let policies = self.policies(list);
+        let entries = inbound_entries(self.profile, &policies);
+        let mut all: Vec<StepId> = Vec::new();
+        let mut matches: Vec<(Narrow, Box<str>, Vec<StepId>)> = Vec::new();
+        let has_rules = !entries.is_empty();
+        for (item, from) in entries {
+            let position = if from { Position::From } else { Position::Rules };
+            let step = self.step(item.policy, Some(item.entry), position);
+            let written = self.documents.view(item.entry.node).get("matches");
+            let mut written = written.into_iter().flat_map(View::items).peekable();
+            if written.peek().is_none() {
+                all.push(step);
+            }
+            for one in written {
+                let text = match_text(one);
+                match matches.iter_mut().find(|(_, known, _)| **known == *text) {
+                    Some((_, _, steps)) if steps.contains(&step) => {}
+                    Some((_, _, steps)) => steps.push(step),
+                    None => matches.push((Narrow::of(one), text.into(), vec![step])),
+                }
+            }
+        }
+        matches.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
+        let all_ladder = self.ladder(spec, 0, all.into_iter());
+        let mut made = Inbounds { all: all_ladder, ..Inbounds::default() };
+        for (_, text, steps) in matches {
+            let ladder = self.ladder(spec.first_counts(), 0, steps.into_iter());
+            made.matches.push((text, ladder));
+        }
+        self.clients(spec, &policies, has_rules, &mut made);
+        made
+    }
+
+    /// Clients that `from` entries describe by tags. Where some policy has `rules`, they do not count.
+    fn clients(&mut self, spec: Spec, policies: &[&'a Policy], rules: bool, made: &mut Inbounds) {
+        let by_tags = |p: &&&Policy| p.kind.policy.is_some_and(|k| k.from && !k.from_as_rules);
+        let all = policies.iter().filter(by_tags);
+        let all = all.flat_map(|p| p.from.iter().map(move |e| (*p, e)));
+        let entries: Vec<(&'a Policy, &'a Entry, Subset)> =
+            all.filter_map(|(p, e)| Some((p, e, subset_of(&e.target)?.canonical()))).collect();
+        if entries.is_empty() {
+            return;
+        }
+        if rules {
+            let ruling = policies.iter().find(|p| !p.rules.is_empty()).map_or(0, |p| p.place);
+            for (policy, ..) in &entries {
+                if !self.found.displaced.contains(&(policy.place, ruling)) {
+                    self.found.displaced.push((policy.place, ruling));
+                }
+            }
+            return;
+        }
+        self.note_too_many(policies, &entries);
+        let mut distinct: Vec<&Subset> = entries.iter().map(|(_, _, s)| s).collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let everyone = Subset::default();
+        if !distinct.iter().any(|s| s.tags().is_empty()) {
+            distinct.insert(0, &everyone);
+        }
+        for subset in distinct {
+            let about = entries.iter().filter(|(_, _, s)| s.contains_subset(subset));
+            let about: Vec<(&Policy, &Entry)> = about.map(|(p, e, _)| (*p, *e)).collect();
+            let steps = about.into_iter().map(|(p, e)| self.step(p, Some(e), Position::From));
+            let steps: Vec<StepId> = steps.collect();
+            let ladder = self.ladder(spec, 0, steps.into_iter());
+            match subset.tags().is_empty() {
+                true => made.all = ladder,
+                false => made.clients.push((subset.clone(), ladder)),
+            }
+        }
+    }
+
+    /// The release makes a rule for every combination of tags; too many are told.
+    fn note_too_many(&mut self, policies: &[&Policy], entries: &[(&Policy, &Entry, Subset)]) {
+        let subsets: Vec<Subset> = entries.iter().map(|(_, _, s)| s.clone()).collect();
+        if *self.profile == Profile::Release && could_explode(&subsets) {
+            let built = build(&subsets, true, MOST_RULES);
+            let list: Vec<u32> = policies.iter().map(|p| p.place).collect();
+            if built.cut && !self.found.too_many.contains(&list) {
+                self.found.too_many.push(list);
+            }
+        }
+    }
+}
+
+/// Whether all combinations of tags are more than are worth counting; most lists are far from it.
+fn could_explode(subsets: &[Subset]) -> bool {
+    let mut values: std::collections::BTreeMap<&str, std::collections::BTreeSet<&str>> =
+        std::collections::BTreeMap::new();
+    for tag in subsets.iter().flat_map(Subset::tags) {
+        values.entry(&tag.key).or_default().insert(&tag.value);
+    }
+    let all = values.values().fold(1_usize, |n, v| n.saturating_mul(v.len() + 1));
+    all.saturating_mul(subsets.len()) > MOST_RULES
+}
+
+/// How narrow a match is: the narrowest first.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Narrow {
+    identity: u8,
+    any_name: bool,
+}
+
+impl Narrow {
+    fn of(view: View<'_>) -> Self {
+        let kind = view.get("spiffeID").and_then(|s| s.get("type")).and_then(|t| t.scalar_text());
+        let identity = match kind {
+            Some("Exact") => 0,
+            Some(_) => 1,
+            None => 2,
+        };
+        Self { identity, any_name: view.get("sni").is_none() }
+    }
+}

@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: the resources of all meshes and their nodes. Out: the [`Resolution`] of Kuma's policies under one profile.
+//! Not here: reading resources, text for people.
+//!
+//! ```text
+//! proxies ──► shapes: what policies can tell apart           shape
+//!               │ per shape and kind: who selects it, in order
+//!               ▼
+//!         lists of policies ──► ladders by destination, for inbounds, for the proxy     ladders, steps, plans
+//!               │ per proxy
+//!               ▼
+//!             paths ──► Resolution                            walk
+//! ```
+
+mod found;
+mod ladders;
+mod plans;
+mod shape;
+mod steps;
+mod walk;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use overrule_engine::{
+    Attachment, KindId, LadderId, NewKind, PolicyId, Reason, Rejection, Resolution,
+    ResolutionBuilder,
+};
+use overrule_model::{ObjectId, Snapshot};
+use overrule_source::{Documents, Span};
+
+use crate::conf::Kuma;
+use crate::dataplane::{Listener, gateway_of};
+use crate::kinds::{self, Kind};
+use crate::kri::Kri;
+use crate::matched::{Matched, in_order};
+use crate::order;
+use crate::policy::Policy;
+use crate::profile::Profile;
+use crate::reasons;
+use crate::resources::{GROUP, MeshResources, Refusal, Resources};
+use crate::select::{Context, HostListener};
+use crate::targets::Index;
+use crate::topology::{MeshNodes, MeshTopology};
+
+pub use found::{Found, FoundMesh};
+pub use ladders::Outbounds;
+pub use steps::key_value;
+
+use ladders::{Inbounds, Ladders, List};
+use plans::{Hostnames, Spec};
+use shape::Shapes;
+use steps::{DESIGN_KEYS, Names, RELEASE_KEYS, Steps};
+
+/// The family's name.
+pub const FAMILY: &str = "kuma";
+
+/// Everything resolving reads.
+#[derive(Clone, Copy)]
+pub struct World<'a> {
+    /// Texts and trees.
+    pub documents: &'a Documents,
+    /// Resources as read.
+    pub snapshot: &'a Snapshot,
+    /// Kuma's resources.
+    pub resources: &'a Resources,
+    /// Their nodes.
+    pub topology: &'a MeshTopology,
+    /// The rule set.
+    pub profile: &'a Profile,
+}
+
+/// What a run wants beyond its input.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Kinds to resolve although no policy of them is there, lower case.
+    pub include: Vec<String>,
+    /// Proxies and destinations whose paths must be there, however many there are of others.
+    pub focus: BTreeSet<ObjectId>,
+    /// Most paths to destinations; 0 for the usual. With more, only one proxy of each shape has them.
+    pub most_paths: usize,
+}
+
+/// The resolution, and what was learned on the way.
+#[derive(Debug, Default)]
+pub struct Resolved {
+    /// The answer.
+    pub resolution: Resolution,
+    /// What findings tell about.
+    pub found: Found,
+    /// Proxies whose paths to destinations are left out, because one of the same shape has them.
+    pub alike: usize,
+    /// What each proxy gets, by mesh and place, for lookups.
+    pub proxies: Vec<Vec<Arc<ProxyRules>>>,
+}
+
+/// What a proxy gets.
+#[derive(Debug, Default)]
+pub struct ProxyRules {
+    /// By kind, in the order of [`Resolution::kinds`].
+    kinds: Vec<KindRules>,
+    /// The MeshGateway that configures it, by place.
+    gateway: Option<usize>,
+}
+
+impl ProxyRules {
+    /// What a kind says about destinations; none if it says nothing about any.
+    pub fn outbounds(&self, kind: KindId) -> Option<&Outbounds> {
+        self.kinds.get(kind.0 as usize)?.to.as_deref()
+    }
+}
+
+/// What policies of one kind do at proxies of one shape.
+#[derive(Debug, Default)]
+struct KindRules {
+    single: Option<LadderId>,
+    to: Option<Arc<Outbounds>>,
+    /// By place of the inbound; `None` for one that listens where an earlier one does.
+    inbounds: Vec<Option<Arc<Inbounds>>>,
+    /// By place of the listener of the gateway.
+    listeners: Vec<AtListener>,
+    /// Routes that select the proxy, by place; only of the kind of routes.
+    routes: Vec<u32>,
+}
+
+/// What comes in at a listener of a gateway, and where it may go.
+type AtListener = (Option<Arc<Inbounds>>, Option<Arc<Outbounds>>);
+
+/// Names of what a step does, for explanations.
+pub fn strategy_name(_mode: u16) -> &'static str {
+    "merge"
+}
+
+/// A kind that is resolved.
+struct Active {
+    kind: &'static Kind,
+    id: KindId,
+    spec: Spec,
+}
+
+/// Whether anything of Kuma's is there or asked for.
+pub fn concerns(resources: &Resources, asked: &[String]) -> bool {
+    let ours = |word: &String| kinds::policies().any(|(k, _)| k.name.eq_ignore_ascii_case(word));
+    !resources.meshes.is_empty() || asked.iter().any(ours)
+}
+
+/// Resolves every kind under a profile.
+pub fn resolve(world: World<'_>, options: &Options) -> Resolved {
+    let World { documents, resources, topology, profile, .. } = world;
+    let mut builder = ResolutionBuilder::default();
+    let active = active(world, options, &mut builder);
+    let ids = policy_ids(resources, &active, &mut builder);
+    let all = resources.meshes.iter().flat_map(|m| &m.policies);
+    let mut steps = Steps::new(documents, profile, Names::new(all), topology.top);
+    let mut hostnames = Hostnames::default();
+    let mut walk = walk::Walk::new(active.len(), options);
+    let mut resolved = Resolved::default();
+    for (mesh, (nodes, ids)) in resources.meshes.iter().zip(topology.meshes.iter().zip(&ids)) {
+        let one = OneMesh { world, mesh, nodes, ids, active: &active };
+        one.resolve(&mut builder, &mut steps, &mut hostnames, &mut walk, &mut resolved);
+    }
+    resolved.alike = walk.alike;
+    for (kind, ladders) in active.iter().zip(walk.ladders) {
+        builder.set_ladders(kind.id, ladders);
+    }
+    let plans = plans::plans(&steps);
+    let algebra =
+        Kuma { documents, plans: &plans, confs: &steps.confs, hostnames: &hostnames.names };
+    resolved.resolution = builder.finish(documents, &algebra);
+    resolved
+}
+
+/// The kinds to resolve: those that have policies, and those asked for.
+fn active(world: World<'_>, options: &Options, builder: &mut ResolutionBuilder) -> Vec<Active> {
+    let names = world.snapshot.names();
+    let has = |kind: &Kind| {
+        let mut all = world.resources.meshes.iter().flat_map(|m| &m.policies);
+        all.any(|p| p.kind.name == kind.name)
+            || options.include.iter().any(|word| word.eq_ignore_ascii_case(kind.name))
+    };
+    let keys = match world.profile {
+        Profile::Design { .. } => DESIGN_KEYS,
+        Profile::Release => RELEASE_KEYS,
+    };
+    let mut active = Vec::new();
+    for (kind, _) in kinds::policies().filter(|(k, _)| has(k)) {
+        let (Some(group), Some(name)) = (names.lookup(GROUP), names.lookup(kind.name)) else {
+            continue;
+        };
+        let id = builder.kind(NewKind {
+            group,
+            kind: name,
+            family: FAMILY,
+            profile: world.profile.name(),
+            keys,
+            assumed: false,
+            covers: None,
+            implicit: false,
+        });
+        active.push(Active { kind, id, spec: Spec::of(kind) });
+    }
+    active
+}
+
+/// Ids of policies, by mesh and place. They are numbered by kind and object, over all meshes.
+fn policy_ids(
+    resources: &Resources,
+    active: &[Active],
+    builder: &mut ResolutionBuilder,
+) -> Vec<Vec<PolicyId>> {
+    let mut ids: Vec<Vec<PolicyId>> =
+        resources.meshes.iter().map(|m| vec![PolicyId(u32::MAX); m.policies.len()]).collect();
+    let mut order: Vec<(u16, ObjectId, usize, usize)> = Vec::new();
+    for (m, mesh) in resources.meshes.iter().enumerate() {
+        for (place, (policy, object)) in mesh.policies.iter().zip(&mesh.policy_objects).enumerate()
+        {
+            let kind = active.iter().find(|a| a.kind.name == policy.kind.name);
+            order.extend(kind.map(|k| (k.id.0, *object, m, place)));
+        }
+    }
+    order.sort_unstable();
+    for (kind, object, mesh, place) in order {
+        let id = builder.policy(object, KindId(kind));
+        if let Some(slot) = ids.get_mut(mesh).and_then(|m| m.get_mut(place)) {
+            *slot = id;
+        }
+    }
+    ids
+}
+
+/// One mesh being resolved.
+struct OneMesh<'a> {
+    world: World<'a>,
+    mesh: &'a MeshResources,
+    nodes: &'a MeshNodes,
+    ids: &'a [PolicyId],
+    active: &'a [Active],
+}
+
+impl<'a> OneMesh<'a> {
+    fn resolve(
+        &self,
+        builder: &mut ResolutionBuilder,
+        steps: &mut Steps<'a>,
+        hostnames: &mut Hostnames,
+        walk: &mut walk::Walk<'_>,
+        resolved: &mut Resolved,
+    ) {
+        let mesh = self.mesh;
+        let index = Index::new(&mesh.destinations);
+        let meant: Vec<Vec<Vec<_>>> = mesh
+            .policies
+            .iter()
+            .map(|p| p.to.iter().map(|e| index.resolve(&e.target, &p.meta)).collect())
+            .collect();
+        let count = |list: &Vec<Vec<_>>| -> Vec<u32> {
+            list.iter().map(|m| u32::try_from(m.len()).unwrap_or(u32::MAX)).collect()
+        };
+        let found = FoundMesh {
+            selected: vec![0; mesh.policies.len()],
+            meant: meant.iter().map(count).collect(),
+            ..FoundMesh::default()
+        };
+        let mut ladders = Ladders {
+            documents: self.world.documents,
+            profile: self.world.profile,
+            mesh,
+            ids: self.ids,
+            hostnames,
+            steps,
+            builder,
+            found,
+            meant,
+            to: HashMap::new(),
+            inbound: HashMap::new(),
+        };
+        let lists = self.lists();
+        let live: Vec<&Policy> = lists.iter().flatten().copied().collect();
+        let routes: Vec<Policy> =
+            live.iter().filter(|p| p.kind.name == "MeshHTTPRoute").map(|p| (*p).clone()).collect();
+        let shapes = Shapes::new(&mesh.dataplanes, &live);
+        let mut selected: Vec<Vec<u32>> = vec![Vec::new(); mesh.policies.len()];
+        let mut rules: Vec<Arc<ProxyRules>> = Vec::with_capacity(shapes.first.len());
+        for (shape, place) in (0..).zip(&shapes.first) {
+            let made = self.shape(*place, &lists, &routes, &mut ladders, &mut |policy| {
+                selected.iter_mut().skip(policy as usize).take(1).for_each(|s| s.push(shape));
+            });
+            rules.push(Arc::new(made));
+        }
+        self.land(&shapes, &selected, &mut ladders);
+        let proxies: Vec<Arc<ProxyRules>> =
+            shapes.of.iter().filter_map(|shape| rules.get(*shape as usize).cloned()).collect();
+        walk.mesh(self, &shapes, &rules, &mut ladders);
+        resolved.found.meshes.push(ladders.found);
+        resolved.proxies.push(proxies);
+    }
+
+    /// Policies of each active kind that take part: not refused, not only shadows. Those with one identity fewer ties:
+    /// the last of equals wins, and that is the one whose identity comes first.
+    fn lists(&self) -> Vec<Vec<&'a Policy>> {
+        let takes_part = |p: &&Policy| !p.is_shadow() && !self.mesh.refused.contains_key(&p.place);
+        let of = |active: &Active| {
+            let all = self.mesh.policies.iter().filter(takes_part);
+            let mut list: Vec<(Kri, &Policy)> = all
+                .filter(|p| p.kind.name == active.kind.name)
+                .map(|p| (p.meta.kri(), p))
+                .collect();
+            list.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.place.cmp(&a.1.place)));
+            list.into_iter().map(|(_, p)| p).collect()
+        };
+        self.active.iter().map(of).collect()
+    }
+
+    /// What proxies of a shape get; `selected` is told every policy that selects them.
+    fn shape(
+        &self,
+        place: usize,
+        lists: &[Vec<&'a Policy>],
+        routes: &[Policy],
+        ladders: &mut Ladders<'_, '_>,
+        selected: &mut dyn FnMut(u32),
+    ) -> ProxyRules {
+        let Some(proxy) = self.mesh.dataplanes.get(place).map(|d| &d.it) else {
+            return ProxyRules::default();
+        };
+        let context =
+            Context { routes, gateways: &self.mesh.gateways, profile: self.world.profile };
+        let gateway = gateway_of(proxy, &self.mesh.gateways);
+        let gateway =
+            gateway.and_then(|g| self.mesh.gateways.iter().position(|k| std::ptr::eq(k, g)));
+        let mut made = ProxyRules { kinds: Vec::new(), gateway };
+        for (active, list) in self.active.iter().zip(lists) {
+            let matched = Matched::new(context, list, proxy);
+            for (policy, why) in &matched.warnings {
+                if !ladders.found.unresolved.iter().any(|(known, _)| *known == policy.place) {
+                    ladders.found.unresolved.push((policy.place, why.clone()));
+                }
+            }
+            matched.policies.iter().for_each(|(p, _)| selected(p.place));
+            let all = matched.all();
+            note_ties(self.world.profile, &all, &mut ladders.found);
+            made.kinds.push(self.kind(active, proxy, gateway, &matched, &all, ladders));
+        }
+        made
+    }
+
+    fn kind(
+        &self,
+        active: &Active,
+        proxy: &crate::dataplane::Dataplane,
+        gateway: Option<usize>,
+        matched: &Matched<'_>,
+        all: &[&Policy],
+        ladders: &mut Ladders<'_, '_>,
+    ) -> KindRules {
+        let Some(holds) = active.kind.policy else { return KindRules::default() };
+        let list = places(all);
+        let mut rules = KindRules::default();
+        if holds.single {
+            rules.single = Some(ladders.single(active.spec, &list));
+        }
+        if active.kind.name == "MeshHTTPRoute" {
+            rules.routes = list.clone();
+        }
+        let inbound = holds.rules || holds.from;
+        if let Some(gateway) = gateway {
+            let listeners = self.mesh.gateways.get(gateway).map_or(&[][..], |g| &g.listeners);
+            for listener in listeners {
+                let at = HostListener {
+                    listener: Listener { address: proxy.address.clone(), port: listener.port },
+                    hostname: listener.hostname.clone(),
+                };
+                let here = matched.policies.iter().filter(|(_, s)| s.listeners.contains(&at));
+                let here: Vec<&Policy> = here.map(|(p, _)| *p).collect();
+                let here = places(&in_order(self.world.profile, &here));
+                rules.listeners.push((
+                    inbound.then(|| ladders.inbounds(active.spec, &here)),
+                    holds.to.then(|| ladders.outbounds(active.spec, &here)),
+                ));
+            }
+            return rules;
+        }
+        if holds.to {
+            rules.to = Some(ladders.outbounds(active.spec, &list));
+        }
+        if inbound {
+            let by_listener = matched.inbounds();
+            for (place, one) in proxy.inbounds.iter().enumerate() {
+                let first = proxy.inbounds.iter().position(|i| i.listener == one.listener);
+                let here = by_listener.get(&one.listener).map_or(&[][..], Vec::as_slice);
+                let here = places(here);
+                let is_first = first == Some(place);
+                rules.inbounds.push(is_first.then(|| ladders.inbounds(active.spec, &here)));
+            }
+        }
+        rules
+    }
+
+    /// Says where policies landed, and why the others did not.
+    fn land(&self, shapes: &Shapes, selected: &[Vec<u32>], ladders: &mut Ladders<'_, '_>) {
+        let counts = shapes.counts();
+        let number = |shape: &u32| counts.get(*shape as usize).copied().unwrap_or(0);
+        let mut by_shape: Vec<Vec<usize>> = vec![Vec::new(); counts.len()];
+        for (place, shape) in shapes.of.iter().enumerate() {
+            by_shape.iter_mut().skip(*shape as usize).take(1).for_each(|s| s.push(place));
+        }
+        for (policy, chosen) in self.mesh.policies.iter().zip(selected) {
+            let Some(id) = self.ids.get(policy.place as usize).copied() else { continue };
+            let at = self.target_span(policy);
+            let total = chosen.iter().map(number).sum::<u32>();
+            let slot = ladders.found.selected.iter_mut().skip(policy.place as usize);
+            slot.take(1).for_each(|s| *s = total);
+            if chosen.is_empty() {
+                let reason = self.why_not(policy, &ladders.found);
+                ladders.builder.reject(Rejection { policy: id, reference: 0, reason, at });
+                continue;
+            }
+            if policy.target.kind == "Mesh" {
+                let node = self.nodes.mesh;
+                ladders.builder.attach(Attachment { policy: id, reference: 0, node, at });
+                continue;
+            }
+            for shape in chosen {
+                for place in by_shape.get(*shape as usize).into_iter().flatten() {
+                    let Some((node, _)) = self.nodes.dataplanes.get(*place) else { continue };
+                    let node = *node;
+                    ladders.builder.attach(Attachment { policy: id, reference: 0, node, at });
+                }
+            }
+        }
+    }
+
+    fn why_not(&self, policy: &Policy, found: &FoundMesh) -> Reason {
+        match self.mesh.refused.get(&policy.place) {
+            Some(Refusal::Invalid | Refusal::NoRole) => &reasons::REFUSED,
+            None if policy.is_shadow() => &reasons::SHADOW,
+            None if found.unresolved.iter().any(|(p, _)| *p == policy.place) => {
+                &reasons::UNRESOLVED
+            }
+            None => &reasons::SELECTS_NOTHING,
+        }
+    }
+
+    /// Where the target of a policy is written; the policy itself if it does not say.
+    fn target_span(&self, policy: &Policy) -> Span {
+        let root = self.world.documents.view(policy.root);
+        let target = root.get("spec").and_then(|s| s.get("targetRef"));
+        target.unwrap_or(root).span()
+    }
+}
+
+fn places(list: &[&Policy]) -> List {
+    list.iter().map(|p| p.place).collect()
+}
+
+/// Neighbours that only their identity tells apart.
+fn note_ties(profile: &Profile, all: &[&Policy], found: &mut FoundMesh) {
+    for (a, b) in all.iter().zip(all.iter().skip(1)) {
+        let tied = order::are_tied(profile, (&a.meta, &a.target), (&b.meta, &b.target));
+        let pair = (a.place.min(b.place), a.place.max(b.place));
+        if tied && !found.ties.contains(&pair) {
+            found.ties.push(pair);
+        }
+    }
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a snapshot. Out: the resources of each mesh, with the labels a control plane would add, and what is wrong with
+//! them. Not here: what policies select, and what that means.
+
+use std::collections::BTreeMap;
+
+use overrule_model::{ObjectId, Scope, Snapshot};
+use overrule_source::{Diagnostic, Documents, Kind as NodeKind, View};
+use serde_json::Value;
+
+use crate::codes;
+use crate::dataplane::{Dataplane, MeshGateway};
+use crate::kinds::{self, Kind};
+use crate::labels::{DISPLAY_NAME, Labels, ORIGIN, Written, compute_labels};
+use crate::names::Mode;
+use crate::policy::Policy;
+use crate::resource::{Meta, Resource};
+use crate::role::RoleError;
+use crate::settings::Settings;
+use crate::targets::Destination;
+use crate::validate;
+
+/// The API group of Kuma's kinds on Kubernetes.
+pub const GROUP: &str = "kuma.io";
+
+/// Something that was read, and the object it was read from.
+#[derive(Debug, Clone)]
+pub struct Read<T> {
+    /// The object; none if only others speak of it.
+    pub object: Option<ObjectId>,
+    /// What it says.
+    pub it: T,
+}
+
+/// Why a control plane would not take a policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// A reference or an entry is not allowed.
+    Invalid,
+    /// Its entries do not agree on what it is for.
+    NoRole,
+}
+
+/// The resources of one mesh.
+#[derive(Debug, Clone, Default)]
+pub struct MeshResources {
+    /// Its name.
+    pub name: Box<str>,
+    /// The Mesh itself; none if no file has it.
+    pub object: Option<ObjectId>,
+    /// Policies, by kind in the order of answers, then by object.
+    pub policies: Vec<Policy>,
+    /// Their objects.
+    pub policy_objects: Vec<ObjectId>,
+    /// Those that would be refused, by place.
+    pub refused: BTreeMap<u32, Refusal>,
+    /// Proxies, by object.
+    pub dataplanes: Vec<Read<Dataplane>>,
+    /// MeshGateways, by object.
+    pub gateways: Vec<MeshGateway>,
+    /// Their objects.
+    pub gateway_objects: Vec<ObjectId>,
+    /// What entries may mean: the Mesh first, then services and routes, by object.
+    pub destinations: Vec<Destination>,
+    /// Their objects; none for a Mesh that no file has.
+    pub destination_objects: Vec<Option<ObjectId>>,
+}
+
+/// The resources of all meshes.
+#[derive(Debug, Clone, Default)]
+pub struct Resources {
+    /// By name.
+    pub meshes: Vec<MeshResources>,
+    /// Who every object is, by object: labels as a control plane would have them.
+    pub metas: BTreeMap<ObjectId, Meta>,
+    /// The control plane they are meant for.
+    pub settings: Settings,
+}
+
+impl Resources {
+    /// Whether there is anything of Kuma's.
+    pub fn is_empty(&self) -> bool {
+        self.metas.is_empty()
+    }
+}
+
+/// Reads everything of Kuma's.
+pub fn parse(
+    documents: &Documents,
+    snapshot: &Snapshot,
+    settings: &Settings,
+) -> (Resources, Vec<Diagnostic>) {
+    let mut reader = Reader {
+        documents,
+        settings,
+        meshes: BTreeMap::new(),
+        metas: BTreeMap::new(),
+        diagnostics: Vec::new(),
+    };
+    let ours = |kind: &overrule_model::GroupKind| snapshot.text(kind.group) == GROUP;
+    let mut all: Vec<_> = snapshot.kinds().filter(|(kind, _)| ours(kind)).collect();
+    // Policies stand in the order of answers.
+    all.sort_by_key(|(kind, _)| place_of_kind(snapshot.text(kind.kind)));
+    for (_, objects) in all {
+        for object in objects {
+            reader.object(object);
+        }
+    }
+    reader.finish()
+}
+
+fn place_of_kind(name: &str) -> usize {
+    kinds::KINDS.iter().position(|k| k.name == name).unwrap_or(usize::MAX)
+}
+
+struct Reader<'a> {
+    documents: &'a Documents,
+    settings: &'a Settings,
+    meshes: BTreeMap<Box<str>, MeshResources>,
+    metas: BTreeMap<ObjectId, Meta>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Reader<'_> {
+    fn object(&mut self, object: &overrule_model::Object) {
+        let Some(mut resource) = Resource::read(self.documents, object.root) else { return };
+        let role = self.complete(&mut resource, object);
+        self.metas.insert(object.id, resource.meta.clone());
+        let kind = resource.meta.kind.clone();
+        let name = match kind.as_str() {
+            "Mesh" => resource.meta.name.clone(),
+            _ => resource.meta.mesh.clone(),
+        };
+        if name.is_empty() {
+            return;
+        }
+        let mesh = self.meshes.entry(name.clone().into()).or_default();
+        if kind == "Mesh" {
+            mesh.object = Some(object.id);
+        }
+        if kind == "Dataplane" {
+            let it = Dataplane::read(self.documents, &resource);
+            mesh.dataplanes.push(Read { object: Some(object.id), it });
+        }
+        if kind == "MeshGateway" {
+            mesh.gateways.push(MeshGateway::read(self.documents, &resource));
+            mesh.gateway_objects.push(object.id);
+        }
+        if let Some(destination) = Destination::read(self.documents, &resource) {
+            mesh.destinations.push(destination);
+            mesh.destination_objects.push(Some(object.id));
+        }
+        if let Some(mut policy) = Policy::read(self.documents, &resource) {
+            let place = u32::try_from(mesh.policies.len()).unwrap_or(u32::MAX);
+            policy.place = place;
+            let problems = validate::policy(self.documents, &policy);
+            if !problems.is_empty() {
+                mesh.refused.insert(place, Refusal::Invalid);
+            }
+            self.diagnostics.extend(problems.into_iter().map(|p| {
+                let span = self.documents.view(p.node).span();
+                let message = format!("{}: {}", p.field, p.message);
+                Diagnostic::new(&codes::INVALID, message).at(span).field(p.field).help(
+                    p.help.unwrap_or_else(|| {
+                        "the control plane refuses this policy; correct the field".into()
+                    }),
+                )
+            }));
+            if let Some(why) = role {
+                mesh.refused.entry(place).or_insert(Refusal::NoRole);
+                self.diagnostics.push(mixed(object, why));
+            }
+            mesh.policies.push(policy);
+            mesh.policy_objects.push(object.id);
+        }
+    }
+
+    /// Gives a resource the labels that a control plane would give it.
+    fn complete(
+        &self,
+        resource: &mut Resource,
+        object: &overrule_model::Object,
+    ) -> Option<RoleError> {
+        let root = self.documents.view(resource.root);
+        let kubernetes = root.get("metadata").is_some() && root.get("type").is_none();
+        let namespace = match (kubernetes, object.scope) {
+            (true, Scope::Cluster) | (false, _) => "",
+            (true, _) => namespace_of(root),
+        };
+        let kind = Kind::by_type(&resource.meta.kind);
+        let in_namespace = kubernetes && kind.is_some_and(|k| !k.is_cluster_scoped);
+        let written = root.get("metadata").and_then(|m| m.get("namespace"));
+        if in_namespace && written.is_none() {
+            resource.meta.name.push_str(".default");
+        }
+        let namespace = if in_namespace { namespace } else { "" };
+        let decides = kind.is_some_and(|k| k.is_proxy || k.is_policy());
+        let document = if decides { json(root) } else { Value::Null };
+        let document = match kind.is_some_and(|k| !k.is_new_style) {
+            // On Kubernetes even kinds without one are written below `spec`.
+            true if kubernetes => document.get("spec").cloned().unwrap_or_default(),
+            _ => document,
+        };
+        if kubernetes && !resource.meta.labels.contains_key(DISPLAY_NAME) {
+            let name = root.get("metadata").and_then(|m| m.get("name"));
+            let name = name.and_then(|n| n.scalar_text()).unwrap_or_default();
+            resource.meta.labels.insert(DISPLAY_NAME.into(), name.into());
+        }
+        let written = Written {
+            kind: &resource.meta.kind,
+            mesh: &resource.meta.mesh,
+            namespace,
+            labels: &resource.meta.labels,
+            document: &document,
+        };
+        let computed: Result<Labels, RoleError> =
+            compute_labels(&written, &self.settings.plane(kubernetes));
+        match computed {
+            Ok(mut labels) => {
+                // A zone sees what came from the global control plane so labelled, and proxies are in zones.
+                if self.settings.mode == Mode::Global && kind.is_some_and(|k| !k.is_proxy) {
+                    labels.entry(ORIGIN.into()).or_insert_with(|| "global".into());
+                }
+                resource.meta.labels = labels;
+                None
+            }
+            Err(why) => Some(why),
+        }
+    }
+
+    /// A mesh that only its resources speak of is there too: without it a control plane would not take them.
+    fn finish(mut self) -> (Resources, Vec<Diagnostic>) {
+        for (name, mesh) in &mut self.meshes {
+            mesh.name = name.clone();
+            if mesh.object.is_none() {
+                let meta = Meta { kind: "Mesh".into(), name: name.to_string(), ..Meta::default() };
+                mesh.destinations.push(Destination { meta, ports: Vec::new() });
+                mesh.destination_objects.push(None);
+            }
+        }
+        let resources = Resources {
+            meshes: self.meshes.into_values().collect(),
+            metas: self.metas,
+            settings: self.settings.clone(),
+        };
+        (resources, self.diagnostics)
+    }
+}
+
+fn namespace_of(root: View<'_>) -> &str {
+    let written = root.get("metadata").and_then(|m| m.get("namespace"));
+    written.and_then(|n| n.scalar_text()).filter(|n| !n.is_empty()).unwrap_or("default")
+}
+
+fn mixed(object: &overrule_model::Object, why: RoleError) -> Diagnostic {
+    let help = match why {
+        RoleError::ToAndFrom => "write two policies: one with `to`, one with `from`",
+        RoleError::ProducerAndConsumer => {
+            "write two policies: one about services of this namespace, one about others"
+        }
+    };
+    Diagnostic::new(&codes::NO_ROLE, why.to_string()).at(object.at).field("spec").help(help)
+}
+
+/// A document as plain JSON.
+pub(crate) fn json(view: View<'_>) -> Value {
+    match view.kind() {
+        NodeKind::Map => {
+            view.entries().map(|(key, value)| (key.key_text().to_owned(), json(value))).collect()
+        }
+        NodeKind::List => view.items().map(json).collect(),
+        NodeKind::Null => Value::Null,
+        _ => {
+            let number =
+                || view.as_i64().map(Value::from).or_else(|| view.as_f64().map(Value::from));
+            let other = view.as_bool().map(Value::from).or_else(number);
+            match view.as_str() {
+                Some(text) => Value::from(text),
+                None => other.unwrap_or_default(),
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: nothing. Out: what is known of the control plane that resources are written for. Not here: what follows from it
+//! (`labels`, `order`).
+
+use crate::names::{ControlPlane, Mode};
+
+/// The control plane the files are meant for. Files from Git lack the labels it would add.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// What it is in charge of.
+    pub mode: Mode,
+    /// The name of its zone.
+    pub zone: Box<str>,
+    /// The namespace it runs in.
+    pub system_namespace: Box<str>,
+}
+
+impl Default for Settings {
+    /// A zone of its own, with the names an installation has that nobody configured.
+    fn default() -> Self {
+        Self { mode: Mode::Zone, zone: "default".into(), system_namespace: "kuma-system".into() }
+    }
+}
+
+impl Settings {
+    /// The control plane, for a resource in its Kubernetes form or not.
+    pub(crate) fn plane(&self, kubernetes: bool) -> ControlPlane<'_> {
+        let zone = if self.mode == Mode::Zone { &*self.zone } else { "" };
+        ControlPlane { mode: self.mode, zone, kubernetes, system_namespace: &self.system_namespace }
+    }
+}
