@@ -182,12 +182,16 @@ pub struct Get {
 
 #[derive(Debug, clap::Args)]
 pub struct Effective {
-    /// A gateway, listener, route, rule or backend; everything if absent.
+    /// A gateway, listener, route, rule or backend; a dataplane, inbound, service or port, or a KRI; everything if
+    /// absent.
     #[arg(value_name = "TARGET")]
     pub target: Option<String>,
     /// Only this policy kind.
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
+    /// Only on the way to this target: `meshservice/default/backend#http`.
+    #[arg(long, value_name = "TARGET")]
+    pub to: Option<String>,
     /// A request: which rule takes it, and what applies there. `GET https://shop.example.com/cart?x=1`
     #[arg(long, value_name = "REQUEST", conflicts_with = "target")]
     pub request: Option<String>,
@@ -198,12 +202,15 @@ pub struct Effective {
 
 #[derive(Debug, clap::Args)]
 pub struct Explain {
-    /// A gateway, listener, route, rule or backend, or a policy.
+    /// A gateway, listener, route, rule or backend; a dataplane, inbound, service or port, or a KRI; or a policy.
     #[arg(value_name = "TARGET")]
     pub target: String,
     /// Only this policy kind.
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
+    /// Only on the way to this target: `meshservice/default/backend#http`.
+    #[arg(long, value_name = "TARGET")]
+    pub to: Option<String>,
     /// Only this field: `timeouts.request` or `/timeouts/request`.
     #[arg(long, value_name = "FIELD")]
     pub field: Option<String>,
@@ -214,7 +221,8 @@ pub struct Reach {
     /// A policy: `timeoutpolicy/infra/gw-timeouts`.
     #[arg(value_name = "POLICY")]
     pub policy: String,
-    /// Only this part of it: `timeouts.request`, `rules.authentication.a`; `overrides.limits.a` names its block too.
+    /// Only this part of it: `timeouts.request`, `rules.authentication.a`; `overrides.limits.a` names its block too, and
+    /// `to[0]` an entry.
     #[arg(long, value_name = "ID")]
     pub rule: Option<String>,
 }

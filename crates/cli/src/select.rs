@@ -107,6 +107,27 @@ fn by_kri<'a>(
     }
 }
 
+/// Finds what a target name means that must be no policy.
+pub fn node(
+    analysis: &Analysis,
+    scene: &Scene<'_>,
+    shared: &Shared,
+    text: &str,
+) -> Result<NodeId, Failure> {
+    match target(analysis, scene, shared, text)? {
+        Target::Node(node) => Ok(node),
+        Target::Policy(part, policy) => {
+            // A route is a policy, and other policies act on it.
+            let object = part.resolution.policy(policy).map(|p| p.object);
+            object.and_then(|o| analysis.object_node(o)).ok_or_else(|| {
+                Failure::NotFound(format!(
+                    "`{text}` is a policy; ask `overrule reach {text}` where it acts"
+                ))
+            })
+        }
+    }
+}
+
 /// Finds a policy by name.
 pub fn policy<'a>(
     analysis: &Analysis,
@@ -338,24 +359,18 @@ impl Filter {
         object.is_some_and(|o| self.object(scene.snapshot, o))
     }
 
-    /// Whether a path is kept and passes through a node, if one is asked for.
-    fn through(
-        &self,
-        scene: &Scene<'_>,
-        part: &Part<'_>,
-        path: PathId,
-        node: Option<NodeId>,
-    ) -> bool {
-        node.is_none_or(|node| part.resolution.paths.passes(path, node))
+    /// Whether a path is kept and passes through all of these nodes.
+    fn through(&self, scene: &Scene<'_>, part: &Part<'_>, path: PathId, nodes: &[NodeId]) -> bool {
+        nodes.iter().all(|node| part.resolution.paths.passes(path, *node))
             && self.path(scene, part, path)
     }
 }
 
-/// Paths of the given kinds that pass through a node (or all), in order.
+/// Paths of the given kinds that pass through all of these nodes, in order.
 pub fn contexts<'a>(
     scene: &'a Scene<'a>,
     kinds: &'a [Kind<'a>],
-    through: Option<NodeId>,
+    through: &'a [NodeId],
     filter: &'a Filter,
 ) -> impl Iterator<Item = Context<'a>> + 'a {
     kinds.iter().flat_map(move |Kind { part, id }| {
@@ -370,7 +385,7 @@ pub fn contexts<'a>(
 pub fn elsewhere<'a>(
     scene: &'a Scene<'a>,
     kinds: &[Kind<'a>],
-    through: Option<NodeId>,
+    through: &[NodeId],
     filter: &Filter,
 ) -> Vec<Elsewhere<'a>> {
     let mut found = Vec::new();

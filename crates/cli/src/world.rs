@@ -31,8 +31,8 @@ pub struct Needs<'a> {
     pub kind: Option<&'a str>,
     /// Whether other profiles are compared with.
     pub compare: Compare,
-    /// The target it asks about.
-    pub target: Option<&'a str>,
+    /// The targets it asks about.
+    pub targets: Vec<&'a str>,
 }
 
 /// When a command compares profiles.
@@ -82,7 +82,7 @@ pub fn load(shared: &Shared, out: &mut Out, needs: &Needs<'_>) -> Result<World, 
         },
         kgateway,
         kuma: kuma(shared)?,
-        focus: needs.target.map(str::to_owned).into_iter().collect(),
+        focus: needs.targets.iter().map(|t| (*t).to_owned()).collect(),
         ..Options::default()
     };
     let progress = Progress::new(shared, total);

@@ -5,18 +5,19 @@
 //! ```text
 //! kinds, kri, names, labels, role   what resources are called, and what their labels say
 //! resource, dataplane, policy       resources as they are written
+//! resources, validate, topology     all of them as a control plane would have them, what it refuses, and their nodes
 //! targetref                         references of policies, and what is wrong with one
 //! select, targets                   proxies a policy selects; resources an entry means
 //! order                             who is merged before whom, and what decides
 //! order_matches                     which match of a route is tried first
 //! subset, conf, rules               sets of tags; confs and how they merge; rules
+//! resolve, findings                 what every proxy gets, once per shape and list; what a person should know
 //! ```
 
 pub mod codes;
 pub mod conf;
 pub mod dataplane;
 mod findings;
-pub mod fleet;
 pub mod kinds;
 pub mod kri;
 pub mod labels;

@@ -146,12 +146,6 @@ pub fn policies(profile: &Profile, a: Ranked<'_>, b: Ranked<'_>) -> (Ordering, K
     then(head(profile, a, b, true), || names(a.meta, b.meta))
 }
 
-/// Whether nothing but their identity tells two policies of one type apart.
-pub fn are_tied(profile: &Profile, a: (&Meta, &TargetRef), b: (&Meta, &TargetRef)) -> bool {
-    let [a, b] = [a, b].map(|(meta, target)| Ranked { meta, target });
-    policies(profile, a, b).0 == Ordering::Equal
-}
-
 /// Compares two policies as entries of what comes in are sorted: tags of gateways do not count.
 pub fn inbound_policies(profile: &Profile, a: Ranked<'_>, b: Ranked<'_>) -> (Ordering, Key) {
     then(head(profile, a, b, false), || names(a.meta, b.meta))

@@ -43,7 +43,9 @@ impl Meta {
         let kind = text(root, "kind")?;
         let meta = root.get("metadata")?;
         let labels = read_labels(meta.get("labels"));
-        let mesh = labels.get(labels::MESH).cloned().unwrap_or_else(|| default_mesh(&kind));
+        // Kinds without a `spec` of their own also have the field.
+        let mesh = labels.get(labels::MESH).cloned().or_else(|| text(root, "mesh"));
+        let mesh = mesh.unwrap_or_else(|| default_mesh(&kind));
         let name = text(meta, "name")?;
         let name = match text(meta, "namespace") {
             Some(namespace) => format!("{name}.{namespace}"),

@@ -224,7 +224,15 @@ impl Reader<'_> {
                 resource.meta.labels = labels;
                 None
             }
-            Err(why) => Some(why),
+            Err(why) => {
+                // It has every label but the role.
+                let written = Written { document: &Value::Null, ..written };
+                let plane = self.settings.plane(kubernetes);
+                if let Ok(labels) = compute_labels(&written, &plane) {
+                    resource.meta.labels = labels;
+                }
+                Some(why)
+            }
         }
     }
 

@@ -152,33 +152,28 @@ impl Selector<'_> {
         if !self.is_asked_for(target) {
             return Selected::default();
         }
-        if self.gateway.is_some() {
-            let listeners = self.gateway_listeners(&Tags::new());
-            return Selected { listeners, ..Selected::default() };
+        Selected {
+            inbounds: self.inbounds(|_| true),
+            listeners: self.gateway_listeners(&Tags::new()),
+            delegated: self.dataplane.is_delegated(),
         }
-        let delegated = self.dataplane.is_delegated();
-        Selected { inbounds: self.inbounds(|_| true), delegated, ..Selected::default() }
     }
 
     fn tagged(&self, wanted: &Tags, target: &TargetRef) -> Selected {
         if !self.is_asked_for(target) {
             return Selected::default();
         }
-        if self.gateway.is_some() {
-            let listeners = self.gateway_listeners(wanted);
-            return Selected { listeners, ..Selected::default() };
+        let own = self.dataplane.gateway.as_ref().filter(|g| !g.built_in);
+        Selected {
+            inbounds: self.inbounds(|i| matches(wanted, &i.tags)),
+            listeners: self.gateway_listeners(wanted),
+            delegated: own.is_some_and(|g| matches(wanted, &g.tags)),
         }
-        if let Some(gateway) =
-            self.dataplane.gateway.as_ref().filter(|_| self.dataplane.is_delegated())
-        {
-            return Selected { delegated: matches(wanted, &gateway.tags), ..Selected::default() };
-        }
-        Selected { inbounds: self.inbounds(|i| matches(wanted, &i.tags)), ..Selected::default() }
     }
 
     fn dataplane(&self, policy: &Meta, target: &TargetRef) -> Selected {
         let proxy = &self.dataplane.meta;
-        if self.gateway.is_some() || self.dataplane.is_built_in() {
+        if self.dataplane.is_built_in() {
             return Selected::default();
         }
         let by_name = || {

@@ -8,6 +8,7 @@
 //! * The last entry that contains the client decides. The test finds it with its own few lines, from the references
 //!   as they are written.
 //! * [`decide`], which reads the entries, gives the same action, for the client without tags too.
+//! * [`first`] in the rules of [`deciding`], the form that is compiled, gives the same action: the first match counts.
 //! * [`exact`] in the rules of a complete [`build`] gives the same action; so no client that an entry denies last is
 //!   allowed, and none that is allowed last is denied. The rule knows every entry that contains the client, and no other.
 //! * A client nobody speaks of gets no rule, so that the answer stays the default: deny.
@@ -23,7 +24,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use overrule_mesh::subset::{Subset, Tag, build, decide, exact};
+use overrule_mesh::subset::{Subset, Tag, build, decide, deciding, exact, first};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -137,12 +138,17 @@ proptest! {
     #[test]
     fn a_deny_is_never_lost(entries in entries()) {
         let sets: Vec<Subset> = entries.iter().map(|entry| subset(&entry.from)).collect();
+        let rules = deciding(&sets);
+        prop_assert!(rules.len() <= sets.len());
         let built = build(&sets, true, ROOM);
         prop_assert!(!built.cut);
         for client in clients() {
             let wanted = meant(&entries, &client);
             let by_entries = decide(&sets, &client).map(|at| entries[at].action);
             prop_assert_eq!(by_entries, wanted, "{:?}", client);
+            let first = first(&rules, &client).map(|at| &rules[at].relevant);
+            let by_first = first.and_then(|r| r.last()).map(|at| entries[*at].action);
+            prop_assert_eq!(by_first, wanted, "{:?}", client);
             if client.is_empty() {
                 continue; // Rules are about clients with tags: without any there is only `decide`.
             }

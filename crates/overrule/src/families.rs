@@ -314,7 +314,12 @@ impl Ground<'_> {
         let focus = self.options.focus.iter();
         let focus = focus.flat_map(|name| self.named(name)).collect();
         let include = self.include_kinds.to_vec();
-        let options = overrule_mesh::Options { include, focus, ..Default::default() };
+        let named = |name: &&str| overrule_mesh::Profile::from_name(name, &kuma.settings);
+        let beside = match self.options.compare {
+            true => KUMA.profiles.iter().map(|name| named(&name)).collect(),
+            false => Vec::new(),
+        };
+        let options = overrule_mesh::Options { include, focus, beside, ..Default::default() };
         let resolved = overrule_mesh::resolve(world, &options);
         if wanted.shown {
             diagnostics.extend(overrule_mesh::report(world, &resolved));

@@ -116,7 +116,11 @@ impl Explained<'_> {
                 strategy: (self.part.strategy_name)(step.mode),
                 outcome: found
                     .map_or("inert", |e| e.outcome(&self.part.resolution.ladders, *id).word()),
-                at: object.map(|o| self.scene.place(o.at)),
+                // Of several entries, the one that is meant.
+                at: match step.entry {
+                    Some(_) => Some(self.scene.place_of(step.value)),
+                    None => object.map(|o| self.scene.place(o.at)),
+                },
                 created: object.map_or_else(String::new, |o| o.created.to_string()),
                 decided_by: decision.as_ref().and_then(|d| d.key),
                 because: decision.map(|d| d.because),

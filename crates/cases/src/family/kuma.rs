@@ -3,6 +3,7 @@
 //! the `mesh` crate has them.
 
 use overrule::Analysis;
+use overrule_mesh::conf::duration::canonical;
 use overrule_mesh::names::Mode;
 use overrule_mesh::{FAMILY, Profile, Settings};
 use serde_json::Value;
@@ -74,6 +75,18 @@ impl Answer for Resolved {
 
     fn effective(&self, target: usize) -> Effective {
         self.analysed.effective(target, &|_, _| None)
+    }
+
+    fn normal(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => canonical(text).map_or_else(|| value.clone(), Value::String),
+            Value::Array(items) => items.iter().map(|item| self.normal(item)).collect(),
+            Value::Object(members) => {
+                let members = members.iter();
+                members.map(|(key, value)| (key.clone(), self.normal(value))).collect()
+            }
+            other => other.clone(),
+        }
     }
 
     fn findings(&self) -> Vec<Finding> {

@@ -69,7 +69,9 @@ pub fn is_case(root: View<'_>) -> bool {
     let manifest = root.get("apiVersion").is_some() && root.get("kind").is_some();
     let universal =
         root.get("type").is_some() && EXPECTATIONS.iter().all(|key| root.get(key).is_none());
-    root.kind() == Kind::Map && !root.is_empty() && !manifest && !universal
+    // kumactl prints lists of resources without a kind.
+    let list = root.get("items").is_some_and(|items| items.kind() == Kind::List);
+    root.kind() == Kind::Map && !root.is_empty() && !manifest && !universal && !list
 }
 
 /// Reads one test.

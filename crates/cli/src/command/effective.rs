@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `overrule effective`: effective policies, for everything, a target or a request.
 
-use overrule::engine::{LadderId, NodeId};
+use overrule::engine::LadderId;
 use overrule::view::{self, EffectiveTable, Scene, v1};
 
 use super::{form, mention_unreached, text};
 use crate::args::{Effective, Form, Shared};
 use crate::output::{Exit, Failure, Out, Outcome};
-use crate::select::{self, Context, Elsewhere, Filter, Target};
+use crate::select::{self, Context, Elsewhere, Filter};
 use crate::world::{self, Compare, Needs, World};
 
 pub fn run(shared: &Shared, asked: &Effective, out: &mut Out) -> Outcome {
     let one = asked.target.is_some() || asked.request.is_some();
     let compare = if one { Compare::Always } else { Compare::Asked };
-    let target = asked.target.as_deref();
-    let needs = Needs { kind: asked.kind.as_deref(), compare, target };
+    let targets = asked.target.iter().chain(&asked.to).map(String::as_str).collect();
+    let needs = Needs { kind: asked.kind.as_deref(), compare, targets };
     let mut world = world::load(shared, out, &needs)?;
     let filter = Filter::new(&mut world.analysis, shared)?;
     let stage = world.analysis.stage();
@@ -23,37 +23,25 @@ pub fn run(shared: &Shared, asked: &Effective, out: &mut Out) -> Outcome {
     if let Some(request) = &asked.request {
         return super::request::run(shared, asked, request, &kinds, &world, &scene, out);
     }
-    let node = asked_node(shared, asked, &world, &scene)?;
+    let mut nodes = Vec::new();
+    for target in asked.target.iter().chain(&asked.to) {
+        nodes.push(select::node(&world.analysis, &scene, shared, target)?);
+    }
     let chosen = Chosen {
-        contexts: select::contexts(&scene, &kinds, node, &filter).collect(),
-        elsewhere: select::elsewhere(&scene, &kinds, node, &filter),
+        contexts: select::contexts(&scene, &kinds, &nodes, &filter).collect(),
+        elsewhere: select::elsewhere(&scene, &kinds, &nodes, &filter),
     };
     // A whole fleet is read as a table, one target as what is in force there.
     let default = if one { Form::Yaml } else { Form::Table };
     let shown = write(shared, default, &chosen, &scene, out)?;
     if shown.count == 0 {
-        if let Some(node) = node {
-            mention_unreached(&world, node, out);
+        if let Some(node) = nodes.first() {
+            mention_unreached(&world, *node, out);
         }
         nothing(shared, asked, &world, out);
     }
     world.mention_findings(shared, out);
     Ok(shown.exit(shared, &world))
-}
-
-fn asked_node(
-    shared: &Shared,
-    asked: &Effective,
-    world: &World,
-    scene: &Scene<'_>,
-) -> Result<Option<NodeId>, Failure> {
-    let Some(target) = &asked.target else { return Ok(None) };
-    match select::target(&world.analysis, scene, shared, target)? {
-        Target::Node(node) => Ok(Some(node)),
-        Target::Policy(..) => Err(Failure::NotFound(format!(
-            "`{target}` is a policy; ask `overrule reach {target}` where it acts"
-        ))),
-    }
 }
 
 /// What is asked about.

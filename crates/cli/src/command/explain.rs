@@ -20,7 +20,7 @@ pub fn run(shared: &Shared, asked: &Explain, out: &mut Out) -> Outcome {
     let needs = Needs {
         kind: asked.kind.as_deref(),
         compare: Compare::Always,
-        target: Some(&asked.target),
+        targets: std::iter::once(&asked.target).chain(&asked.to).map(String::as_str).collect(),
     };
     let mut world = world::load(shared, out, &needs)?;
     let filter = Filter::new(&mut world.analysis, shared)?;
@@ -35,10 +35,14 @@ pub fn run(shared: &Shared, asked: &Explain, out: &mut Out) -> Outcome {
         }
         Target::Node(node) => {
             let kinds = select::kinds(&world.analysis, &scene, asked.kind.as_deref())?;
-            let contexts = select::contexts(&scene, &kinds, Some(node), &filter);
+            let mut nodes = vec![node];
+            if let Some(to) = &asked.to {
+                nodes.push(select::node(&world.analysis, &scene, shared, to)?);
+            }
+            let contexts = select::contexts(&scene, &kinds, &nodes, &filter);
             let told = told(&scene, contexts);
             let mut differs = write(shared, asked, &scene, &told, out)?;
-            let elsewhere = select::elsewhere(&scene, &kinds, Some(node), &filter);
+            let elsewhere = select::elsewhere(&scene, &kinds, &nodes, &filter);
             differs |= !elsewhere.is_empty();
             mention_elsewhere(&scene, &elsewhere, out);
             if told.is_empty() && elsewhere.is_empty() {
@@ -94,6 +98,7 @@ fn write(
     };
     match form(shared, Form::Table)? {
         Form::Table | Form::Wide => {
+            let told = with_field(scene, told, field);
             let limit = if shared.verbose { usize::MAX } else { SHOWN };
             for (i, one) in told.iter().enumerate() {
                 let Some(first) = one.paths.first() else { continue };
@@ -126,6 +131,23 @@ fn write(
         }
     }
     Ok(differs)
+}
+
+/// Those that have the field asked about; all if none has it, so that near names can be told.
+fn with_field<'t, 'a>(
+    scene: &Scene<'_>,
+    told: &'t [Told<'a>],
+    field: Option<&str>,
+) -> Vec<&'t Told<'a>> {
+    let has = |told: &&Told<'_>| {
+        let path = told.paths.first();
+        let explained = path.map(|p| view::explain(scene, told.part, *p, Some(told.kind), field));
+        let fields = explained.iter().flat_map(|e| &e.kinds).filter_map(|k| k.field.as_ref());
+        fields.into_iter().any(|f| f.value.is_some() || !f.candidates.is_empty())
+    };
+    let found: Vec<&Told<'a>> =
+        told.iter().filter(|_| field.is_some()).filter(|t| has(t)).collect();
+    if found.is_empty() { told.iter().collect() } else { found }
 }
 
 /// Paths to explain that this profile does not have.

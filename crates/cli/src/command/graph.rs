@@ -15,8 +15,11 @@ pub fn run(shared: &Shared, asked: &Graph, out: &mut Out) -> Outcome {
             "graph shows everything, or what passes through a TARGET; -n and -l do not narrow it";
         return Err(Failure::Usage(message.to_owned()));
     }
-    let world =
-        world::load(shared, out, &Needs { target: asked.target.as_deref(), ..Needs::default() })?;
+    let world = world::load(
+        shared,
+        out,
+        &Needs { targets: asked.target.as_deref().into_iter().collect(), ..Needs::default() },
+    )?;
     let stage = world.analysis.stage();
     let scene = stage.scene();
     let focus = match &asked.target {

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::found::FoundMesh;
 use super::plans::{Hostnames, Spec};
-use super::steps::Steps;
+use super::steps::{IDENTITY, Steps};
 use crate::conf::Position;
 use crate::policy::{Entry, Policy};
 use crate::profile::Profile;
@@ -107,7 +107,30 @@ impl<'a> Ladders<'a, '_> {
         if rungs.is_empty() {
             return LadderId::EMPTY;
         }
+        self.note_ties(&rungs);
         self.builder.ladders.group(Group { spec: spec.0, extra: hostname, rungs })
+    }
+
+    /// Notes neighbours that only their identity tells apart.
+    fn note_ties(&mut self, rungs: &[Rung]) {
+        for pair in rungs.windows(2) {
+            let [Rung::Step(a), Rung::Step(b)] = pair else { continue };
+            let (Some(one), Some(two)) = (self.builder.rank(*a), self.builder.rank(*b)) else {
+                continue;
+            };
+            if one.against(two).key.is_some_and(|key| key < IDENTITY) {
+                continue;
+            }
+            let place = |step: &StepId| self.steps.places.get(step.0 as usize).copied();
+            if let (Some(a), Some(b)) = (place(a), place(b))
+                && a != b
+            {
+                let pair = (a.min(b), a.max(b));
+                if !self.found.ties.contains(&pair) {
+                    self.found.ties.push(pair);
+                }
+            }
+        }
     }
 
     /// The one conf of a kind without entries.

@@ -35,13 +35,12 @@ use crate::dataplane::{Listener, gateway_of};
 use crate::kinds::{self, Kind};
 use crate::kri::Kri;
 use crate::matched::{Matched, in_order};
-use crate::order;
 use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::reasons;
 use crate::resources::{GROUP, MeshResources, Refusal, Resources};
 use crate::select::{Context, HostListener};
-use crate::targets::Index;
+use crate::targets::{Index, Place};
 use crate::topology::{MeshNodes, MeshTopology};
 
 pub use found::{Found, FoundMesh};
@@ -78,6 +77,8 @@ pub struct Options {
     pub include: Vec<String>,
     /// Proxies and destinations whose paths must be there, however many there are of others.
     pub focus: BTreeSet<ObjectId>,
+    /// Other rule sets to compare with: what policies name under them has paths too.
+    pub beside: Vec<Profile>,
     /// Most paths to destinations; 0 for the usual. With more, only one proxy of each shape has them.
     pub most_paths: usize,
 }
@@ -291,7 +292,8 @@ impl<'a> OneMesh<'a> {
         self.land(&shapes, &selected, &mut ladders);
         let proxies: Vec<Arc<ProxyRules>> =
             shapes.of.iter().filter_map(|shape| rules.get(*shape as usize).cloned()).collect();
-        walk.mesh(self, &shapes, &rules, &mut ladders);
+        let beside = self.named_beside(&walk.options.beside, &shapes, &lists, &routes, &ladders);
+        walk.mesh(self, &shapes, &rules, &beside, &mut ladders);
         resolved.found.meshes.push(ladders.found);
         resolved.proxies.push(proxies);
     }
@@ -299,7 +301,7 @@ impl<'a> OneMesh<'a> {
     /// Policies of each active kind that take part: not refused, not only shadows. Those with one identity fewer ties:
     /// the last of equals wins, and that is the one whose identity comes first.
     fn lists(&self) -> Vec<Vec<&'a Policy>> {
-        let takes_part = |p: &&Policy| !p.is_shadow() && !self.mesh.refused.contains_key(&p.place);
+        let takes_part = |p: &&Policy| !p.is_shadow() && !self.is_refused(p);
         let of = |active: &Active| {
             let all = self.mesh.policies.iter().filter(takes_part);
             let mut list: Vec<(Kri, &Policy)> = all
@@ -310,6 +312,37 @@ impl<'a> OneMesh<'a> {
             list.into_iter().map(|(_, p)| p).collect()
         };
         self.active.iter().map(of).collect()
+    }
+
+    /// What policies name for proxies of each shape under other rule sets.
+    fn named_beside(
+        &self,
+        profiles: &[Profile],
+        shapes: &Shapes,
+        lists: &[Vec<&'a Policy>],
+        routes: &[Policy],
+        ladders: &Ladders<'_, '_>,
+    ) -> Vec<BTreeSet<Place>> {
+        let mut named = vec![BTreeSet::new(); shapes.first.len()];
+        let others = profiles.iter().filter(|p| *p != self.world.profile);
+        for profile in others {
+            let context = Context { routes, gateways: &self.mesh.gateways, profile };
+            for (place, named) in shapes.first.iter().zip(&mut named) {
+                let Some(proxy) = self.mesh.dataplanes.get(*place) else { continue };
+                for list in lists {
+                    for (policy, _) in Matched::new(context, list, &proxy.it).policies {
+                        let meant = ladders.meant.get(policy.place as usize);
+                        named.extend(meant.into_iter().flatten().flatten().copied());
+                    }
+                }
+            }
+        }
+        let is_mesh = |place: &Place| {
+            let target = self.mesh.destinations.get(place.0 as usize);
+            target.is_none_or(|t| t.meta.kind == "Mesh")
+        };
+        named.iter_mut().for_each(|places| places.retain(|place| !is_mesh(place)));
+        named
     }
 
     /// What proxies of a shape get; `selected` is told every policy that selects them.
@@ -326,7 +359,8 @@ impl<'a> OneMesh<'a> {
         };
         let context =
             Context { routes, gateways: &self.mesh.gateways, profile: self.world.profile };
-        let gateway = gateway_of(proxy, &self.mesh.gateways);
+        // A MeshGateway only configures proxies that leave their listeners to it.
+        let gateway = gateway_of(proxy, &self.mesh.gateways).filter(|_| proxy.is_built_in());
         let gateway =
             gateway.and_then(|g| self.mesh.gateways.iter().position(|k| std::ptr::eq(k, g)));
         let mut made = ProxyRules { kinds: Vec::new(), gateway };
@@ -339,7 +373,6 @@ impl<'a> OneMesh<'a> {
             }
             matched.policies.iter().for_each(|(p, _)| selected(p.place));
             let all = matched.all();
-            note_ties(self.world.profile, &all, &mut ladders.found);
             made.kinds.push(self.kind(active, proxy, gateway, &matched, &all, ladders));
         }
         made
@@ -431,14 +464,22 @@ impl<'a> OneMesh<'a> {
         }
     }
 
-    fn why_not(&self, policy: &Policy, found: &FoundMesh) -> Reason {
+    /// Whether a control plane would not take a policy. The founding documents know no roles.
+    fn is_refused(&self, policy: &Policy) -> bool {
         match self.mesh.refused.get(&policy.place) {
-            Some(Refusal::Invalid | Refusal::NoRole) => &reasons::REFUSED,
-            None if policy.is_shadow() => &reasons::SHADOW,
-            None if found.unresolved.iter().any(|(p, _)| *p == policy.place) => {
-                &reasons::UNRESOLVED
-            }
-            None => &reasons::SELECTS_NOTHING,
+            Some(Refusal::Invalid) => true,
+            Some(Refusal::NoRole) => *self.world.profile == Profile::Release,
+            None => false,
+        }
+    }
+
+    fn why_not(&self, policy: &Policy, found: &FoundMesh) -> Reason {
+        let unresolved = || found.unresolved.iter().any(|(p, _)| *p == policy.place);
+        match policy {
+            refused if self.is_refused(refused) => &reasons::REFUSED,
+            shadow if shadow.is_shadow() => &reasons::SHADOW,
+            _ if unresolved() => &reasons::UNRESOLVED,
+            _ => &reasons::SELECTS_NOTHING,
         }
     }
 
@@ -452,15 +493,4 @@ impl<'a> OneMesh<'a> {
 
 fn places(list: &[&Policy]) -> List {
     list.iter().map(|p| p.place).collect()
-}
-
-/// Neighbours that only their identity tells apart.
-fn note_ties(profile: &Profile, all: &[&Policy], found: &mut FoundMesh) {
-    for (a, b) in all.iter().zip(all.iter().skip(1)) {
-        let tied = order::are_tied(profile, (&a.meta, &a.target), (&b.meta, &b.target));
-        let pair = (a.place.min(b.place), a.place.max(b.place));
-        if tied && !found.ties.contains(&pair) {
-            found.ties.push(pair);
-        }
-    }
 }

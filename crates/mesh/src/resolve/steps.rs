@@ -44,6 +44,9 @@ pub static RELEASE_KEYS: RankKeys = &[
     "place of entry",
 ];
 
+/// The place of the key from which on only the identity of two policies decides.
+pub(super) const IDENTITY: usize = 9;
+
 /// What a value of a key stands for, in words; none if the value says nothing to people.
 pub fn key_value(key: &str, value: i64) -> Option<&'static str> {
     let pick = |words: &[&'static str]| words.get(usize::try_from(value).ok()?).copied();
@@ -107,6 +110,8 @@ pub(super) struct Steps<'a> {
     pub(super) top: u8,
     /// Confs by step.
     pub(super) confs: Vec<Traced>,
+    /// Places of policies, by step.
+    pub(super) places: Vec<u32>,
     /// Steps by the name of their kind.
     pub(super) by_kind: BTreeMap<&'static str, Vec<StepId>>,
     /// Steps by policy, position and entry.
@@ -126,6 +131,7 @@ impl<'a> Steps<'a> {
             names,
             top,
             confs: Vec::new(),
+            places: Vec::new(),
             by_kind: BTreeMap::new(),
             known: HashMap::new(),
         }
@@ -159,6 +165,7 @@ impl<'a> Steps<'a> {
             let node = entry.map_or_else(|| spec(self.documents, policy.root), |e| e.node);
             let conf = conf_of(self.documents, &policy.meta.kind, step, node, position);
             self.confs.push(conf);
+            self.places.push(policy.place);
             self.by_kind.entry(policy.kind.name).or_default().push(step);
         }
         self.known.insert(key, step);

@@ -22,7 +22,7 @@ const MOST_PATHS: usize = 1_000_000;
 pub(super) struct Walk<'o> {
     pub(super) ladders: Vec<Vec<LadderId>>,
     pub(super) alike: usize,
-    options: &'o Options,
+    pub(super) options: &'o Options,
 }
 
 /// What a path to destinations begins with, and what applies there.
@@ -45,6 +45,7 @@ impl<'o> Walk<'o> {
         mesh: &OneMesh<'_>,
         shapes: &Shapes,
         rules: &[Arc<ProxyRules>],
+        beside: &[BTreeSet<Place>],
         all: &mut Ladders<'_, '_>,
     ) {
         let asked = self.asked(mesh);
@@ -56,13 +57,16 @@ impl<'o> Walk<'o> {
             most => most,
         };
         let everything = shapes.of.iter().map(size).sum::<usize>() <= most;
-        let mut walk = InMesh { ladders: &mut self.ladders, mesh, asked: &asked, all };
+        static NONE: BTreeSet<Place> = BTreeSet::new();
+        let mut walk =
+            InMesh { ladders: &mut self.ladders, mesh, asked: &asked, beside: &NONE, all };
         let top = walk.add(None, mesh.nodes.mesh);
         for (place, shape) in shapes.of.iter().enumerate() {
             let Some(rules) = rules.get(*shape as usize) else { continue };
             let first = shapes.first.get(*shape as usize) == Some(&place);
             let whole = everything || first || asked.proxies.contains(&place);
             self.alike += usize::from(!whole);
+            walk.beside = beside.get(*shape as usize).unwrap_or(&NONE);
             walk.proxy(place, rules, top, whole);
         }
     }
@@ -92,6 +96,8 @@ struct InMesh<'w, 'm, 'r, 'a, 'b> {
     ladders: &'w mut Vec<Vec<LadderId>>,
     mesh: &'m OneMesh<'r>,
     asked: &'m Asked,
+    /// What is named for the proxy under other rule sets.
+    beside: &'m BTreeSet<Place>,
     all: &'w mut Ladders<'a, 'b>,
 }
 
@@ -189,6 +195,7 @@ impl InMesh<'_, '_, '_, '_, '_> {
             return;
         }
         let places = named(start.to.iter().copied().flatten(), &self.asked.places);
+        let places: BTreeSet<Place> = places.union(self.beside).copied().collect();
         let places: Vec<Place> = places.into_iter().collect();
         self.targets(start, &places);
         self.add(Some(start.at), self.mesh.nodes.destinations);
@@ -212,7 +219,9 @@ impl InMesh<'_, '_, '_, '_, '_> {
             };
             let at = self.target(start, start.at, *node, (service, 0));
             self.routes(start, at, (service, 0));
-            let named = places.iter().filter(|p| p.0 == service && p.1 > 0);
+            // Places are sorted: those of a service stand together, the whole service first.
+            let from = places.partition_point(|p| *p <= (service, 0));
+            let named = places.iter().skip(from).take_while(|p| p.0 == service);
             for place in named {
                 let Some(node) = ports.get(place.1 as usize - 1) else { continue };
                 let at = self.target(start, at, *node, *place);
@@ -248,7 +257,9 @@ impl InMesh<'_, '_, '_, '_, '_> {
     fn routes(&mut self, start: &Start<'_>, at: PathId, place: Place) {
         for policy in start.routes {
             let meant = self.all.meant.get(*policy as usize);
-            let leads = meant.is_some_and(|m| m.iter().flatten().any(|p| *p == place));
+            // A route of a whole destination is one of each of its ports.
+            let to_here = |p: &Place| *p == place || *p == (place.0, 0);
+            let leads = meant.is_some_and(|m| m.iter().flatten().any(to_here));
             let Some(object) =
                 self.mesh.mesh.policy_objects.get(*policy as usize).filter(|_| leads)
             else {

@@ -49,6 +49,19 @@ where
     entries.iter().rposition(|entry| entry.contains_element(element))
 }
 
+/// Rules by which entries decide when the first match counts: the last entry comes first, and a set that a later entry
+/// has too is left out. As many rules as entries at most, whatever their keys: combinations are never made.
+pub fn deciding(entries: &[Subset]) -> Vec<Rule> {
+    let mut seen = std::collections::BTreeSet::new();
+    let mut rules = Vec::with_capacity(entries.len());
+    for (at, entry) in entries.iter().enumerate().rev() {
+        if seen.insert(entry.clone().canonical()) {
+            rules.push(Rule { subset: entry.clone(), relevant: vec![at] });
+        }
+    }
+    rules
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::Tag;

@@ -35,4 +35,4 @@ mod work;
 pub use algebra::{Subset, Tag};
 pub use build::{Built, MAX_ENTRIES, Rule, build};
 pub use combine::{Combinations, combinations};
-pub use lookup::{decide, exact, first};
+pub use lookup::{decide, deciding, exact, first};
