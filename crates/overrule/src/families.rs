@@ -316,7 +316,7 @@ impl Ground<'_> {
         let include = self.include_kinds.to_vec();
         let named = |name: &&str| overrule_mesh::Profile::from_name(name, &kuma.settings);
         let beside = match self.options.compare {
-            true => KUMA.profiles.iter().map(|name| named(&name)).collect(),
+            true => KUMA.profiles.iter().map(named).collect(),
             false => Vec::new(),
         };
         let options = overrule_mesh::Options { include, focus, beside, ..Default::default() };
