@@ -58,21 +58,24 @@ impl Key {
     }
 }
 
+/// Kinds of targets, by how specific they are; what is not known comes first.
+pub(crate) const KINDS: [&str; 10] = [
+    "another kind",
+    "Mesh",
+    "Dataplane",
+    "MeshSubset",
+    "MeshGateway",
+    "MeshService",
+    "MeshExternalService",
+    "MeshMultiZoneService",
+    "MeshServiceSubset",
+    "MeshHTTPRoute",
+];
+
 /// How specific a kind of target is.
 pub fn kind_rank(kind: &str) -> u8 {
-    const KINDS: [&str; 9] = [
-        "Mesh",
-        "Dataplane",
-        "MeshSubset",
-        "MeshGateway",
-        "MeshService",
-        "MeshExternalService",
-        "MeshMultiZoneService",
-        "MeshServiceSubset",
-        "MeshHTTPRoute",
-    ];
-    let place = KINDS.iter().zip(1..).find(|(known, _)| **known == kind);
-    place.map_or(0, |(_, rank)| rank)
+    let place = (0..).zip(KINDS).skip(1).find(|(_, known)| *known == kind);
+    place.map_or(0, |(rank, _)| rank)
 }
 
 fn by_name(target: &TargetRef) -> bool {

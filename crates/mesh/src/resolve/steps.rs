@@ -9,7 +9,7 @@ use overrule_source::{Documents, NodeRef};
 
 use crate::conf::{Position, conf_of};
 use crate::kri::Kri;
-use crate::order::kind_rank;
+use crate::order::{KINDS, kind_rank};
 use crate::policy::{Entry, Policy};
 use crate::profile::Profile;
 use crate::topology::{DATAPLANE, MESH};
@@ -51,18 +51,7 @@ pub(super) const IDENTITY: usize = 9;
 pub fn key_value(key: &str, value: i64) -> Option<&'static str> {
     let pick = |words: &[&'static str]| words.get(usize::try_from(value).ok()?).copied();
     match key {
-        "kind of target" | "kind of entry" => pick(&[
-            "another kind",
-            "Mesh",
-            "Dataplane",
-            "MeshSubset",
-            "MeshGateway",
-            "MeshService",
-            "MeshExternalService",
-            "MeshMultiZoneService",
-            "MeshServiceSubset",
-            "MeshHTTPRoute",
-        ]),
+        "kind of target" | "kind of entry" => pick(&KINDS),
         "name before labels" => pick(&["labels or nothing", "a name"]),
         "section of target" | "section of entry" => pick(&["no section", "a section"]),
         "origin" => pick(&["an unknown value", "global", "no origin", "zone"]),
