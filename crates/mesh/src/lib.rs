@@ -52,5 +52,9 @@ use overrule_source::Diagnostic;
 /// What a person should know about an answer.
 pub fn report(world: World<'_>, resolved: &Resolved) -> Vec<Diagnostic> {
     let World { documents, snapshot, resources, profile, .. } = world;
-    findings::report(documents, snapshot, resources, &resolved.found, profile)
+    let mut found = findings::report(documents, snapshot, resources, &resolved.found, profile);
+    if *profile == Profile::Release {
+        found.extend(resources.by_release.iter().cloned());
+    }
+    found
 }

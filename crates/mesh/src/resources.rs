@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use overrule_model::{ObjectId, Scope, Snapshot};
-use overrule_source::{Diagnostic, Documents, Kind as NodeKind, View};
+use overrule_source::{Diagnostic, Documents, Kind as NodeKind, NodeRef, View};
 use serde_json::Value;
 
 use crate::codes;
@@ -13,10 +13,11 @@ use crate::dataplane::{Dataplane, MeshGateway};
 use crate::kinds::{self, Kind};
 use crate::labels::{DISPLAY_NAME, Labels, ORIGIN, Written, compute_labels};
 use crate::names::Mode;
-use crate::policy::Policy;
+use crate::policy::{Entry, Policy};
 use crate::resource::{Meta, Resource};
 use crate::role::RoleError;
 use crate::settings::Settings;
+use crate::targetref::TargetRef;
 use crate::targets::Destination;
 use crate::validate;
 
@@ -37,6 +38,8 @@ pub struct Read<T> {
 pub enum Refusal {
     /// A reference or an entry is not allowed.
     Invalid,
+    /// The release does not know what it says; the founding documents do.
+    ByRelease,
     /// Its entries do not agree on what it is for.
     NoRole,
 }
@@ -73,6 +76,8 @@ pub struct Resources {
     pub meshes: Vec<MeshResources>,
     /// Who every object is, by object: labels as a control plane would have them.
     pub metas: BTreeMap<ObjectId, Meta>,
+    /// What only the release refuses.
+    pub by_release: Vec<Diagnostic>,
     /// The control plane they are meant for.
     pub settings: Settings,
 }
@@ -96,6 +101,7 @@ pub fn parse(
         meshes: BTreeMap::new(),
         metas: BTreeMap::new(),
         diagnostics: Vec::new(),
+        by_release: Vec::new(),
     };
     let ours = |kind: &overrule_model::GroupKind| snapshot.text(kind.group) == GROUP;
     let mut all: Vec<_> = snapshot.kinds().filter(|(kind, _)| ours(kind)).collect();
@@ -119,6 +125,7 @@ struct Reader<'a> {
     meshes: BTreeMap<Box<str>, MeshResources>,
     metas: BTreeMap<ObjectId, Meta>,
     diagnostics: Vec<Diagnostic>,
+    by_release: Vec<Diagnostic>,
 }
 
 impl Reader<'_> {
@@ -154,18 +161,23 @@ impl Reader<'_> {
             let place = u32::try_from(mesh.policies.len()).unwrap_or(u32::MAX);
             policy.place = place;
             let problems = validate::policy(self.documents, &policy);
-            if !problems.is_empty() {
+            if problems.iter().any(|p| !p.release_only) {
                 mesh.refused.insert(place, Refusal::Invalid);
+            } else if !problems.is_empty() {
+                mesh.refused.insert(place, Refusal::ByRelease);
             }
-            self.diagnostics.extend(problems.into_iter().map(|p| {
+            for p in problems {
                 let span = self.documents.view(p.node).span();
                 let message = format!("{}: {}", p.field, p.message);
-                Diagnostic::new(&codes::INVALID, message).at(span).field(p.field).help(
-                    p.help.unwrap_or_else(|| {
-                        "the control plane refuses this policy; correct the field".into()
-                    }),
-                )
-            }));
+                let usual = || "the control plane refuses this policy; correct the field".into();
+                let found = Diagnostic::new(&codes::INVALID, message).at(span).field(p.field);
+                let found = found.help(p.help.unwrap_or_else(usual));
+                match p.release_only {
+                    true => self.by_release.push(found),
+                    false => self.diagnostics.push(found),
+                }
+            }
+            written_short(self.documents, &mut policy);
             if let Some(why) = role {
                 mesh.refused.entry(place).or_insert(Refusal::NoRole);
                 self.diagnostics.push(mixed(object, why));
@@ -249,6 +261,7 @@ impl Reader<'_> {
         let resources = Resources {
             meshes: self.meshes.into_values().collect(),
             metas: self.metas,
+            by_release: self.by_release,
             settings: self.settings.clone(),
         };
         (resources, self.diagnostics)
@@ -258,6 +271,22 @@ impl Reader<'_> {
 fn namespace_of(root: View<'_>) -> &str {
     let written = root.get("metadata").and_then(|m| m.get("namespace"));
     written.and_then(|n| n.scalar_text()).filter(|n| !n.is_empty()).unwrap_or("default")
+}
+
+/// What a policy may leave out: a reference without a kind is one to the whole mesh, and a permission without a list of
+/// rules has one.
+fn written_short(documents: &Documents, policy: &mut Policy) {
+    if policy.target == TargetRef::default() {
+        policy.target = TargetRef::whole_mesh();
+    }
+    let spec = documents.view(policy.root).get("spec");
+    let lists = policy.rules.len() + policy.from.len();
+    if let Some(spec) = spec.filter(|_| policy.single.is_some() && lists == 0)
+        && policy.kind.name == "MeshTrafficPermission"
+    {
+        let node = NodeRef { doc: policy.root.doc, node: spec.id() };
+        policy.rules.push(Entry { target: TargetRef::whole_mesh(), node, index: 0 });
+    }
 }
 
 fn mixed(object: &overrule_model::Object, why: RoleError) -> Diagnostic {

@@ -468,7 +468,7 @@ impl<'a> OneMesh<'a> {
     fn is_refused(&self, policy: &Policy) -> bool {
         match self.mesh.refused.get(&policy.place) {
             Some(Refusal::Invalid) => true,
-            Some(Refusal::NoRole) => *self.world.profile == Profile::Release,
+            Some(Refusal::NoRole | Refusal::ByRelease) => *self.world.profile == Profile::Release,
             None => false,
         }
     }

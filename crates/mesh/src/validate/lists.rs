@@ -27,6 +27,10 @@ impl<'a> Check<'a> {
             "MeshTimeout" | "MeshAccessLog" | "MeshCircuitBreaker" if !(to || from || rules) => {
                 "at least one of 'from', 'to' or 'rules' has to be defined"
             }
+            "MeshTrafficPermission" if !(from || rules) && written(spec, "default").is_some() => {
+                let message = "at least one of 'from' or 'rules' has to be defined";
+                return self.only_release(spec, "spec", message);
+            }
             "MeshTrafficPermission" if !(from || rules) => {
                 "at least one of 'from' or 'rules' has to be defined"
             }

@@ -28,6 +28,8 @@ pub struct Problem {
     pub message: String,
     /// What to do about it, if more can be said than to correct it.
     pub help: Option<String>,
+    /// Whether only the release refuses it; the founding documents have it.
+    pub release_only: bool,
 }
 
 /// Everything that is wrong with a policy.
@@ -70,6 +72,10 @@ impl<'a> Check<'a> {
             return Some(TargetRef::whole_mesh());
         };
         let path = "spec.targetRef";
+        if written.kind() == NodeKind::Map && written.is_empty() {
+            self.only_release(written, "spec.targetRef.kind", "must be defined");
+            return Some(TargetRef::whole_mesh());
+        }
         if !self.reference_shape(written, path) {
             return None;
         }
@@ -107,13 +113,21 @@ impl<'a> Check<'a> {
         }
     }
 
+    /// Something that the founding documents have, and the release refuses.
+    fn only_release(&mut self, node: View<'_>, field: &str, message: &str) {
+        self.say(node, field, message);
+        if let Some(last) = self.found.last_mut() {
+            last.release_only = true;
+        }
+    }
+
     fn say(&mut self, node: View<'_>, field: &str, message: impl Into<String>) {
         self.push(node, field.to_owned(), message.into(), None);
     }
 
     fn push(&mut self, node: View<'_>, field: String, message: String, help: Option<String>) {
         let node = NodeRef { doc: self.policy.root.doc, node: node.id() };
-        self.found.push(Problem { node, field, message, help });
+        self.found.push(Problem { node, field, message, help, release_only: false });
     }
 }
 

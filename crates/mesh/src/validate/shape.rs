@@ -20,6 +20,8 @@ impl<'a> Check<'a> {
     pub(super) fn known_members(&self) -> Vec<&'static str> {
         let single = self.policy.kind.policy.is_some_and(|p| p.single);
         let lists = super::LISTS.into_iter().filter(|list| self.has(list));
+        // A permission may be written without a list of rules.
+        let single = single || self.policy.kind.name == "MeshTrafficPermission";
         let default = single.then_some("default");
         std::iter::once("targetRef").chain(lists).chain(default).collect()
     }
