@@ -52,8 +52,8 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<(), String> {
     steps.finish()
 }
 
-/// Areas of Kuma's data that this version does not answer: the Inspect API and access decisions.
-const LATER: &[&str] = &["inspect/*", "mtp/*"];
+/// Areas of Kuma's data that this version does not answer: the Inspect API.
+const LATER: &[&str] = &["inspect/*"];
 
 /// The data of a family, where it is there.
 fn shared(root: &Path, family: &str) -> Result<Ending, String> {

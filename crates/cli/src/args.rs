@@ -101,6 +101,8 @@ pub enum Form {
     Yaml,
     /// JSON of the versioned model `overrule/v1`.
     Json,
+    /// `can` only: comma-separated values.
+    Csv,
     /// `graph` only: for the terminal.
     Tree,
     /// `graph` only: Graphviz.
@@ -134,6 +136,10 @@ pub enum Command {
     Explain(Explain),
     /// Where does this policy act, and who shadows it?
     Reach(Reach),
+    /// May this client call this service, and who says so?
+    Can(Can),
+    /// What does the proxy need to enforce it? Envoy configuration for an inbound.
+    Envoy(Envoy),
     /// How does it hang together? Topology with policies: -o tree, dot, mermaid, svg, json.
     Graph(Graph),
     /// Do my policies still do what I expect? Runs policy tests.
@@ -225,6 +231,47 @@ pub struct Reach {
     /// `to[0]` an entry.
     #[arg(long, value_name = "ID")]
     pub rule: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Can {
+    /// The client: a SPIFFE ID, a dataplane, or `nobody` for one without a certificate.
+    #[arg(value_name = "FROM")]
+    pub from: Option<String>,
+    /// What it calls: a dataplane, an inbound of one (`dataplane/default/backend-1#http`), or a meshservice.
+    #[arg(value_name = "TO")]
+    pub to: Option<String>,
+    /// Method of the request.
+    #[arg(long, value_name = "METHOD")]
+    pub method: Option<String>,
+    /// Path of the request, as it is sent.
+    #[arg(long, value_name = "PATH")]
+    pub path: Option<String>,
+    /// Server name the client asks for in TLS.
+    #[arg(long, value_name = "NAME")]
+    pub sni: Option<String>,
+    /// Many questions at once: a YAML file with lists `from`, `to`, and if wanted `method`, `path`, `sni`.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "to", "method", "path", "sni"])]
+    pub matrix: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Envoy {
+    /// A dataplane, or one of its inbounds.
+    #[arg(value_name = "TARGET")]
+    pub target: String,
+    /// How rules are arranged: `tree` is fast, `list` is for every Envoy, `kuma` is that release's own filter.
+    #[arg(long, value_name = "tree|list|kuma", default_value = "tree")]
+    pub form: String,
+    /// The Envoy that will read it, such as 1.35.0; a tree needs 1.35 or newer, and without it a list is written.
+    #[arg(long, value_name = "VERSION")]
+    pub envoy_version: Option<String>,
+    /// A complete bootstrap that Envoy runs, for one inbound.
+    #[arg(long)]
+    pub bootstrap: bool,
+    /// Folder with `cert.pem`, `key.pem` and `ca.pem`, for a bootstrap.
+    #[arg(long, value_name = "FOLDER", default_value = "certs")]
+    pub certs: PathBuf,
 }
 
 #[derive(Debug, clap::Args)]

@@ -25,6 +25,8 @@ fn main() -> ExitCode {
         Command::Effective(c) => command::effective::run(&args.shared, c, &mut out),
         Command::Explain(c) => command::explain::run(&args.shared, c, &mut out),
         Command::Reach(c) => command::reach::run(&args.shared, c, &mut out),
+        Command::Can(c) => command::can::run(&args.shared, c, &mut out),
+        Command::Envoy(c) => command::envoy::run(&args.shared, c, &mut out),
         Command::Graph(c) => command::graph::run(&args.shared, c, &mut out),
         Command::Test(c) => command::test::run(&args.shared, c, &mut out),
         Command::Rule(c) => command::rule::run(c, &mut out),

@@ -54,13 +54,7 @@ pub fn target<'a>(
     shared: &Shared,
     text: &str,
 ) -> Result<Target<'a>, Failure> {
-    let (object, section) = match by_kri(analysis, text)? {
-        Some(found) => found,
-        None => {
-            let name = parse(shared, text)?;
-            (object(analysis, shared, &name, text)?, name.section)
-        }
-    };
+    let (object, section) = named(analysis, shared, text)?;
     let of = |part: &'a Part<'a>| Some((part, part.resolution.policy_of(object.id)?));
     if let Some((part, policy)) = scene.parts.iter().find_map(of) {
         return Ok(Target::Policy(part, policy));
@@ -75,6 +69,21 @@ pub fn target<'a>(
             "{display} is nothing that policies act on, and no policy that was resolved"
         ))
     })
+}
+
+/// The object a name means, and the section it names.
+pub fn named<'a>(
+    analysis: &'a Analysis,
+    shared: &Shared,
+    text: &str,
+) -> Result<(&'a Object, Option<String>), Failure> {
+    match by_kri(analysis, text)? {
+        Some(found) => Ok(found),
+        None => {
+            let name = parse(shared, text)?;
+            Ok((object(analysis, shared, &name, text)?, name.section))
+        }
+    }
 }
 
 /// The object and section that a KRI means; none if the text is no KRI.
@@ -354,9 +363,14 @@ impl Filter {
         if self.namespace.is_none() && self.selector.is_none() && !self.nothing {
             return true;
         }
-        let node = part.resolution.paths.node(path).and_then(|n| part.topology.get(n));
-        let object = node.and_then(|n| n.object).and_then(|o| scene.snapshot.get(o));
-        object.is_some_and(|o| self.object(scene.snapshot, o))
+        // In a mesh a path is of its proxy as much as of where it leads.
+        let nodes = match part.family {
+            "kuma" => part.resolution.paths.nodes(path),
+            _ => part.resolution.paths.node(path).into_iter().collect(),
+        };
+        let objects = nodes.into_iter().filter_map(|n| part.topology.get(n)?.object);
+        let mut objects = objects.filter_map(|o| scene.snapshot.get(o));
+        objects.any(|o| self.object(scene.snapshot, o))
     }
 
     /// Whether a path is kept and passes through all of these nodes.

@@ -42,4 +42,16 @@ overrule_source::codes! {
     LEGACY = "OV1619", Note, "policy is of the generation before targetRef and not read";
     /// Services that only a control plane knows.
     NO_SERVICES = "OV1620", Note, "mesh has no MeshService in the input";
+    /// A prefix that ends in the middle of a name.
+    PREFIX = "OV1621", Warning, "prefix of an identity also means longer names";
+    /// An allow that looks at requests, where there are only connections.
+    TCP_ALLOW = "OV1622", Warning, "allow asks for method or path of an inbound that speaks TCP";
+    /// A deny that looks at requests, where there are only connections.
+    TCP_DENY = "OV1623", Error, "deny asks for method or path of an inbound that speaks TCP";
+    /// A match that is there twice.
+    REPEATED = "OV1624", Warning, "match is repeated in its list";
+    /// An allow that a deny of its own policy makes void.
+    NEVER_ADMITS = "OV1625", Warning, "allow never admits because of a deny of the same policy";
+    /// A match beside a wider one.
+    COVERED = "OV1626", Note, "wider match of the same list covers this one";
 }

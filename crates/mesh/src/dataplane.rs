@@ -36,6 +36,15 @@ pub struct Inbound {
     pub section: Box<str>,
     /// Its tags.
     pub tags: Tags,
+    /// What it speaks, as written: `http`, `grpc`, `tcp`; empty if nobody says.
+    pub protocol: Box<str>,
+}
+
+impl Inbound {
+    /// Whether its proxy looks at single requests.
+    pub fn is_http(&self) -> bool {
+        matches!(&*self.protocol, "http" | "http2" | "grpc")
+    }
 }
 
 /// The gateway of a proxy.
@@ -71,6 +80,14 @@ fn text(of: View<'_>, key: &str) -> Box<str> {
     of.get(key).and_then(|v| v.scalar_text()).unwrap_or("").into()
 }
 
+/// The protocol of an inbound: its own field, or the tag that said so before.
+fn protocol(of: View<'_>) -> Box<str> {
+    let own = text(of, "protocol");
+    let tag = of.get("tags").and_then(|t| t.get("kuma.io/protocol"));
+    let tag = tag.and_then(|t| t.scalar_text()).unwrap_or("");
+    if own.is_empty() { tag.into() } else { own }
+}
+
 fn port(of: View<'_>) -> u32 {
     let port = of.get("port").and_then(View::as_i64);
     port.and_then(|p| u32::try_from(p).ok()).unwrap_or(0)
@@ -92,6 +109,7 @@ impl Dataplane {
                     port,
                 },
                 section: if name.is_empty() { port.to_string().into() } else { name },
+                protocol: protocol(item),
                 tags: tags(item.get("tags")),
             }
         };

@@ -193,7 +193,7 @@ pub fn sort<'t, T: Clone>(
 }
 
 /// Whether the comparison of policies with these targets is an order: not all three ways to mean Dataplanes meet.
-fn has_order<'t>(targets: impl Iterator<Item = &'t TargetRef>) -> bool {
+pub(crate) fn has_order<'t>(targets: impl Iterator<Item = &'t TargetRef>) -> bool {
     let mut ways = [false; 3];
     for target in targets.filter(|t| t.kind == "Dataplane") {
         // Name and labels together are refused by validation, and beat themselves.

@@ -13,6 +13,7 @@ use crate::dataplane::{Dataplane, MeshGateway};
 use crate::kinds::{self, Kind};
 use crate::labels::{DISPLAY_NAME, Labels, ORIGIN, Written, compute_labels};
 use crate::names::Mode;
+use crate::permission;
 use crate::policy::{Entry, Policy};
 use crate::resource::{Meta, Resource};
 use crate::role::RoleError;
@@ -76,6 +77,8 @@ pub struct Resources {
     pub meshes: Vec<MeshResources>,
     /// Who every object is, by object: labels as a control plane would have them.
     pub metas: BTreeMap<ObjectId, Meta>,
+    /// Documents of all of them.
+    pub roots: BTreeMap<ObjectId, NodeRef>,
     /// What only the release refuses.
     pub by_release: Vec<Diagnostic>,
     /// The control plane they are meant for.
@@ -100,6 +103,7 @@ pub fn parse(
         settings,
         meshes: BTreeMap::new(),
         metas: BTreeMap::new(),
+        roots: BTreeMap::new(),
         diagnostics: Vec::new(),
         by_release: Vec::new(),
     };
@@ -124,6 +128,7 @@ struct Reader<'a> {
     settings: &'a Settings,
     meshes: BTreeMap<Box<str>, MeshResources>,
     metas: BTreeMap<ObjectId, Meta>,
+    roots: BTreeMap<ObjectId, NodeRef>,
     diagnostics: Vec<Diagnostic>,
     by_release: Vec<Diagnostic>,
 }
@@ -133,6 +138,7 @@ impl Reader<'_> {
         let Some(mut resource) = Resource::read(self.documents, object.root) else { return };
         let role = self.complete(&mut resource, object);
         self.metas.insert(object.id, resource.meta.clone());
+        self.roots.insert(object.id, object.root);
         let kind = resource.meta.kind.clone();
         let name = match kind.as_str() {
             "Mesh" => resource.meta.name.clone(),
@@ -160,7 +166,11 @@ impl Reader<'_> {
         if let Some(mut policy) = Policy::read(self.documents, &resource) {
             let place = u32::try_from(mesh.policies.len()).unwrap_or(u32::MAX);
             policy.place = place;
-            let problems = validate::policy(self.documents, &policy);
+            let mut problems = validate::policy(self.documents, &policy);
+            written_short(self.documents, &mut policy);
+            if policy.kind.name == permission::KIND {
+                problems.extend(permission::problems(self.documents, &policy));
+            }
             if problems.iter().any(|p| !p.release_only) {
                 mesh.refused.insert(place, Refusal::Invalid);
             } else if !problems.is_empty() {
@@ -177,7 +187,6 @@ impl Reader<'_> {
                     false => self.diagnostics.push(found),
                 }
             }
-            written_short(self.documents, &mut policy);
             if let Some(why) = role {
                 mesh.refused.entry(place).or_insert(Refusal::NoRole);
                 self.diagnostics.push(mixed(object, why));
@@ -261,6 +270,7 @@ impl Reader<'_> {
         let resources = Resources {
             meshes: self.meshes.into_values().collect(),
             metas: self.metas,
+            roots: self.roots,
             by_release: self.by_release,
             settings: self.settings.clone(),
         };
@@ -296,11 +306,14 @@ fn mixed(object: &overrule_model::Object, why: RoleError) -> Diagnostic {
             "write two policies: one about services of this namespace, one about others"
         }
     };
-    Diagnostic::new(&codes::NO_ROLE, why.to_string()).at(object.at).field("spec").help(help)
+    Diagnostic::new(&codes::NO_ROLE, format!("2.13 refuses this policy: {why}"))
+        .at(object.at)
+        .field("spec")
+        .help(help)
 }
 
 /// A document as plain JSON.
-pub(crate) fn json(view: View<'_>) -> Value {
+pub fn json(view: View<'_>) -> Value {
     match view.kind() {
         NodeKind::Map => {
             view.entries().map(|(key, value)| (key.key_text().to_owned(), json(value))).collect()

@@ -194,7 +194,7 @@ fn kinds_of_from() {
         for from in ["Mesh", "MeshSubset", "MeshService", "MeshServiceSubset", "MeshGateway"] {
             let name = if ["Mesh", "MeshSubset"].contains(&from) { "" } else { ", name: x" };
             let spec = format!(
-                "{{targetRef: {{kind: {top}}}, from: [{{targetRef: {{kind: {from}{name}}}}}]}}"
+                "{{targetRef: {{kind: {top}}}, from: [{{targetRef: {{kind: {from}{name}}}, default: {{action: Deny}}}}]}}"
             );
             let allowed = from == "Mesh" || (good && from != "MeshGateway");
             let got = said(&universal(kind, &spec));
@@ -249,7 +249,7 @@ fn fields_of_references_are_looked_at_everywhere() {
 #[test]
 fn lists_that_must_or_must_not_be_there() {
     let to = "to: [{targetRef: {kind: Mesh}}]";
-    let from = "from: [{targetRef: {kind: Mesh}}]";
+    let from = "from: [{targetRef: {kind: Mesh}, default: {action: Deny}}]";
     let rules = "rules: [{default: {}}]";
     let only_rules = "spec: fields 'to' and 'from' must be empty when 'rules' is defined";
     let either = "spec: field 'from' must be empty when 'rules' is defined";
@@ -285,7 +285,7 @@ fn lists_that_must_or_must_not_be_there() {
 #[test]
 fn lists_that_do_not_fit_the_reference() {
     let to = "to: [{targetRef: {kind: Mesh}}]";
-    let from = "from: [{targetRef: {kind: Mesh}}]";
+    let from = "from: [{targetRef: {kind: Mesh}, default: {action: Deny}}]";
     let rules = "rules: [{default: {}}]";
     let sidecars = "targetRef: {kind: Mesh, proxyTypes: [Sidecar]}, ";
     let gateways = "targetRef: {kind: Mesh, proxyTypes: [Gateway]}, ";

@@ -114,6 +114,8 @@ pub struct Answered {
     pub rule_patterns: &'static [&'static str],
     /// Targets whose paths are left out, because they have the same as another target that is there.
     pub alike: usize,
+    /// What proxies of Kuma's meshes get, by mesh and place.
+    pub proxies: Vec<Vec<Arc<overrule_mesh::resolve::ProxyRules>>>,
     /// Matches of rules that requests reach by others than they have written: those below a delegation.
     pub matches: BTreeMap<PathId, Arc<[Match]>>,
 }
@@ -232,6 +234,7 @@ impl Ground<'_> {
             missing: Vec::new(),
             rule_patterns: &[],
             alike: 0,
+            proxies: Vec::new(),
             matches: BTreeMap::new(),
         });
     }
@@ -264,6 +267,7 @@ impl Ground<'_> {
             missing: Vec::new(),
             rule_patterns: overrule_kuadrant::kinds::RULE_PATTERNS,
             alike: 0,
+            proxies: Vec::new(),
             matches: BTreeMap::new(),
         });
     }
@@ -297,6 +301,7 @@ impl Ground<'_> {
             missing: Vec::new(),
             rule_patterns: &[],
             alike: 0,
+            proxies: Vec::new(),
             matches: resolved.matches,
         });
     }
@@ -334,6 +339,7 @@ impl Ground<'_> {
             missing: Vec::new(),
             rule_patterns: &[],
             alike: resolved.alike,
+            proxies: resolved.proxies,
             matches: BTreeMap::new(),
         });
     }

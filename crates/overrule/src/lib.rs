@@ -26,6 +26,7 @@
 //! }
 //! ```
 
+mod access;
 mod analysis;
 mod conditions;
 mod families;
@@ -33,9 +34,11 @@ pub mod files;
 mod mesh;
 mod requests;
 
+pub use access::{Client, Inbound, Question, match_words};
 pub use analysis::{Analysis, Assume, Options, Stage, Stages};
 pub use conditions::{Affected, PolicyCondition};
 pub use families::{Answered, FamilyInfo, families};
+pub use overrule_access;
 pub use overrule_engine as engine;
 pub use overrule_gateway as gateway;
 pub use overrule_kgateway as kgateway;

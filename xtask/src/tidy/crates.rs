@@ -29,7 +29,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "overrule-kgateway",
         &["overrule-source", "overrule-model", "overrule-engine", "overrule-gateway"],
     ),
-    ("overrule-mesh", &["overrule-source", "overrule-model", "overrule-engine"]),
+    ("overrule-access", &[]),
+    ("overrule-envoy", &["overrule-access", "overrule-source"]),
+    ("overrule-mesh", &["overrule-source", "overrule-model", "overrule-engine", "overrule-access"]),
+    ("overrule-proof", &["overrule-access", "overrule-envoy"]),
     // No family: explaining is reading, and cannot recompute.
     ("overrule-view", &["overrule-source", "overrule-model", "overrule-engine"]),
     ("overrule", BELOW),
@@ -48,6 +51,8 @@ const BELOW: &[&str] = &[
     "overrule-kuadrant",
     "overrule-kgateway",
     "overrule-mesh",
+    "overrule-access",
+    "overrule-envoy",
     "overrule-view",
 ];
 const LIBRARY: &[&str] = &[
@@ -59,6 +64,8 @@ const LIBRARY: &[&str] = &[
     "overrule-kuadrant",
     "overrule-kgateway",
     "overrule-mesh",
+    "overrule-access",
+    "overrule-envoy",
     "overrule-view",
     "overrule",
 ];
@@ -71,6 +78,8 @@ const FACES: &[&str] = &[
     "overrule-kuadrant",
     "overrule-kgateway",
     "overrule-mesh",
+    "overrule-access",
+    "overrule-envoy",
     "overrule-view",
     "overrule",
     "overrule-cases",
@@ -84,6 +93,8 @@ const EVERYTHING: &[&str] = &[
     "overrule-kuadrant",
     "overrule-kgateway",
     "overrule-mesh",
+    "overrule-access",
+    "overrule-envoy",
     "overrule-view",
     "overrule",
     "overrule-cases",

@@ -2,15 +2,16 @@
 //! In: a case of Kuma's kinds. Out: what the pipeline answers, read from the same data as `-o json`. Not here: any rule;
 //! the `mesh` crate has them.
 
-use overrule::Analysis;
+use overrule::{Analysis, Question};
 use overrule_mesh::conf::duration::canonical;
 use overrule_mesh::names::Mode;
 use overrule_mesh::{FAMILY, Profile, Settings};
+use overrule_view::v1;
 use serde_json::Value;
 
 use super::analysed::{self, Analysed};
-use super::{Answer, Check, Effective, Family, Finding, Node, Target};
-use crate::case::{Case, Given, Invalid};
+use super::{Answer, Check, Difference, Effective, Family, Finding, Node, Target};
+use crate::case::{Can, Case, Given, Invalid};
 
 /// The family of Kuma's kinds.
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +44,30 @@ impl Family for Kuma {
         }
         let analysis = Analysis::new(case.inputs.clone(), &options);
         Box::new(Resolved { analysed: Analysed::new(analysis, FAMILY) })
+    }
+}
+
+impl Resolved {
+    /// The decisions a test asks about: one per inbound.
+    fn decisions(&self, asked: &Can) -> Result<Vec<v1::AccessDecision>, String> {
+        let analysis = &self.analysed.analysis;
+        let (to, section) =
+            analysis.named(&asked.to).ok_or_else(|| format!("`{}` does not exist", asked.to))?;
+        let from = analysis
+            .client(&asked.from)
+            .ok_or_else(|| format!("`{}` is no SPIFFE ID and no dataplane", asked.from))?;
+        let question = Question {
+            from,
+            method: asked.method.as_deref(),
+            path: asked.path.as_deref(),
+            sni: asked.sni.as_deref(),
+        };
+        let inbounds = analysis.inbounds(to, section.as_deref());
+        if inbounds.is_empty() {
+            return Err(format!("`{}` has no such inbound", asked.to));
+        }
+        let asked_of = inbounds.into_iter();
+        Ok(asked_of.filter_map(|at| analysis.can(question, &asked.from, at)).collect())
     }
 }
 
@@ -91,6 +116,40 @@ impl Answer for Resolved {
 
     fn findings(&self) -> Vec<Finding> {
         self.analysed.findings()
+    }
+
+    fn can(&self, expected: &Can) -> Check {
+        let mut differences = Vec::new();
+        let mut say = |message: String, wanted: String, actual: String| {
+            differences.push(Difference {
+                at: expected.at.clone(),
+                message,
+                expected: Some(wanted),
+                actual: Some(actual),
+            });
+        };
+        let decisions = match self.decisions(expected) {
+            Ok(decisions) => decisions,
+            Err(what) => {
+                let wanted = expected.verdict.clone();
+                say(what, wanted, "no such thing".to_owned());
+                return Check::Done(differences);
+            }
+        };
+        let wanted = if expected.verdict.starts_with("allow") { "allowed" } else { "denied" };
+        for decision in &decisions {
+            let about = format!("`{}` calls `{}`", decision.from, decision.to);
+            if decision.verdict != wanted {
+                let actual = format!("{}: {}", decision.verdict, decision.because);
+                say(about.clone(), wanted.to_owned(), actual);
+            }
+            let by: Vec<&str> = decision.by.iter().map(|b| b.policy.as_str()).collect();
+            if expected.by.as_ref().is_some_and(|names| *names != by) {
+                let names = expected.by.iter().flatten().cloned().collect::<Vec<_>>().join(", ");
+                say(format!("who decides when {about}"), names, by.join(", "));
+            }
+        }
+        Check::Done(differences)
     }
 
     fn invalid(&self, expected: &Given<Invalid>) -> Check {

@@ -145,6 +145,10 @@ fn json_list(
 fn nothing(shared: &Shared, asked: &Effective, world: &World, out: &mut Out) {
     let namespace = shared.namespace.as_ref().filter(|_| !shared.all_namespaces);
     let place = match (&asked.target, namespace) {
+        (Some(target), _) if asked.to.is_some() => {
+            let to = asked.to.as_deref().unwrap_or("");
+            format!("on the way from {target} to {to}, or no path leads there")
+        }
         (Some(target), _) => format!("at {target}"),
         (None, Some(namespace)) => format!("in namespace {namespace}"),
         (None, None) => "anywhere".to_owned(),

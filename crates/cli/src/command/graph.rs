@@ -43,6 +43,7 @@ pub fn run(shared: &Shared, asked: &Graph, out: &mut Out) -> Outcome {
         Form::Dot => out.result(&graph.dot())?,
         Form::Mermaid => out.result(&graph.mermaid())?,
         Form::Svg => out.result(&graph.svg())?,
+        Form::Csv => return Err(Failure::Usage("csv is for `overrule can`".to_owned())),
     }
     Ok(world.exit)
 }

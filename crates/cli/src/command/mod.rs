@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One file per command: what was asked, a pure call, and how the answer is written.
 
+pub mod can;
 pub mod check;
 pub mod docs;
 pub mod effective;
+pub mod envoy;
 pub mod explain;
 pub mod get;
 pub mod graph;
@@ -26,6 +28,9 @@ fn form(shared: &Shared, default: Form) -> Result<Form, Failure> {
     match shared.output.unwrap_or(default) {
         Form::Tree | Form::Dot | Form::Mermaid | Form::Svg => Err(Failure::Usage(
             "this form of output is for `overrule graph`; use table, wide, yaml or json".to_owned(),
+        )),
+        Form::Csv => Err(Failure::Usage(
+            "csv is for `overrule can`; use table, wide, yaml or json".to_owned(),
         )),
         form => Ok(form),
     }

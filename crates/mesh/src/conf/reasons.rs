@@ -4,8 +4,10 @@
 use overrule_engine::ReasonInfo;
 
 /// A later conf in merge order has the field.
-pub static MORE_SPECIFIC: ReasonInfo =
-    ReasonInfo { id: "more-specific", sentence: "an entry that is more specific has the field" };
+pub static MORE_SPECIFIC: ReasonInfo = ReasonInfo {
+    id: "more-specific",
+    sentence: "an entry further down the ladder has the field, and the last one wins",
+};
 
 /// Two elements of one list have the same key.
 pub static SAME_KEY: ReasonInfo = ReasonInfo {

@@ -13,6 +13,7 @@ mod meshes;
 mod names;
 mod near;
 mod order;
+mod permissions;
 mod proxies;
 mod reach;
 
@@ -25,7 +26,7 @@ use overrule_source::{Diagnostic, Documents, Span, View};
 use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::resolve::{Found, FoundMesh};
-use crate::resources::{MeshResources, Resources};
+use crate::resources::{MeshResources, Refusal, Resources};
 use near::Budget;
 
 /// Reports on everything.
@@ -46,6 +47,7 @@ pub fn report(
         destinations::report(&here, &mut out);
         inert::report(&here, &mut out);
         order::report(&here, &mut out);
+        permissions::report(&here, &mut out);
     }
     names::report(&world, &mut out);
     labels::report(&world, &mut out);
@@ -91,8 +93,13 @@ struct Here<'a> {
 impl<'a> Here<'a> {
     /// Policies that are in force: not refused, and no shadows.
     fn live(&self) -> impl Iterator<Item = &'a Policy> + use<'a> {
-        let mesh = self.mesh;
-        mesh.policies.iter().filter(|p| !p.is_shadow() && !mesh.refused.contains_key(&p.place))
+        let (mesh, release) = (self.mesh, *self.world.profile == Profile::Release);
+        let refused = move |p: &Policy| match mesh.refused.get(&p.place) {
+            Some(Refusal::Invalid) => true,
+            Some(Refusal::ByRelease | Refusal::NoRole) => release,
+            None => false,
+        };
+        mesh.policies.iter().filter(move |p| !p.is_shadow() && !refused(p))
     }
 
     fn policy(&self, place: u32) -> Option<&'a Policy> {

@@ -12,6 +12,7 @@
 //!             paths ──► Resolution                            walk
 //! ```
 
+mod candidates;
 mod found;
 mod ladders;
 mod plans;
@@ -31,10 +32,12 @@ use overrule_model::{ObjectId, Snapshot};
 use overrule_source::{Documents, Span};
 
 use crate::conf::Kuma;
-use crate::dataplane::{Listener, gateway_of};
+use crate::dataplane::{Dataplane, Inbound, Listener, gateway_of};
 use crate::kinds::{self, Kind};
 use crate::kri::Kri;
 use crate::matched::{Matched, in_order};
+use crate::order::has_order;
+use crate::permission;
 use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::reasons;
@@ -47,6 +50,7 @@ pub use found::{Found, FoundMesh};
 pub use ladders::Outbounds;
 pub use steps::key_value;
 
+use candidates::Candidates;
 use ladders::{Inbounds, Ladders, List};
 use plans::{Hostnames, Spec};
 use shape::Shapes;
@@ -90,7 +94,7 @@ pub struct Resolved {
     pub resolution: Resolution,
     /// What findings tell about.
     pub found: Found,
-    /// Proxies whose paths to destinations are left out, because one of the same shape has them.
+    /// Proxies whose paths to destinations are left out, because one that sends by the same rules has them.
     pub alike: usize,
     /// What each proxy gets, by mesh and place, for lookups.
     pub proxies: Vec<Vec<Arc<ProxyRules>>>,
@@ -103,9 +107,26 @@ pub struct ProxyRules {
     kinds: Vec<KindRules>,
     /// The MeshGateway that configures it, by place.
     gateway: Option<usize>,
+    /// Permissions that select each inbound, by place of both, in merge order.
+    permissions: Vec<Vec<u32>>,
 }
 
 impl ProxyRules {
+    /// The permissions that select an inbound, by place, in merge order.
+    pub fn permissions(&self, inbound: usize) -> &[u32] {
+        self.permissions.get(inbound).map_or(&[], Vec::as_slice)
+    }
+
+    /// What tells apart proxies that send by other rules: where their rules stand, which does not change.
+    fn outbound_lists(&self) -> Vec<usize> {
+        let at = |to: &Option<Arc<Outbounds>>| to.as_ref().map_or(0, |to| Arc::as_ptr(to).addr());
+        let own = |k: &KindRules| {
+            let listeners = k.listeners.iter().map(|(_, to)| at(to));
+            std::iter::once(at(&k.to)).chain(listeners).collect::<Vec<usize>>()
+        };
+        self.kinds.iter().flat_map(own).collect()
+    }
+
     /// What a kind says about destinations; none if it says nothing about any.
     pub fn outbounds(&self, kind: KindId) -> Option<&Outbounds> {
         self.kinds.get(kind.0 as usize)?.to.as_deref()
@@ -117,7 +138,7 @@ impl ProxyRules {
 struct KindRules {
     single: Option<LadderId>,
     to: Option<Arc<Outbounds>>,
-    /// By place of the inbound; `None` for one that listens where an earlier one does.
+    /// By place of the inbound.
     inbounds: Vec<Option<Arc<Inbounds>>>,
     /// By place of the listener of the gateway.
     listeners: Vec<AtListener>,
@@ -283,8 +304,9 @@ impl<'a> OneMesh<'a> {
         let shapes = Shapes::new(&mesh.dataplanes, &live);
         let mut selected: Vec<Vec<u32>> = vec![Vec::new(); mesh.policies.len()];
         let mut rules: Vec<Arc<ProxyRules>> = Vec::with_capacity(shapes.first.len());
+        let candidates: Vec<Candidates<'_>> = lists.iter().map(|l| Candidates::new(l)).collect();
         for (shape, place) in (0..).zip(&shapes.first) {
-            let made = self.shape(*place, &lists, &routes, &mut ladders, &mut |policy| {
+            let made = self.shape(*place, &candidates, &routes, &mut ladders, &mut |policy| {
                 selected.iter_mut().skip(policy as usize).take(1).for_each(|s| s.push(shape));
             });
             rules.push(Arc::new(made));
@@ -292,7 +314,8 @@ impl<'a> OneMesh<'a> {
         self.land(&shapes, &selected, &mut ladders);
         let proxies: Vec<Arc<ProxyRules>> =
             shapes.of.iter().filter_map(|shape| rules.get(*shape as usize).cloned()).collect();
-        let beside = self.named_beside(&walk.options.beside, &shapes, &lists, &routes, &ladders);
+        let beside =
+            self.named_beside(&walk.options.beside, &shapes, &candidates, &routes, &ladders);
         walk.mesh(self, &shapes, &rules, &beside, &mut ladders);
         resolved.found.meshes.push(ladders.found);
         resolved.proxies.push(proxies);
@@ -309,7 +332,12 @@ impl<'a> OneMesh<'a> {
                 .map(|p| (p.meta.kri(), p))
                 .collect();
             list.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.place.cmp(&a.1.place)));
-            list.into_iter().map(|(_, p)| p).collect()
+            let list: Vec<&Policy> = list.into_iter().map(|(_, p)| p).collect();
+            // Sorted once, every part of it is sorted already.
+            match has_order(list.iter().map(|p| &p.target)) {
+                true => in_order(self.world.profile, &list),
+                false => list,
+            }
         };
         self.active.iter().map(of).collect()
     }
@@ -319,7 +347,7 @@ impl<'a> OneMesh<'a> {
         &self,
         profiles: &[Profile],
         shapes: &Shapes,
-        lists: &[Vec<&'a Policy>],
+        lists: &[Candidates<'_>],
         routes: &[Policy],
         ladders: &Ladders<'_, '_>,
     ) -> Vec<BTreeSet<Place>> {
@@ -330,7 +358,8 @@ impl<'a> OneMesh<'a> {
             for (place, named) in shapes.first.iter().zip(&mut named) {
                 let Some(proxy) = self.mesh.dataplanes.get(*place) else { continue };
                 for list in lists {
-                    for (policy, _) in Matched::new(context, list, &proxy.it).policies {
+                    let list = list.of(&proxy.it);
+                    for (policy, _) in Matched::new(context, &list, &proxy.it).policies {
                         let meant = ladders.meant.get(policy.place as usize);
                         named.extend(meant.into_iter().flatten().flatten().copied());
                     }
@@ -349,7 +378,7 @@ impl<'a> OneMesh<'a> {
     fn shape(
         &self,
         place: usize,
-        lists: &[Vec<&'a Policy>],
+        lists: &[Candidates<'_>],
         routes: &[Policy],
         ladders: &mut Ladders<'_, '_>,
         selected: &mut dyn FnMut(u32),
@@ -363,15 +392,19 @@ impl<'a> OneMesh<'a> {
         let gateway = gateway_of(proxy, &self.mesh.gateways).filter(|_| proxy.is_built_in());
         let gateway =
             gateway.and_then(|g| self.mesh.gateways.iter().position(|k| std::ptr::eq(k, g)));
-        let mut made = ProxyRules { kinds: Vec::new(), gateway };
+        let mut made = ProxyRules { gateway, ..ProxyRules::default() };
         for (active, list) in self.active.iter().zip(lists) {
-            let matched = Matched::new(context, list, proxy);
+            let list = list.of(proxy);
+            let matched = Matched::new(context, &list, proxy);
             for (policy, why) in &matched.warnings {
                 if !ladders.found.unresolved.iter().any(|(known, _)| *known == policy.place) {
                     ladders.found.unresolved.push((policy.place, why.clone()));
                 }
             }
             matched.policies.iter().for_each(|(p, _)| selected(p.place));
+            if active.kind.name == permission::KIND {
+                made.permissions = at_inbounds(proxy, &matched);
+            }
             let all = matched.all();
             made.kinds.push(self.kind(active, proxy, gateway, &matched, &all, ladders));
         }
@@ -381,7 +414,7 @@ impl<'a> OneMesh<'a> {
     fn kind(
         &self,
         active: &Active,
-        proxy: &crate::dataplane::Dataplane,
+        proxy: &Dataplane,
         gateway: Option<usize>,
         matched: &Matched<'_>,
         all: &[&Policy],
@@ -418,13 +451,10 @@ impl<'a> OneMesh<'a> {
             rules.to = Some(ladders.outbounds(active.spec, &list));
         }
         if inbound {
-            let by_listener = matched.inbounds();
-            for (place, one) in proxy.inbounds.iter().enumerate() {
-                let first = proxy.inbounds.iter().position(|i| i.listener == one.listener);
-                let here = by_listener.get(&one.listener).map_or(&[][..], Vec::as_slice);
-                let here = places(here);
-                let is_first = first == Some(place);
-                rules.inbounds.push(is_first.then(|| ladders.inbounds(active.spec, &here)));
+            let lists = at_inbounds(proxy, matched);
+            // Inbounds that listen at one place have what any of them has.
+            for here in lists {
+                rules.inbounds.push(Some(ladders.inbounds(active.spec, &here)));
             }
         }
         rules
@@ -489,6 +519,13 @@ impl<'a> OneMesh<'a> {
         let target = root.get("spec").and_then(|s| s.get("targetRef"));
         target.unwrap_or(root).span()
     }
+}
+
+/// The policies that select each inbound, by place, in merge order.
+fn at_inbounds(proxy: &Dataplane, matched: &Matched<'_>) -> Vec<List> {
+    let by_listener = matched.inbounds();
+    let here = |i: &Inbound| by_listener.get(&i.listener).map(|list| places(list));
+    proxy.inbounds.iter().map(|i| here(i).unwrap_or_default()).collect()
 }
 
 fn places(list: &[&Policy]) -> List {

@@ -2,11 +2,12 @@
 //! In: what proxies of each shape get. Out: paths, and the ladder of each kind on them. Not here: making ladders.
 //!
 //! Every proxy has paths to its inbounds. Paths to destinations are as many as proxies times what policies name, so in a
-//! large fleet only the first proxy of each shape has them, and those that are asked about: the others are the same.
+//! large fleet only the first proxy of those that send by the same rules has them, and those that are asked about.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use hashbrown::{HashMap, HashSet};
 use overrule_engine::{LadderId, NodeId, PathId};
 use overrule_model::ObjectId;
 
@@ -49,22 +50,26 @@ impl<'o> Walk<'o> {
         all: &mut Ladders<'_, '_>,
     ) {
         let asked = self.asked(mesh);
-        let sizes: Vec<usize> =
-            rules.iter().map(|r| destinations(r, &asked.places).len() + 1).collect();
-        let size = |shape: &u32| sizes.get(*shape as usize).copied().unwrap_or(0);
+        let mut sizes: HashMap<Vec<usize>, usize> = HashMap::new();
+        let mut size = |shape: &u32| {
+            let Some(rules) = rules.get(*shape as usize) else { return 0 };
+            let known = sizes.entry(rules.outbound_lists());
+            *known.or_insert_with(|| destinations(rules, &asked.places).len() + 1)
+        };
         let most = match self.options.most_paths {
             0 => MOST_PATHS,
             most => most,
         };
-        let everything = shapes.of.iter().map(size).sum::<usize>() <= most;
+        let everything = shapes.of.iter().map(&mut size).sum::<usize>() <= most;
         static NONE: BTreeSet<Place> = BTreeSet::new();
         let mut walk =
             InMesh { ladders: &mut self.ladders, mesh, asked: &asked, beside: &NONE, all };
         let top = walk.add(None, mesh.nodes.mesh);
+        let mut known: HashSet<Vec<usize>> = HashSet::new();
         for (place, shape) in shapes.of.iter().enumerate() {
             let Some(rules) = rules.get(*shape as usize) else { continue };
-            let first = shapes.first.get(*shape as usize) == Some(&place);
-            let whole = everything || first || asked.proxies.contains(&place);
+            let is_asked = asked.proxies.contains(&place);
+            let whole = everything || is_asked || known.insert(rules.outbound_lists());
             self.alike += usize::from(!whole);
             walk.beside = beside.get(*shape as usize).unwrap_or(&NONE);
             walk.proxy(place, rules, top, whole);
@@ -138,6 +143,12 @@ impl InMesh<'_, '_, '_, '_, '_> {
         let routes = routes(&rules.kinds);
         if let Some(gateway) = rules.gateway {
             let listeners = self.mesh.nodes.listeners.get(gateway).map_or(&[][..], Vec::as_slice);
+            let object = self.mesh.mesh.gateway_objects.get(gateway);
+            let node = object.and_then(|o| self.mesh.world.topology.object_node(*o));
+            let at = match node {
+                Some(node) => self.add(Some(at), node),
+                None => at,
+            };
             for (listener, node) in listeners.iter().enumerate() {
                 let of = |k: &'_ KindRules| k.listeners.get(listener).cloned().unwrap_or_default();
                 let here: Vec<_> = rules.kinds.iter().map(of).collect();

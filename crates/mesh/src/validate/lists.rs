@@ -88,6 +88,10 @@ impl<'a> Check<'a> {
             _ => &["targetRef", "default"],
         };
         self.members(entry, path, members, &|_| None);
+        self.conf_shape(entry, path);
+        if kind == "MeshTrafficPermission" && list == "from" {
+            self.action(entry, path);
+        }
         if list == "rules" {
             return;
         }
@@ -105,6 +109,36 @@ impl<'a> Check<'a> {
         let options =
             Options { path: &path, supported_kinds, supported_kinds_error, ..Options::default() };
         self.reference(&reference, target.unwrap_or(entry), &options);
+    }
+
+    /// What is merged must be of the type it has everywhere: something else would take the place of all before it.
+    pub(super) fn conf_shape(&mut self, of: View<'a>, path: &str) {
+        let members =
+            [("default", NodeKind::Map), ("rules", NodeKind::List), ("hostnames", NodeKind::List)];
+        for (name, kind) in members {
+            let found = written(of, name).filter(|v| v.kind() != kind);
+            if let Some(found) = found {
+                let what = if kind == NodeKind::Map { "an object" } else { "a list" };
+                self.say(found, &format!("{path}.{name}"), format!("must be {what}"));
+            }
+        }
+    }
+
+    /// What an element of `from` does must be known: a deny that is not understood would be none.
+    fn action(&mut self, entry: View<'a>, path: &str) {
+        const KNOWN: [&str; 3] = ["Allow", "Deny", "AllowWithShadowDeny"];
+        let path = format!("{path}.default.action");
+        let action = written(entry, "default").and_then(|d| written(d, "action"));
+        match action.map(|a| (a, a.scalar_text().unwrap_or(""))) {
+            None => self.say(entry, &path, "must be defined"),
+            Some((_, text)) if KNOWN.contains(&text) => {}
+            Some((at, text)) => {
+                let known = KNOWN.join(", ");
+                let message =
+                    format!("unrecognized action \"{text}\", supported values are: {known}");
+                self.say(at, &path, message);
+            }
+        }
     }
 
     /// Below a gateway, how requests are spread can only be said for all destinations.

@@ -57,6 +57,9 @@ impl<'a> Check<'a> {
         }
         let (known, name) = (self.known_members(), self.policy.kind.name);
         self.members(spec, "spec", &known, &|key| shape::another_kinds_list(name, key));
+        if self.policy.kind.policy.is_some_and(|p| p.single) {
+            self.conf_shape(spec, "spec");
+        }
         let top = self.top(spec);
         self.together(spec);
         for list in LISTS {
@@ -80,7 +83,9 @@ impl<'a> Check<'a> {
             return None;
         }
         let kinds = allowed::top(self.policy.kind.name, self.policy.meta.role());
-        let is_inbound = !self.policy.from.is_empty() || !self.policy.rules.is_empty();
+        let short =
+            self.policy.kind.name == "MeshTrafficPermission" && self.policy.single.is_some();
+        let is_inbound = short || !self.policy.from.is_empty() || !self.policy.rules.is_empty();
         let target = TargetRef::from_view(written);
         self.reference(
             &target,

@@ -5,6 +5,7 @@
 //! Fields are only ever added. Everything a text view prints is read from these types, so that a program and a person
 //! are told the same.
 
+mod access;
 mod answers;
 mod explanation;
 mod graph;
@@ -12,6 +13,7 @@ mod lists;
 mod schema;
 mod value;
 
+pub use access::{AccessDecision, AccessDecisionList, DecidedBy, OtherDecision};
 pub use answers::{
     Beside, Block, Contributor, EffectivePolicy, EffectivePolicyList, Failure, Lost, Origin,
     OtherProfile, PathElement, Place,

@@ -6,8 +6,8 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use super::{
-    DiagnosticList, EffectivePolicy, EffectivePolicyList, Explanation, ExplanationList, Graph,
-    PolicyList, Reach, ResourceList, UncoveredList,
+    AccessDecision, AccessDecisionList, DiagnosticList, EffectivePolicy, EffectivePolicyList,
+    Explanation, ExplanationList, Graph, PolicyList, Reach, ResourceList, UncoveredList,
 };
 
 /// The schema of all kinds: exactly one fits, told apart by `kind`.
@@ -25,6 +25,8 @@ pub fn schema() -> Value {
         of::<UncoveredList>(&mut generator),
         of::<DiagnosticList>(&mut generator),
         of::<Graph>(&mut generator),
+        of::<AccessDecision>(&mut generator),
+        of::<AccessDecisionList>(&mut generator),
     ];
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

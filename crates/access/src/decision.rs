@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: nothing. Out: what is said about a request. Not here: finding it.
+
+use crate::rule::Source;
+
+/// Whether a request gets through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verdict {
+    /// It does.
+    Allowed,
+    /// It does not: a deny matches, or no allow does, or the proxy refuses its path.
+    Denied,
+}
+
+/// The verdict and who decides it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    /// Whether it gets through.
+    pub verdict: Verdict,
+    /// The first match in list order, denies first; none if nothing matches.
+    pub by: Option<Source>,
+    /// The match that the tree form of Envoy names: those without identity, then the exact one, then prefixes from the
+    /// longest to the shortest; within one of these the first in list order. Denies first, as ever.
+    pub by_tree: Option<Source>,
+    /// The first match of an `allowWithShadowDeny`, if the request is allowed. (The shadow counter of Envoy also counts
+    /// requests that are denied and have such a match.)
+    pub shadow: Option<Source>,
+}
+
+impl Answer {
+    /// What holds if nothing matches.
+    pub const NOTHING: Self =
+        Self { verdict: Verdict::Denied, by: None, by_tree: None, shadow: None };
+}
+
+/// An answer, and everything that matched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// Whether it gets through.
+    pub verdict: Verdict,
+    /// See [`Answer::by`].
+    pub by: Option<Source>,
+    /// See [`Answer::by_tree`].
+    pub by_tree: Option<Source>,
+    /// All that matched, in list order, denies first.
+    pub matched: Vec<Source>,
+    /// See [`Answer::shadow`].
+    pub shadow: Option<Source>,
+}
+
+impl Decision {
+    /// Puts both together.
+    pub fn new(answer: Answer, matched: Vec<Source>) -> Self {
+        let Answer { verdict, by, by_tree, shadow } = answer;
+        Self { verdict, by, by_tree, matched, shadow }
+    }
+
+    /// It without the list.
+    pub fn answer(&self) -> Answer {
+        let Self { verdict, by, by_tree, shadow, .. } = *self;
+        Answer { verdict, by, by_tree, shadow }
+    }
+}

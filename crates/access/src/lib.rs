@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: access rules of one inbound, in list order, and requests. Out: decisions, and who decides. Not here: reading
+//! policies, Envoy.
+
+mod compiled;
+mod conditions;
+mod decision;
+mod facts;
+mod first;
+pub mod naive;
+pub mod path;
+mod prefixes;
+mod rule;
+mod tree;
+
+pub use compiled::Compiled;
+pub use decision::{Answer, Decision, Verdict};
+pub use rule::{Effect, Identity, Match, PathMatch, Request, Rule, Source};

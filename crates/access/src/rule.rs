@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: nothing. Out: access rules and requests as data. Not here: deciding.
+
+/// What a rule does with a request it matches. A deny of any rule beats an allow of any other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Effect {
+    /// Refuses it.
+    Deny,
+    /// Admits it, and counts it as one that a later deny would refuse.
+    AllowWithShadowDeny,
+    /// Admits it.
+    Allow,
+}
+
+impl Effect {
+    /// Whether it admits.
+    pub fn allows(self) -> bool {
+        self != Self::Deny
+    }
+}
+
+/// Which identities are meant.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Identity {
+    /// This one.
+    Exact(Box<str>),
+    /// Those that begin like this, as text.
+    Prefix(Box<str>),
+}
+
+/// Which paths are meant. Compared are normalised paths without their query (see [`path`](crate::path)).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PathMatch {
+    /// This one.
+    Exact(Box<str>),
+    /// This one and what is below it: `/a` is not a prefix of `/ab`.
+    Prefix(Box<str>),
+}
+
+/// What a request must be like; all of what is given. A match that gives nothing is not a match: readers refuse it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Match {
+    /// The identity of the client (its SPIFFE ID).
+    pub identity: Option<Identity>,
+    /// The server name the client asked for in TLS.
+    pub sni: Option<Box<str>>,
+    /// The HTTP method.
+    pub method: Option<Box<str>>,
+    /// The HTTP path.
+    pub path: Option<PathMatch>,
+}
+
+impl Match {
+    /// Whether it can only be decided for HTTP.
+    pub fn needs_http(&self) -> bool {
+        self.method.is_some() || self.path.is_some()
+    }
+}
+
+/// Where a match is written: a number that whoever made the rules can turn into policy, list and line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Source(pub u32);
+
+/// One match with its effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// What it does.
+    pub effect: Effect,
+    /// With whom.
+    pub matches: Match,
+    /// Where it is written.
+    pub source: Source,
+    /// The policy it is of: rules of one entry of one policy share it. Actions of Envoy are named by it.
+    pub policy: u32,
+}
+
+/// A request, or a connection if nothing is known of HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Request<'a> {
+    /// The one identity of the client's certificate; none if it has none, or more than one.
+    pub identity: Option<&'a str>,
+    /// The server name it asked for.
+    pub sni: Option<&'a str>,
+    /// The method.
+    pub method: Option<&'a str>,
+    /// The path as it came, query included; it is normalised before it is compared.
+    pub path: Option<&'a str>,
+}

@@ -1,0 +1,599 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: MeshTrafficPermissions with `rules` that are in force. Out: matches that mean more than they seem to, that an
+//! inbound cannot see, or that change nothing. Not here: what refuses a policy (`permission`), deciding (`gate`).
+//!
+//! A list may have thousands of matches. Nothing here compares all of them with all others: what could cover a match
+//! is looked up, and there is a limit to that too.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
+use hashbrown::HashMap;
+use overrule_access::{Effect, Identity, Match, PathMatch, Rule};
+use overrule_source::{Code, Diagnostic, Span};
+
+use super::near::rarest;
+use super::proxies::Proxies;
+use super::{Here, count};
+use crate::codes;
+use crate::labels::{NAMESPACE, Role};
+use crate::permission::{KIND, LISTS, Written, permissions, spiffe};
+use crate::policy::Policy;
+use crate::profile::Profile;
+use crate::resources::Refusal;
+use crate::select::{Context, select};
+
+/// How many matches of one policy are told under one code.
+const MOST_TOLD: usize = 20;
+
+/// How often something that could cover a match is looked up, in one mesh.
+const MOST_LOOKUPS: usize = 2_000_000;
+
+pub(super) fn report(here: &Here<'_>, out: &mut Vec<Diagnostic>) {
+    let proxies = Proxies::new(here);
+    let left = Cell::new(MOST_LOOKUPS);
+    let all = here.mesh.policies.iter().filter(|p| p.kind.name == KIND && !p.rules.is_empty());
+    for policy in all.filter(|p| !p.is_shadow() && !is_refused(here, p)) {
+        let one = One::new(here, policy);
+        told(one.prefixes(), out);
+        one.needing_http(&proxies, out);
+        one.useless(&left, out);
+    }
+}
+
+/// Whether the rule set does not take it. The founding documents know more than the release.
+fn is_refused(here: &Here<'_>, policy: &Policy) -> bool {
+    match here.mesh.refused.get(&policy.place) {
+        Some(Refusal::Invalid) => true,
+        Some(Refusal::NoRole | Refusal::ByRelease) => is_release(here),
+        None => false,
+    }
+}
+
+fn is_release(here: &Here<'_>) -> bool {
+    *here.world.profile == Profile::Release
+}
+
+/// Tells the first few of findings that are alike, and how many there are.
+fn told(mut found: Vec<Diagnostic>, out: &mut Vec<Diagnostic>) {
+    let more = found.len().saturating_sub(MOST_TOLD);
+    found.truncate(MOST_TOLD);
+    if let Some(last) = found.last_mut() {
+        last.message.push_str(&and(more));
+    }
+    out.append(&mut found);
+}
+
+fn and(more: usize) -> String {
+    if more == 0 {
+        return String::new();
+    }
+    format!("; the same goes for {} of this policy", count(more, "more match", "more matches"))
+}
+
+/// One policy.
+struct One<'a> {
+    here: &'a Here<'a>,
+    policy: &'a Policy,
+    rules: Vec<Rule>,
+    written: Vec<Written>,
+    /// Whether the one rule is written as `spec.default`.
+    is_short: bool,
+}
+
+impl<'a> One<'a> {
+    fn new(here: &'a Here<'a>, policy: &'a Policy) -> Self {
+        let documents = here.world.documents;
+        let entries = policy.rules.iter().map(|e| (policy, e.index, e.node));
+        let found = permissions(documents, entries);
+        let spec = documents.view(policy.root).get("spec").map(|s| s.id());
+        let is_short = policy.rules.iter().any(|e| spec == Some(e.node.node));
+        Self { here, policy, rules: found.rules, written: found.written, is_short }
+    }
+
+    fn all(&self) -> impl Iterator<Item = (&Rule, &Written)> {
+        self.rules.iter().zip(&self.written)
+    }
+
+    /// `spec.rules[0].default.allow[1]`.
+    fn field(&self, at: &Written) -> String {
+        let Written { entry, list, index, .. } = at;
+        match self.is_short {
+            true => format!("spec.default.{list}[{index}]"),
+            false => format!("spec.rules[{entry}].default.{list}[{index}]"),
+        }
+    }
+
+    fn span(&self, at: &Written) -> Span {
+        self.here.world.documents.view(at.node).span()
+    }
+
+    fn finding(&self, code: Code, message: String, at: &Written) -> Diagnostic {
+        Diagnostic::new(code, message).field(self.field(at)).at(self.span(at))
+    }
+
+    /// Beginnings of identities that end in the middle of a name.
+    fn prefixes(&self) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
+        for (rule, at) in self.all() {
+            let Some(Identity::Prefix(prefix)) = &rule.matches.identity else { continue };
+            if !spiffe::ends_at_a_boundary(prefix) {
+                found.push(self.prefix(rule, at, prefix));
+            }
+        }
+        found
+    }
+
+    fn prefix(&self, rule: &Rule, at: &Written, prefix: &str) -> Diagnostic {
+        let does = if rule.effect.allows() { "admits" } else { "denies" };
+        let is_domain = !prefix.trim_start_matches("spiffe://").contains('/');
+        let (other, exact) = match is_domain {
+            true => (format!("clients of the trust domain `{prefix}-evil`"), ""),
+            false => (
+                format!("`{prefix}-evil`"),
+                "; or `type: Exact` if only this one identity is meant",
+            ),
+        };
+        let message = format!(
+            "prefix `{prefix}` is compared as text, so this match of `{}` also {does} {other}",
+            at.list
+        );
+        let help = match is_release(self.here) {
+            false => format!("end it with a slash: `{prefix}/`{exact}"),
+            true => "this release takes no slash at the end: list identities with `type: Exact`, or see to it that no other name begins like this".to_owned(),
+        };
+        let view = self.here.world.documents.view(at.node);
+        let value = |name: &&str| view.get(name).and_then(|v| v.get("value"));
+        let d = self.finding(&codes::PREFIX, message, at).help(help);
+        let name = ["spiffeId", "spiffeID"].into_iter().find(|n| value(n).is_some());
+        match name.and_then(|n| Some((n, value(&n)?))) {
+            Some((name, value)) => {
+                d.field(format!("{}.{name}.value", self.field(at))).at(value.span())
+            }
+            None => d,
+        }
+    }
+
+    /// Method and path where the proxy sees none: once for what is allowed, once for what is denied.
+    fn needing_http(&self, proxies: &Proxies<'_>, out: &mut Vec<Diagnostic>) {
+        if !self.rules.iter().any(|r| r.matches.needs_http()) {
+            return;
+        }
+        let Some(tcp) = self.tcp_inbounds(proxies) else { return };
+        for denies in [false, true] {
+            let fits = |r: &Rule| r.matches.needs_http() && r.effect.allows() != denies;
+            let mut these = self.all().filter(|(r, _)| fits(r)).map(|(_, at)| at);
+            if let Some(first) = these.next() {
+                out.push(self.on_tcp(&tcp, denies, first, these.count()));
+            }
+        }
+    }
+
+    /// The first such match; `more` are like it.
+    fn on_tcp(&self, tcp: &Tcp, denies: bool, at: &Written, more: usize) -> Diagnostic {
+        let inbounds = match tcp {
+            (1, one) => format!("{one}, which the policy selects, speaks TCP"),
+            (many, one) => {
+                format!("{many} inbounds that the policy selects speak TCP, such as {one}")
+            }
+        };
+        let (code, so) = match denies {
+            false => (&codes::TCP_ALLOW, "there it admits nobody"),
+            true => (
+                &codes::TCP_DENY,
+                "there it cannot be enforced, and a filter can only deny whatever the rest of the match fits",
+            ),
+        };
+        let (list, more) = (at.list, and(more));
+        let message =
+            format!("this match of `{list}` asks for method or path, and {inbounds}: {so}{more}");
+        self.finding(code, message, at).help("select inbounds that speak HTTP by `sectionName`, or give the others `protocol: http` if that is what they speak")
+    }
+
+    fn tcp_inbounds(&self, proxies: &Proxies<'_>) -> Option<Tcp> {
+        let (gateways, profile) = (&self.here.mesh.gateways, self.here.world.profile);
+        let context = Context { routes: &[], gateways, profile };
+        let mut found: Option<Tcp> = None;
+        for proxy in self.candidates(proxies).into_iter().filter_map(|p| proxies.get(p)) {
+            if proxy.inbounds.iter().all(|i| i.is_http()) {
+                continue;
+            }
+            let Ok(selected) = select(context, self.policy, proxy) else { continue };
+            for listener in &selected.inbounds {
+                let inbound = proxy.inbounds.iter().find(|i| i.listener == *listener);
+                let Some(inbound) = inbound.filter(|i| !i.is_http()) else { continue };
+                let first = || format!("`{}` of `{}`", inbound.section, proxy.meta.display_name());
+                found.get_or_insert_with(|| (0, first())).0 += 1;
+            }
+        }
+        found
+    }
+
+    /// Proxies the policy may select: never fewer than it does.
+    fn candidates(&self, proxies: &Proxies<'_>) -> Vec<u32> {
+        let (target, meta) = (&self.policy.target, &self.policy.meta);
+        if target.kind == "Dataplane" && !target.name().is_empty() {
+            return proxies.names().get(target.name()).cloned().unwrap_or_default();
+        }
+        let stays = match self.here.world.profile {
+            Profile::Release => matches!(meta.role(), Role::Consumer | Role::WorkloadOwner),
+            Profile::Design { system } => meta.namespace() != &**system,
+        };
+        let namespace = (NAMESPACE, if stays { meta.namespace() } else { "" });
+        let labels = target.labels.iter().filter(|_| target.kind == "Dataplane").flatten();
+        let labels = labels.map(|(k, v)| (k.as_str(), v.as_str()));
+        match rarest(labels.chain([namespace]), proxies.labels()) {
+            Some(places) => places.to_vec(),
+            None => (0..).zip(&self.here.mesh.dataplanes).map(|(place, _)| place).collect(),
+        }
+    }
+
+    /// Matches without which the policy would do the same.
+    fn useless(&self, left: &Cell<usize>, out: &mut Vec<Diagnostic>) {
+        let (mut never, mut repeated, mut covered) = (Vec::new(), Vec::new(), Vec::new());
+        let denies = Index::new(&self.rules, |r| r.effect == Effect::Deny);
+        for list in LISTS {
+            let in_list =
+                |r: &Rule| self.written.get(r.source.0 as usize).is_some_and(|at| at.list == list);
+            let own = Index::new(&self.rules, in_list);
+            for (place, (rule, at)) in self.all().enumerate().filter(|(_, (r, _))| in_list(r)) {
+                // In the release what is written first decides, so that nothing is covered by what follows.
+                let counts = |other: usize| {
+                    let other = self.written.get(other);
+                    !is_release(self.here) || other.is_some_and(|other| other.entry <= at.entry)
+                };
+                let denied = || {
+                    let same = denies.same(&rule.matches).filter(|d| counts(*d));
+                    same.or_else(|| denies.wider(&rule.matches, counts, left))
+                };
+                if let Some(deny) = rule.effect.allows().then(denied).flatten() {
+                    never.push(self.beside(&codes::NEVER_ADMITS, at, deny, NEVER));
+                } else if let Some(first) = own.same(&rule.matches).filter(|p| *p != place) {
+                    repeated.push(self.beside(&codes::REPEATED, at, first, REPEATED));
+                } else if let Some(wider) = own.wider(&rule.matches, counts, left) {
+                    covered.push(self.beside(&codes::COVERED, at, wider, COVERED));
+                }
+            }
+        }
+        for found in [never, repeated, covered] {
+            told(found, out);
+        }
+    }
+
+    /// A finding about a match because of another: words before and after the name of that, a remark there, help.
+    fn beside(&self, code: Code, at: &Written, other: usize, says: [&str; 4]) -> Diagnostic {
+        let [before, after, remark, help] = says;
+        let other = self.written.get(other).unwrap_or(at);
+        let message = format!("{before}`{}`{after}", self.field(other));
+        self.finding(code, message, at).see(self.span(other), remark).help(help)
+    }
+}
+
+const NEVER: [&str; 4] = [
+    "",
+    " denies everything that this match would admit, so it never admits",
+    "the deny",
+    "remove it; or make the deny narrower, if this is meant as an exception: a deny has none",
+];
+const REPEATED: [&str; 4] = [
+    "this match is the same as ",
+    "",
+    "the first",
+    "remove one of them; or correct it, if another client was meant",
+];
+const COVERED: [&str; 4] = [
+    "this match adds nothing: ",
+    " is wider",
+    "the wider match",
+    "remove it; or remove the wider one, if not everybody it means is meant",
+];
+
+/// Inbounds that speak TCP: how many, and the first.
+type Tcp = (usize, String);
+
+/// Clients of a match: none for all; whether it is a beginning, and the text.
+type Who<'a> = Option<(bool, &'a str)>;
+
+/// What else a match asks for: server name, method, path like [`Who`].
+type Rest<'a> = (Option<&'a str>, Option<&'a str>, Option<(bool, &'a str)>);
+
+fn who(of: &Match) -> Who<'_> {
+    of.identity.as_ref().map(|identity| match identity {
+        Identity::Exact(text) => (false, &**text),
+        Identity::Prefix(text) => (true, &**text),
+    })
+}
+
+fn rest(of: &Match) -> Rest<'_> {
+    let path = of.path.as_ref().map(|path| match path {
+        PathMatch::Exact(text) => (false, &**text),
+        PathMatch::Prefix(text) => (true, &**text),
+    });
+    (of.sni.as_deref(), of.method.as_deref(), path)
+}
+
+/// Matches by what they ask for; of equals the first.
+struct Index<'a> {
+    places: HashMap<Who<'a>, HashMap<Rest<'a>, usize>>,
+    /// How long the beginnings of identities are.
+    lengths: BTreeSet<usize>,
+}
+
+impl<'a> Index<'a> {
+    fn new(rules: &'a [Rule], fits: impl Fn(&Rule) -> bool) -> Self {
+        let mut made = Self { places: HashMap::new(), lengths: BTreeSet::new() };
+        for (place, rule) in rules.iter().enumerate().filter(|(_, r)| fits(r)) {
+            let who = who(&rule.matches);
+            made.lengths.extend(who.filter(|(is_prefix, _)| *is_prefix).map(|(_, t)| t.len()));
+            made.places.entry(who).or_default().entry(rest(&rule.matches)).or_insert(place);
+        }
+        made
+    }
+
+    /// The first that asks for the same.
+    fn same(&self, wanted: &Match) -> Option<usize> {
+        self.places.get(&who(wanted))?.get(&rest(wanted)).copied()
+    }
+
+    /// One that asks for less, and so means everything that this one means: that which names the clients best, of those
+    /// that count. None once nothing is left to look up with.
+    fn wider(
+        &self,
+        wanted: &Match,
+        counts: impl Fn(usize) -> bool,
+        left: &Cell<usize>,
+    ) -> Option<usize> {
+        let spend = || {
+            let less = left.get().checked_sub(1);
+            left.set(less.unwrap_or(0));
+            less
+        };
+        let own = (who(wanted), rest(wanted));
+        for who in self.wider_clients(own.0) {
+            spend()?;
+            let Some(places) = self.places.get(&who) else { continue };
+            for rest in wider_rests(own.1) {
+                spend()?;
+                let found = places.get(&rest).copied().filter(|p| counts(*p));
+                if (who, rest) != own && found.is_some() {
+                    return found;
+                }
+            }
+        }
+        None
+    }
+
+    /// The same clients, then ever more of them.
+    fn wider_clients<'w>(&self, of: Who<'w>) -> impl Iterator<Item = Who<'w>> {
+        let text = of.map_or("", |(_, text)| text);
+        let shorter = self.lengths.range(..=text.len()).rev();
+        let shorter = shorter.filter_map(move |length| text.get(..*length)).map(|t| (true, t));
+        let shorter = shorter.map(Some).filter(move |who| *who != of);
+        [of].into_iter().chain(shorter).chain(of.map(|_| None))
+    }
+}
+
+/// The same, and everything that asks for less.
+fn wider_rests(of: Rest<'_>) -> impl Iterator<Item = Rest<'_>> {
+    let (sni, method, path) = of;
+    fn or_none(of: Option<&str>) -> impl Iterator<Item = Option<&str>> + Clone {
+        [of].into_iter().chain(of.map(|_| None))
+    }
+    wider_paths(path).flat_map(move |path| {
+        or_none(method).flat_map(move |method| or_none(sni).map(move |sni| (sni, method, path)))
+    })
+}
+
+/// The same path, then those it is below.
+fn wider_paths(of: Option<(bool, &str)>) -> impl Iterator<Item = Option<(bool, &str)>> {
+    let text = of.map_or("", |(_, text)| text);
+    let above = text.rmatch_indices('/').flat_map(move |(at, _)| {
+        let (with, without) = (text.get(..=at), text.get(..at));
+        [with, without.filter(|t| !t.is_empty())].into_iter().flatten()
+    });
+    let above = of.map(|_| text).into_iter().chain(above).map(|t| Some((true, t)));
+    [of].into_iter().chain(above).chain(of.map(|_| None))
+}
+
+#[cfg(test)]
+mod tests {
+    use overrule_engine::Topology;
+    use overrule_source::{Diagnostic, Input, ReadOptions, read};
+
+    use crate::{Options, Profile, Settings, World, resolve, topology};
+
+    const MESH: &str =
+        "{type: Mesh, name: m, skipCreatingInitialPolicies: ['*'], mtls: {enabledBackend: ca}}";
+    const WEB: &str = "{type: Dataplane, mesh: m, name: web-1, labels: {app: web}, networking: {address: 10.0.0.1, \
+        inbound: [{port: 8080, name: http, protocol: http}, {port: 9090}, {port: 9091, name: db}]}}";
+
+    fn design() -> Profile {
+        Profile::Design { system: "kuma-system".into() }
+    }
+
+    /// What is told of a policy with this spec.
+    fn all(spec: &str, profile: &Profile) -> Vec<Diagnostic> {
+        let policy = format!("{{type: MeshTrafficPermission, mesh: m, name: p, spec: {spec}}}");
+        let input = vec![Input::new("a.yaml", [MESH, WEB, &policy].join("\n---\n"))];
+        let documents = read(input, &ReadOptions::default()).documents;
+        let mut snapshot = overrule_model::parse(&documents).snapshot;
+        let (resources, wrong) = crate::parse(&documents, &snapshot, &Settings::default());
+        assert!(wrong.is_empty(), "{wrong:#?}");
+        let topology =
+            topology::build(&documents, &mut snapshot, &resources, &mut Topology::default());
+        let world = World {
+            documents: &documents,
+            snapshot: &snapshot,
+            resources: &resources,
+            topology: &topology,
+            profile,
+        };
+        let told = crate::report(world, &resolve(world, &Options::default()));
+        assert!(told.iter().all(|d| d.primary.is_some() && d.help.is_some()), "{told:#?}");
+        told
+    }
+
+    /// Codes and fields, without what all fields begin with.
+    fn fields(spec: &str, profile: &Profile) -> Vec<String> {
+        let all = all(spec, profile);
+        let short = |d: &Diagnostic| {
+            let field = d.field.trim_start_matches("spec.").replace("].default.", ".");
+            format!("{} {}", d.code.id.trim_start_matches("OV"), field.replace("rules[", ""))
+        };
+        all.iter().map(short).collect()
+    }
+
+    fn exact(id: &str) -> String {
+        format!("{{spiffeID: {{type: Exact, value: 'spiffe://{id}'}}}}")
+    }
+
+    fn prefix(id: &str, more: &str) -> String {
+        format!("{{spiffeID: {{type: Prefix, value: 'spiffe://{id}'}}{more}}}")
+    }
+
+    fn one(lists: &[(&str, &[String])]) -> String {
+        let list = |(name, list): &(&str, &[String])| format!("{name}: [{}]", list.join(", "));
+        format!("{{default: {{{}}}}}", lists.iter().map(list).collect::<Vec<_>>().join(", "))
+    }
+
+    fn rules(rules: &[String]) -> String {
+        format!("{{rules: [{}]}}", rules.join(", "))
+    }
+
+    #[test]
+    fn prefixes_end_at_boundaries() {
+        let allow = [prefix("td/ns/obs", ""), prefix("td/ns/a/", ""), exact("td/ns/b")];
+        let spec = one(&[("allow", &allow), ("deny", &[prefix("other", "")])]);
+        let want = ["1621 default.deny[0].spiffeID.value", "1621 default.allow[0].spiffeID.value"];
+        assert_eq!(fields(&spec, &design()), want);
+        let told = all(&spec, &design());
+        assert!(
+            told[0].message.contains("denies clients of the trust domain `spiffe://other-evil`")
+        );
+        assert!(told[1].message.contains("admits `spiffe://td/ns/obs-evil`"), "{told:#?}");
+        assert!(told[1].help.as_deref().unwrap().contains("`spiffe://td/ns/obs/`"));
+        let told = all(&rules(&[spec]), &Profile::Release);
+        assert_eq!(told.len(), 2);
+        assert!(told[1].help.as_deref().unwrap().contains("takes no slash"));
+    }
+
+    #[test]
+    fn no_flood() {
+        let many: Vec<String> = (0..50).map(|i| prefix(&format!("td/ns/{i}-x"), "")).collect();
+        let told = all(&one(&[("allow", &many)]), &design());
+        assert_eq!(told.len(), super::MOST_TOLD);
+        assert!(told.last().unwrap().message.ends_with("for 30 more matches of this policy"));
+    }
+
+    #[test]
+    fn requests_are_not_seen_on_tcp() {
+        let get = [prefix("td/", ", method: GET"), "{path: {type: Exact, value: /a}}".into()];
+        let conf = one(&[("allow", &get), ("deny", &[prefix("td/x/", ", method: PUT")])]);
+        let at = |target: &str| format!("{{targetRef: {target}, rules: [{conf}]}}");
+        let want = ["1622 0.allow[0]", "1623 0.deny[0]"];
+        for target in ["Mesh", "Dataplane, labels: {app: web}", "Dataplane, name: web-1"] {
+            let spec = at(&format!("{{kind: {target}}}"));
+            assert_eq!(fields(&spec, &design()), want, "{target}");
+            let said = &all(&spec, &design())[0].message;
+            let words = ["`allow`", "2 inbounds", "such as `9090` of `web-1`", "for 1 more match"];
+            assert!(words.iter().all(|w| said.contains(w)), "{said}");
+        }
+        assert!(fields(&at("{kind: Dataplane, sectionName: http}"), &design()).is_empty());
+        let one = all(&at("{kind: Dataplane, sectionName: db}"), &design());
+        assert!(one[0].message.contains("`db` of `web-1`, which the policy selects, speaks TCP"));
+        // The release does not take such a policy, and says only that.
+        let told = fields(&at("{kind: Mesh}"), &Profile::Release);
+        assert!(!told.is_empty() && told.iter().all(|t| t.starts_with("1601 ")), "{told:?}");
+    }
+
+    #[test]
+    fn repeated_covered_and_void() {
+        let allow = [
+            prefix("td/", ""),
+            prefix("td/ns/a/", ""),
+            exact("td/ns/b"),
+            exact("other/x"),
+            exact("other/x"),
+            exact("bad/ns/x"),
+            prefix("bad/ns/", ""),
+            prefix("bad/", ""),
+        ];
+        let deny = [prefix("bad/ns/", ""), prefix("td/ns/a/", ", sni: {type: Exact, value: x}")];
+        let spec = rules(&[one(&[("allow", &allow), ("deny", &deny)])]);
+        let want = [
+            "1625 0.allow[5]",
+            "1625 0.allow[6]",
+            "1624 0.allow[4]",
+            "1626 0.allow[1]",
+            "1626 0.allow[2]",
+        ];
+        for profile in [design(), Profile::Release] {
+            assert_eq!(fields(&spec, &profile), want);
+        }
+        let first = &all(&spec, &design())[0];
+        assert!(first.message.starts_with("`spec.rules[0].default.deny[0]` denies"));
+        assert_eq!(first.related.len(), 1);
+    }
+
+    #[test]
+    fn in_the_release_the_first_decides() {
+        let (narrow, wide) = ([exact("td/a")], [prefix("td/", "")]);
+        let later = rules(&[one(&[("allow", &narrow)]), one(&[("deny", &wide)])]);
+        assert_eq!(fields(&later, &design()), ["1625 0.allow[0]"]);
+        assert!(fields(&later, &Profile::Release).is_empty());
+        let wider_later = rules(&[one(&[("allow", &narrow)]), one(&[("allow", &wide)])]);
+        assert_eq!(fields(&wider_later, &design()), ["1626 0.allow[0]"]);
+        assert!(fields(&wider_later, &Profile::Release).is_empty());
+        let first = rules(&[one(&[("deny", &wide)]), one(&[("allow", &narrow)])]);
+        for profile in [design(), Profile::Release] {
+            assert_eq!(fields(&first, &profile), ["1625 1.allow[0]"]);
+        }
+    }
+
+    #[test]
+    fn what_else_is_asked_for() {
+        let path = |kind: &str, value: &str| format!("{{path: {{type: {kind}, value: {value}}}}}");
+        let covers = |wide: &str, narrow: &str| {
+            let lists = [("allow", &[wide.to_owned(), narrow.to_owned()][..])];
+            let target = "targetRef: {kind: Dataplane, sectionName: http}";
+            let spec = format!("{{{target}, rules: [{}]}}", one(&lists));
+            fields(&spec, &design()) == ["1626 0.allow[1]"]
+        };
+        let (exactly, below) = (|value| path("Exact", value), |value| path("Prefix", value));
+        let get = prefix("td/", ", method: GET, path: {type: Exact, value: /a/b}");
+        let sni = prefix("td/a/", ", sni: {type: Exact, value: x}");
+        let method = || "{method: GET}".to_owned();
+        for (wide, narrow) in [
+            (below("/a"), below("/a/b")),
+            (below("/a"), exactly("/a")),
+            (below("/a"), below("/a/")),
+            (below("/"), exactly("/a/b/c")),
+            (below("/a"), get.clone()),
+            (method(), get.clone()),
+            (prefix("td/", ""), sni),
+        ] {
+            assert!(covers(&wide, &narrow), "{wide} {narrow}");
+            assert!(!covers(&narrow, &wide.replace("GET", "PUT")), "{narrow} {wide}");
+        }
+        for (one, other) in [
+            (below("/a"), below("/ab")),
+            (prefix("td/", ", method: PUT"), get),
+            (exact("td/a"), prefix("td/a/", "")),
+            (method(), exact("td/a")),
+        ] {
+            assert!(!covers(&one, &other) && !covers(&other, &one), "{one} {other}");
+        }
+    }
+
+    /// All pairs of these would be 400 million.
+    #[test]
+    fn long_lists() {
+        let id = |i: usize| match i % 2 {
+            0 => exact(&format!("td/ns/{i}/sa/web")),
+            _ => prefix(&format!("td/ns/{i}/sa/web/"), ""),
+        };
+        let last = exact("td/ns/1/sa/web/x");
+        let list: Vec<String> = (0..20_000).map(id).chain([last]).collect();
+        assert_eq!(fields(&one(&[("allow", &list)]), &design()), ["1626 default.allow[20000]"]);
+    }
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: certificates, and what to ask. Out: what the proxy answers over mutual TLS. Not here: what an answer means.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+
+use rustls::client::Resumption;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme, StreamOwned};
+
+use crate::failure::Failure;
+use crate::http::{self, Response};
+use crate::pki::Pki;
+use crate::proxy::ANSWER;
+
+/// What is asked, and by whom. Over TCP, method and path do not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ask {
+    /// Name of the client.
+    pub client: String,
+    /// The server name it asks for; without one it sends none.
+    pub sni: Option<String>,
+    /// The method.
+    pub method: String,
+    /// The path as it goes out, byte by byte.
+    pub path: String,
+}
+
+/// What came of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// HTTP.
+    Response(Response),
+    /// No byte of HTTP: the connection was refused, in words.
+    Refused(String),
+}
+
+/// What came of a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Connected {
+    /// The client's port, by which the proxy's log knows it.
+    pub port: u16,
+    /// Whether the service behind answered.
+    pub echoed: bool,
+}
+
+type Stream = BufReader<StreamOwned<ClientConnection, TcpStream>>;
+
+/// Clients with the certificates of a [`Pki`]. Connections are kept and used again.
+#[derive(Debug)]
+pub struct Clients {
+    configs: BTreeMap<String, Arc<ClientConfig>>,
+    open: BTreeMap<(SocketAddr, String, Option<String>), Stream>,
+}
+
+impl Clients {
+    /// All clients of it.
+    ///
+    /// # Errors
+    /// A certificate cannot be used.
+    pub fn new(pki: &Pki) -> Result<Self, Failure> {
+        let provider = Arc::new(ring::default_provider());
+        let pinned =
+            Arc::new(Pinned { server: pki.server().clone(), provider: Arc::clone(&provider) });
+        let mut configs = BTreeMap::new();
+        for (name, credential) in pki.credentials() {
+            let mut config = ClientConfig::builder_with_provider(Arc::clone(&provider))
+                .with_protocol_versions(&[&rustls::version::TLS13])
+                .map_err(Failure::of("TLS 1.3"))?
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::clone(&pinned) as _)
+                .with_client_auth_cert(credential.chain.clone(), credential.key())
+                .map_err(Failure::of(format!("certificate of {name}")))?;
+            // Every connection shows its certificate anew.
+            config.resumption = Resumption::disabled();
+            configs.insert(name.clone(), Arc::new(config));
+        }
+        Ok(Self { configs, open: BTreeMap::new() })
+    }
+
+    /// Asks by HTTP, over an open connection of that client if there is one.
+    ///
+    /// # Errors
+    /// The client is unknown, the listener does not listen, or the answer is cut off.
+    pub fn request(&mut self, to: SocketAddr, ask: &Ask) -> Result<Reply, Failure> {
+        let key = (to, ask.client.clone(), ask.sni.clone());
+        // A proxy may end an idle connection at any time: then the request is made again on a new one.
+        if let Some(mut stream) = self.open.remove(&key)
+            && let Ok(response) = exchange(&mut stream, ask)
+        {
+            self.keep(key, stream, &response);
+            return Ok(Reply::Response(response));
+        }
+        let mut stream = self.connect(to, ask)?;
+        match exchange(&mut stream, ask) {
+            Ok(response) => {
+                self.keep(key, stream, &response);
+                Ok(Reply::Response(response))
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                Err(Failure::new(format!("no answer in {ANSWER:?} to {ask:?}")))
+            }
+            Err(error) => Ok(Reply::Refused(error.to_string())),
+        }
+    }
+
+    /// So many connections of one client.
+    ///
+    /// # Errors
+    /// As [`Clients::request`].
+    pub fn crowd(&self, to: SocketAddr, ask: &Ask, size: u32) -> Result<Crowd, Failure> {
+        let streams: Result<_, _> = (0..size).map(|_| self.connect(to, ask)).collect();
+        Ok(Crowd { streams: streams?, ask: ask.clone() })
+    }
+
+    /// Opens a connection, sends some bytes and waits for them to come back.
+    ///
+    /// # Errors
+    /// As [`Clients::request`].
+    pub fn echo(&mut self, to: SocketAddr, ask: &Ask) -> Result<Connected, Failure> {
+        const WORD: &[u8; 4] = b"ping";
+        let mut stream = self.connect(to, ask)?;
+        let port = stream.get_ref().sock.local_addr().map_err(Failure::of("own port"))?.port();
+        let mut back = [0; WORD.len()];
+        let tried = send(&mut stream, WORD).and_then(|()| stream.read_exact(&mut back));
+        if tried.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock) {
+            return Err(Failure::new(format!("neither echo nor end in {ANSWER:?} for {ask:?}")));
+        }
+        let echoed = tried.is_ok() && back == *WORD;
+        stream.get_mut().conn.send_close_notify();
+        // The other side may be gone already.
+        let _ = stream.get_mut().flush();
+        Ok(Connected { port, echoed })
+    }
+
+    /// Ends all open connections, for example when their proxy ends.
+    pub fn close(&mut self) {
+        self.open.clear();
+    }
+
+    fn keep(
+        &mut self,
+        key: (SocketAddr, String, Option<String>),
+        stream: Stream,
+        response: &Response,
+    ) {
+        if !response.closes() {
+            self.open.insert(key, stream);
+        }
+    }
+
+    fn connect(&self, to: SocketAddr, ask: &Ask) -> Result<Stream, Failure> {
+        let config = self
+            .configs
+            .get(&ask.client)
+            .ok_or_else(|| Failure::new(format!("no client {}", ask.client)))?;
+        // An address is not sent as server name.
+        let name = match &ask.sni {
+            Some(name) => ServerName::try_from(name.clone())
+                .map_err(Failure::of(format!("server name {name}")))?,
+            None => ServerName::IpAddress(to.ip().into()),
+        };
+        let connection =
+            ClientConnection::new(Arc::clone(config), name).map_err(Failure::of("TLS"))?;
+        let socket =
+            TcpStream::connect(to).map_err(Failure::of(format!("cannot connect to {to}")))?;
+        socket.set_nodelay(true).map_err(Failure::of("socket"))?;
+        socket.set_read_timeout(Some(ANSWER)).map_err(Failure::of("socket"))?;
+        Ok(BufReader::new(StreamOwned::new(connection, socket)))
+    }
+}
+
+/// Connections that ask the same at once: a proxy that is kept busy shows what a request costs it, and not what waiting
+/// for one costs.
+#[derive(Debug)]
+pub struct Crowd {
+    streams: Vec<Stream>,
+    ask: Ask,
+}
+
+impl Crowd {
+    /// Asks once on each connection, and waits for all answers.
+    ///
+    /// # Errors
+    /// An answer does not come, or is not 200.
+    pub fn ask(&mut self) -> Result<(), Failure> {
+        let text = http::request(&self.ask.method, &self.ask.path, "backend");
+        for stream in &mut self.streams {
+            send(stream, text.as_bytes()).map_err(Failure::of("cannot ask"))?;
+        }
+        for stream in &mut self.streams {
+            let response = http::read(stream, &self.ask.method);
+            let response = response.map_err(Failure::of("no answer"))?;
+            if response.status != 200 {
+                return Err(Failure::new(format!("not allowed: {response:?}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn exchange(stream: &mut Stream, ask: &Ask) -> io::Result<Response> {
+    let host = ask.sni.as_deref().unwrap_or("backend");
+    send(stream, http::request(&ask.method, &ask.path, host).as_bytes())?;
+    http::read(stream, &ask.method)
+}
+
+fn send(stream: &mut Stream, bytes: &[u8]) -> io::Result<()> {
+    stream.get_mut().write_all(bytes)?;
+    stream.get_mut().flush()
+}
+
+/// Knows the server by its one certificate, whatever name is asked for: names are what is tested here.
+#[derive(Debug)]
+struct Pinned {
+    server: CertificateDer<'static>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        if *end_entity == self.server {
+            Ok(ServerCertVerified::assertion())
+        } else {
+            Err(rustls::Error::General("another server answers".to_owned()))
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: nothing. Out: who may call what, as data. Not here: deciding.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Place;
+
+/// Who decides: a match of a permission, or an entry that describes clients by tags.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DecidedBy {
+    /// `mesh/name` of the policy.
+    pub policy: String,
+    /// Its identity, by which the proxy names it too.
+    pub kri: String,
+    /// Which part of it: `rules[0].deny[1]`, `from[2]`.
+    pub part: String,
+    /// `deny`, `allow` or `allowWithShadowDeny`.
+    pub effect: String,
+    /// What it matches, in words.
+    pub matches: String,
+    /// Where it is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Place>,
+}
+
+/// The same question under another profile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OtherDecision {
+    /// Name of the profile.
+    pub profile: String,
+    /// `allowed` or `denied`.
+    pub verdict: &'static str,
+    /// Why, in one sentence.
+    pub because: String,
+    /// Who decides there; absent if nobody matches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<DecidedBy>,
+}
+
+/// Whether a client may call an inbound, and who says so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AccessDecision {
+    /// `overrule/v1`.
+    #[schemars(extend("const" = "overrule/v1"))]
+    pub api_version: &'static str,
+    /// `AccessDecision`.
+    #[schemars(extend("const" = "AccessDecision"))]
+    pub kind: &'static str,
+    /// Rule set of the family.
+    pub profile: String,
+    /// The client as asked about.
+    pub from: String,
+    /// The identity it shows; absent if it has none, or more than one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
+    /// The inbound: `dataplane/default/backend-1#http`.
+    pub to: String,
+    /// The method asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// The path asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The server name asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sni: Option<String>,
+    /// Whether the proxy knows its clients: `off`, `permissive`, `strict`.
+    pub enforcement: &'static str,
+    /// `allowed` or `denied`.
+    pub verdict: &'static str,
+    /// Why, in one sentence.
+    pub because: String,
+    /// Who decides: the first match in list order, denies first; absent if nobody matches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<DecidedBy>,
+    /// Who decides as a tree has it: the exact match before the longest prefix.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_tree: Option<DecidedBy>,
+    /// Everybody who matches, in list order.
+    pub matched: Vec<DecidedBy>,
+    /// Who would refuse it if shadow denies counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shadow: Option<DecidedBy>,
+    /// The verdict for clients that do not show who they are, where the proxy takes those too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plaintext: Option<&'static str>,
+    /// Other profiles that say something else.
+    pub other_profiles: Vec<OtherDecision>,
+}
+
+/// Many decisions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AccessDecisionList {
+    /// `overrule/v1`.
+    #[schemars(extend("const" = "overrule/v1"))]
+    pub api_version: &'static str,
+    /// `AccessDecisionList`.
+    #[schemars(extend("const" = "AccessDecisionList"))]
+    pub kind: &'static str,
+    /// The decisions.
+    pub items: Vec<AccessDecision>,
+}
