@@ -54,4 +54,6 @@ overrule_source::codes! {
     NEVER_ADMITS = "OV1625", Warning, "allow never admits because of a deny of the same policy";
     /// A match beside a wider one.
     COVERED = "OV1626", Note, "wider match of the same list covers this one";
+    /// A proxy or a service that cannot be read as it is written.
+    WRONG_SHAPE = "OV1627", Error, "proxy or service is refused by the control plane";
 }

@@ -18,6 +18,7 @@ use crate::policy::{Entry, Policy};
 use crate::resource::{Meta, Resource};
 use crate::role::RoleError;
 use crate::settings::Settings;
+use crate::shapes;
 use crate::targetref::TargetRef;
 use crate::targets::Destination;
 use crate::validate;
@@ -137,6 +138,7 @@ impl Reader<'_> {
     fn object(&mut self, object: &overrule_model::Object) {
         let Some(mut resource) = Resource::read(self.documents, object.root) else { return };
         let role = self.complete(&mut resource, object);
+        self.shape(&resource);
         self.metas.insert(object.id, resource.meta.clone());
         self.roots.insert(object.id, object.root);
         let kind = resource.meta.kind.clone();
@@ -193,6 +195,20 @@ impl Reader<'_> {
             }
             mesh.policies.push(policy);
             mesh.policy_objects.push(object.id);
+        }
+    }
+
+    /// Tells what is not as it must be, and so is read as if it were not there.
+    fn shape(&mut self, resource: &Resource) {
+        let spec = resource.spec(self.documents);
+        let below = spec.id() != self.documents.view(resource.root).id();
+        let path = if below { "spec." } else { "" };
+        for flaw in shapes::flaws(&resource.meta.kind, spec, path) {
+            let message = format!("{}: {}", flaw.field, flaw.message);
+            let found = Diagnostic::new(&codes::WRONG_SHAPE, message).at(flaw.at.span());
+            self.diagnostics.push(found.field(flaw.field).help(
+                "the control plane refuses this resource; here the field counts as if it were not there",
+            ));
         }
     }
 

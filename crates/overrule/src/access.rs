@@ -182,6 +182,15 @@ impl Analysis {
         Some(Gate::new(&self.documents, mesh, &profile, rules.permissions(at.inbound)))
     }
 
+    /// The permissions of an inbound in the shape of the design's Inspect API.
+    pub fn inspect_permissions(&self, answer: &Answered, at: Inbound) -> Option<serde_json::Value> {
+        let (mesh, _) = self.proxy(at)?;
+        let rules = answer.proxies.get(at.mesh)?.get(at.proxy)?;
+        let profile = Profile::from_name(answer.profile, &self.kuma.settings);
+        let list = rules.permissions(at.inbound);
+        Some(overrule_mesh::inspect::permissions(&self.documents, mesh, &profile, list))
+    }
+
     /// Whether the proxy of an inbound knows its clients.
     pub fn enforcement(&self, answer: &Answered, at: Inbound) -> Enforcement {
         let Some((mesh, proxy)) = self.proxy(at) else { return Enforcement::Off };
