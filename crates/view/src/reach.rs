@@ -120,8 +120,24 @@ impl<'a> Asker<'a> {
             let own = |p: &String| steps.iter().any(|s| node_at(&losses, *s, p).is_some());
             fields.extend(known(&losses).into_iter().filter(own));
         }
+        if let Some(block) = self.entry_written(asked) {
+            let pointer = String::new();
+            return Rule { pointer, block: Some(block), exists: true, suggestions: Vec::new() };
+        }
         let pointer = field::pointer(field::segments(asked).iter().map(String::as_str));
         Rule { pointer, block: None, exists: false, suggestions: suggestions(&fields, asked) }
+    }
+
+    /// The entry of a list that is asked about, if the policy has it although it is on no ladder: `to[2]`.
+    fn entry_written(&self, asked: &str) -> Option<String> {
+        let segments = field::segments(asked);
+        let mut left = segments.iter().map(String::as_str).skip_while(|s| *s == "spec");
+        let (list, index) = (left.next()?, left.next()?);
+        let object = self.part.resolution.policy(self.policy)?.object;
+        let root = self.scene.documents.view(self.scene.snapshot.get(object)?.root);
+        let entries = root.get("spec")?.get(list)?;
+        entries.items().nth(index.parse().ok()?)?;
+        Some(format!("{list}[{index}]"))
     }
 
     /// Whether a step has a field: it wrote it, or implies what is in force there.
@@ -243,6 +259,9 @@ fn verdict(reach: &v1::Reach, landed: bool, unknown: bool) -> String {
         return format!("{name} has no field {field}{near}");
     }
     let counts = &reach.counts;
+    if counts.paths == 0 && reach.block.is_some() {
+        return format!("{who} is in force nowhere: nothing that it means is on any path");
+    }
     if counts.paths == 0 {
         return format!("{name} is in force nowhere: no path passes through its targets");
     }
