@@ -186,6 +186,13 @@ fn one(item: View<'_>, say: &mut dyn FnMut(&str, String)) -> Option<Match> {
     good.then_some(read)
 }
 
+/// The identity of a match that ends with a slash, which the release refuses.
+fn trailing_slash(item: View<'_>) -> Option<View<'_>> {
+    let identity = item.get("spiffeID")?;
+    let value = identity.get("value").and_then(View::as_str);
+    value.filter(|v| v.ends_with('/')).map(|_| identity)
+}
+
 /// Everything that is wrong with the rules of a permission.
 pub fn problems(documents: &Documents, policy: &Policy) -> Vec<Problem> {
     let mut found = Vec::new();
@@ -225,6 +232,10 @@ pub fn problems(documents: &Documents, policy: &Policy) -> Vec<Problem> {
                     let field =
                         if member.is_empty() { at.clone() } else { format!("{at}.{member}") };
                     push(item, field, message, false);
+                }
+                if let Some(prefix) = trailing_slash(item) {
+                    let message = "must be a valid Spiffe ID".to_owned();
+                    push(prefix, format!("{at}.spiffeID"), message, true);
                 }
                 for input in INPUTS.iter().filter(|i| !i.in_release && item.get(i.name).is_some()) {
                     let field = format!("{at}.{}", input.name);
