@@ -14,6 +14,7 @@
     reason = "a bench measures time, prints, and stops at the first surprise"
 )]
 
+#[path = "../../../crates/overrule/benches/report/mod.rs"]
 mod report;
 
 use std::fmt::Write as _;
