@@ -149,18 +149,21 @@ impl Gate {
         }
     }
 
+    /// The clients of each element of `from`.
+    fn sets(&self) -> Vec<Subset> {
+        self.from.iter().map(|f| f.clients.clone()).collect()
+    }
+
     fn by_design(&self, asking: Asking<'_>) -> Said {
-        let found = self.compiled.decide(&asking.request);
-        let all = naive::decide(&self.listed, &asking.request);
+        let found = self.compiled.decide_fully(&asking.request);
         let mut said = Said {
             verdict: found.verdict,
             by: found.by.map(By::Match),
             by_tree: found.by_tree.map(By::Match),
-            matched: all.matched.into_iter().map(By::Match).collect(),
+            matched: found.matched.into_iter().map(By::Match).collect(),
             shadow: found.shadow.map(By::Match),
         };
-        let sets: Vec<Subset> = self.from.iter().map(|f| f.clients.clone()).collect();
-        let Some(at) = decide(&sets, asking.tags) else { return said };
+        let Some(at) = decide(&self.sets(), asking.tags) else { return said };
         let Some(last) = self.from.get(at) else { return said };
         let denied = said.by.is_some() && said.verdict == Verdict::Denied;
         said.matched.push(By::From(at));
@@ -198,45 +201,44 @@ impl Gate {
 
     /// What the release's own filter decides.
     fn tags_by_release(&self, asking: Asking<'_>) -> Said {
-        let sets: Vec<Subset> = self.from.iter().map(|f| f.clients.clone()).collect();
-        let built = build(&sets, true, MOST_RULES);
-        let action = |at: Option<&usize>| at.and_then(|a| self.from.get(*a)).map(|f| f.action);
-        let mut admits = built.rules.iter().filter(|rule| {
-            let allows = action(rule.relevant.last()).is_some_and(Action::allows);
-            allows && (rule.subset.tags().is_empty() || rule.subset.contains_element(asking.tags))
+        let contains = |s: &Subset| s.tags().is_empty() || s.contains_element(asking.tags);
+        let mut sets = self.release_rules().into_iter();
+        let admitted = sets.find(|(clients, at)| {
+            contains(clients) && self.from.get(*at).is_some_and(|f| f.action.allows())
         });
-        let admitted = if built.cut { None } else { admits.next() };
-        let last = decide(&sets, asking.tags);
-        let by = admitted.and_then(|r| r.relevant.last()).copied().or(last).map(By::From);
-        let shadow = admitted.and_then(|r| r.relevant.last()).copied();
-        let shadow = shadow.filter(|at| action(Some(at)) == Some(Action::AllowWithShadowDeny));
+        let admitted = admitted.map(|(_, at)| at);
+        let last = decide(&self.sets(), asking.tags);
+        let by = admitted.or(last).map(By::From);
+        let counts = |at: &usize| {
+            self.from.get(*at).is_some_and(|f| f.action == Action::AllowWithShadowDeny)
+        };
         Said {
             verdict: if admitted.is_some() { Verdict::Allowed } else { Verdict::Denied },
             by,
             by_tree: by,
             matched: last.map(By::From).into_iter().collect(),
-            shadow: shadow.map(By::From),
+            shadow: admitted.filter(counts).map(By::From),
         }
     }
 
-    /// The sets of clients that the release makes of elements of `from`, and what it does with each; none if it would
-    /// make more than are worth making.
-    pub fn release_sets(&self) -> Vec<(Subset, Action)> {
-        let sets: Vec<Subset> = self.from.iter().map(|f| f.clients.clone()).collect();
-        let built = build(&sets, true, MOST_RULES);
+    /// The sets of clients that the release makes of elements of `from`, each with the place of the element that decides;
+    /// none if it would make more than are worth making.
+    fn release_rules(&self) -> Vec<(Subset, usize)> {
+        let built = build(&self.sets(), true, MOST_RULES);
         let rules = if built.cut { Vec::new() } else { built.rules };
-        let action = |at: &usize| self.from.get(*at).map(|f| f.action);
-        let set = |rule: crate::subset::Rule| {
-            let action = rule.relevant.last().and_then(action)?;
-            Some((rule.subset, action))
-        };
-        rules.into_iter().filter_map(set).collect()
+        let rules = rules.into_iter();
+        rules.filter_map(|rule| Some((rule.subset, *rule.relevant.last()?))).collect()
+    }
+
+    /// The same sets, each with what is done with it.
+    pub fn release_sets(&self) -> Vec<(Subset, Action)> {
+        let sets = self.release_rules().into_iter();
+        sets.filter_map(|(clients, at)| Some((clients, self.from.get(at)?.action))).collect()
     }
 
     /// Elements of `from` in an order in which the first match decides.
     pub fn deciding_from(&self) -> Vec<&From> {
-        let sets: Vec<Subset> = self.from.iter().map(|f| f.clients.clone()).collect();
-        let rules = deciding(&sets);
+        let rules = deciding(&self.sets());
         rules.iter().filter_map(|r| self.from.get(*r.relevant.last()?)).collect()
     }
 }

@@ -39,25 +39,6 @@ pub enum Key {
     Identity,
 }
 
-impl Key {
-    /// The word for people.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Kind => "kind of target",
-            Self::Named => "name before labels",
-            Self::Section => "section",
-            Self::Origin => "origin",
-            Self::Tags => "tags",
-            Self::Role => "role",
-            Self::Namespace => "namespace",
-            Self::EntryKind => "kind of entry",
-            Self::EntrySection => "section of entry",
-            Self::Name => "name",
-            Self::Identity => "identity",
-        }
-    }
-}
-
 /// Kinds of targets, by how specific they are; what is not known comes first.
 pub(crate) const KINDS: [&str; 10] = [
     "another kind",

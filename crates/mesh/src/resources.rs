@@ -15,6 +15,7 @@ use crate::labels::{DISPLAY_NAME, Labels, ORIGIN, Written, compute_labels};
 use crate::names::Mode;
 use crate::permission;
 use crate::policy::{Entry, Policy};
+use crate::profile::Profile;
 use crate::resource::{Meta, Resource};
 use crate::role::RoleError;
 use crate::settings::Settings;
@@ -69,6 +70,17 @@ pub struct MeshResources {
     pub destinations: Vec<Destination>,
     /// Their objects; none for a Mesh that no file has.
     pub destination_objects: Vec<Option<ObjectId>>,
+}
+
+impl MeshResources {
+    /// Whether a rule set does not take a policy. The founding documents know no roles, and more fields than the release.
+    pub fn is_refused(&self, profile: &Profile, policy: &Policy) -> bool {
+        match self.refused.get(&policy.place) {
+            Some(Refusal::Invalid) => true,
+            Some(Refusal::NoRole | Refusal::ByRelease) => *profile == Profile::Release,
+            None => false,
+        }
+    }
 }
 
 /// The resources of all meshes.

@@ -50,30 +50,15 @@ fn minimal(kind: &str) -> &'static str {
     }
 }
 
-const KINDS: &[&str] = &[
-    "MeshHTTPRoute",
-    "MeshTCPRoute",
-    "MeshTLS",
-    "MeshLoadBalancingStrategy",
-    "MeshPassthrough",
-    "MeshAccessLog",
-    "MeshTrace",
-    "MeshFaultInjection",
-    "MeshRateLimit",
-    "MeshTimeout",
-    "MeshTrafficPermission",
-    "MeshHealthCheck",
-    "MeshCircuitBreaker",
-    "MeshRetry",
-    "MeshMetric",
-    "MeshProxyPatch",
-];
+fn kinds() -> impl Iterator<Item = &'static str> {
+    overrule_mesh::kinds::policies().map(|(kind, _)| kind.name)
+}
 
 #[test]
 fn kinds_at_the_top() {
     let subset = ["Mesh", "Dataplane", "MeshSubset"];
     let services = ["MeshService", "MeshServiceSubset"];
-    for kind in KINDS {
+    for kind in &kinds().collect::<Vec<_>>() {
         for target in
             [&subset[..], &services, &["MeshGateway", "MeshHTTPRoute", "MeshExternalService"]]
                 .concat()

@@ -62,12 +62,15 @@ pub fn run(shared: &Shared, asked: &Can, out: &mut Out) -> Outcome {
 
 /// Says that some permissions count nowhere: what they deny is not denied.
 fn refused(world: &World, out: &mut Out) -> bool {
-    let meshes = world.analysis.kuma.meshes.iter();
-    let all = meshes.flat_map(|m| m.refused.keys().filter_map(|p| m.policies.get(*p as usize)));
-    let ours = all.filter(|p| p.kind.name == overrule::kuma::permission::KIND).count();
-    let counted = world::counted(ours, "permission");
-    let by_release = world.analysis.kuma.by_release.len();
-    if ours > 0 && by_release == 0 {
+    let kuma = &world.analysis.kuma;
+    let shown = world.analysis.shown().find(|a| a.family == overrule::kuma::FAMILY);
+    let profile =
+        overrule::kuma::Profile::from_name(shown.map_or("", |a| a.profile), &kuma.settings);
+    let all = kuma.meshes.iter().flat_map(|m| m.policies.iter().map(move |p| (m, p)));
+    let ours = all.filter(|(_, p)| p.kind.name == overrule::kuma::permission::KIND);
+    let refused = ours.filter(|(mesh, p)| mesh.is_refused(&profile, p)).count();
+    if refused > 0 {
+        let counted = world::counted(refused, "permission");
         out.remark(&format!(
             "warning: {counted} cannot be read and counts nowhere, its denies too; see `overrule check`"
         ));

@@ -26,7 +26,7 @@ use overrule_source::{Diagnostic, Documents, Span, View};
 use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::resolve::{Found, FoundMesh};
-use crate::resources::{MeshResources, Refusal, Resources};
+use crate::resources::{MeshResources, Resources};
 use near::Budget;
 
 /// Reports on everything.
@@ -93,13 +93,8 @@ struct Here<'a> {
 impl<'a> Here<'a> {
     /// Policies that are in force: not refused, and no shadows.
     fn live(&self) -> impl Iterator<Item = &'a Policy> + use<'a> {
-        let (mesh, release) = (self.mesh, *self.world.profile == Profile::Release);
-        let refused = move |p: &Policy| match mesh.refused.get(&p.place) {
-            Some(Refusal::Invalid) => true,
-            Some(Refusal::ByRelease | Refusal::NoRole) => release,
-            None => false,
-        };
-        mesh.policies.iter().filter(move |p| !p.is_shadow() && !refused(p))
+        let (mesh, profile) = (self.mesh, self.world.profile);
+        mesh.policies.iter().filter(move |p| !p.is_shadow() && !mesh.is_refused(profile, p))
     }
 
     fn policy(&self, place: u32) -> Option<&'a Policy> {

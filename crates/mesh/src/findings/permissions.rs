@@ -20,7 +20,6 @@ use crate::labels::{NAMESPACE, Role};
 use crate::permission::{KIND, LISTS, Written, permissions, spiffe};
 use crate::policy::Policy;
 use crate::profile::Profile;
-use crate::resources::Refusal;
 use crate::select::{Context, select};
 
 /// How many matches of one policy are told under one code.
@@ -32,21 +31,11 @@ const MOST_LOOKUPS: usize = 2_000_000;
 pub(super) fn report(here: &Here<'_>, out: &mut Vec<Diagnostic>) {
     let proxies = Proxies::new(here);
     let left = Cell::new(MOST_LOOKUPS);
-    let all = here.mesh.policies.iter().filter(|p| p.kind.name == KIND && !p.rules.is_empty());
-    for policy in all.filter(|p| !p.is_shadow() && !is_refused(here, p)) {
+    for policy in here.live().filter(|p| p.kind.name == KIND && !p.rules.is_empty()) {
         let one = One::new(here, policy);
         told(one.prefixes(), out);
         one.needing_http(&proxies, out);
         one.useless(&left, out);
-    }
-}
-
-/// Whether the rule set does not take it. The founding documents know more than the release.
-fn is_refused(here: &Here<'_>, policy: &Policy) -> bool {
-    match here.mesh.refused.get(&policy.place) {
-        Some(Refusal::Invalid) => true,
-        Some(Refusal::NoRole | Refusal::ByRelease) => is_release(here),
-        None => false,
     }
 }
 

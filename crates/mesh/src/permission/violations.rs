@@ -4,15 +4,11 @@
 
 use serde_json::Value;
 
-use super::spiffe;
+use super::{KIND, spiffe};
+use crate::labels::Role;
 use crate::targetref::TargetRef;
 use crate::targetref::validate::{Options, Violation, validate};
-
-/// What the reference of a permission may be.
-const TOP: [&str; 5] = ["Mesh", "MeshSubset", "MeshService", "MeshServiceSubset", "Dataplane"];
-
-/// What an element of `from` may be about.
-const FROM: [&str; 4] = ["Mesh", "MeshSubset", "MeshService", "MeshServiceSubset"];
+use crate::validate::allowed;
 
 /// The lists of a rule in the order they are checked, which is not the order a proxy looks at them.
 const LISTS: [&str; 3] = ["allow", "allowWithShadowDeny", "deny"];
@@ -24,7 +20,12 @@ pub fn violations(spec: &Value) -> Vec<Violation> {
     let (from, rules) = (list(spec, "from"), list(spec, "rules"));
     if let Some(target) = member(spec, "targetRef") {
         let is_inbound_policy = !(from.is_empty() && rules.is_empty());
-        found.reference(Some(target), "spec.targetRef", &TOP, is_inbound_policy);
+        found.reference(
+            Some(target),
+            "spec.targetRef",
+            &allowed::top(KIND, Role::System),
+            is_inbound_policy,
+        );
     }
     if !from.is_empty() && !rules.is_empty() {
         found.say("spec", "field 'from' must be empty when 'rules' is defined");
@@ -85,7 +86,12 @@ impl Found {
     }
 
     fn from(&mut self, entry: &Value, path: &str) {
-        self.reference(member(entry, "targetRef"), &format!("{path}.targetRef"), &FROM, false);
+        self.reference(
+            member(entry, "targetRef"),
+            &format!("{path}.targetRef"),
+            allowed::from(KIND),
+            false,
+        );
         if member(entry, "default").is_none_or(|conf| text(conf, "action").is_empty()) {
             self.say(format!("{path}.default.action"), "must be defined");
         }

@@ -41,7 +41,7 @@ use crate::permission;
 use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::reasons;
-use crate::resources::{GROUP, MeshResources, Refusal, Resources};
+use crate::resources::{GROUP, MeshResources, Resources};
 use crate::select::{Context, HostListener};
 use crate::targets::{Index, Place};
 use crate::topology::{MeshNodes, MeshTopology};
@@ -324,7 +324,8 @@ impl<'a> OneMesh<'a> {
     /// Policies of each active kind that take part: not refused, not only shadows. Those with one identity fewer ties:
     /// the last of equals wins, and that is the one whose identity comes first.
     fn lists(&self) -> Vec<Vec<&'a Policy>> {
-        let takes_part = |p: &&Policy| !p.is_shadow() && !self.is_refused(p);
+        let refused = |p: &Policy| self.mesh.is_refused(self.world.profile, p);
+        let takes_part = |p: &&Policy| !p.is_shadow() && !refused(p);
         let of = |active: &Active| {
             let all = self.mesh.policies.iter().filter(takes_part);
             let mut list: Vec<(Kri, &Policy)> = all
@@ -494,19 +495,10 @@ impl<'a> OneMesh<'a> {
         }
     }
 
-    /// Whether a control plane would not take a policy. The founding documents know no roles.
-    fn is_refused(&self, policy: &Policy) -> bool {
-        match self.mesh.refused.get(&policy.place) {
-            Some(Refusal::Invalid) => true,
-            Some(Refusal::NoRole | Refusal::ByRelease) => *self.world.profile == Profile::Release,
-            None => false,
-        }
-    }
-
     fn why_not(&self, policy: &Policy, found: &FoundMesh) -> Reason {
         let unresolved = || found.unresolved.iter().any(|(p, _)| *p == policy.place);
         match policy {
-            refused if self.is_refused(refused) => &reasons::REFUSED,
+            p if self.mesh.is_refused(self.world.profile, p) => &reasons::REFUSED,
             shadow if shadow.is_shadow() => &reasons::SHADOW,
             _ if unresolved() => &reasons::UNRESOLVED,
             _ => &reasons::SELECTS_NOTHING,

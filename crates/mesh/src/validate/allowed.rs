@@ -22,7 +22,7 @@ const SYSTEM_ONLY: &[&str] = &[
 ];
 
 /// What the reference of a policy itself may be.
-pub(super) fn top(policy: &str, role: Role) -> Vec<&'static str> {
+pub(crate) fn top(policy: &str, role: Role) -> Vec<&'static str> {
     let mut kinds = vec!["Mesh", "Dataplane", "MeshSubset"];
     if ["MeshTLS", "MeshPassthrough"].contains(&policy) {
         return kinds;
@@ -66,7 +66,7 @@ const SERVICES_AND_MESH: &[&str] =
     &["Mesh", "MeshService", "MeshExternalService", "MeshMultiZoneService"];
 
 /// What an entry of `from` may be about.
-pub(super) fn from(policy: &str) -> &'static [&'static str] {
+pub(crate) fn from(policy: &str) -> &'static [&'static str] {
     match policy {
         "MeshTrafficPermission" | "MeshFaultInjection" => {
             &["Mesh", "MeshSubset", "MeshService", "MeshServiceSubset"]
