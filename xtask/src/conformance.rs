@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use globset::{Glob, GlobMatcher};
 use overrule_cases::{CaseResult, plain, run as run_case, summary};
 
-use crate::manifest;
+use crate::manifest::{self, Admission};
 
 /// Which cases.
 #[derive(Debug, Default, clap::Args)]
@@ -68,11 +68,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool, String> {
     Ok(!results.is_empty() && results.iter().all(CaseResult::passed))
 }
 
-/// Runs one folder but for these areas, as a step of `test`.
-pub(crate) fn tree(folder: &Path, except: &[&str]) -> Result<String, String> {
-    let except = except.iter().map(|glob| (*glob).to_owned()).collect();
+/// Runs one folder, as a step of `test`.
+pub(crate) fn tree(folder: &Path) -> Result<String, String> {
     let folders = vec![folder.to_path_buf()];
-    let arguments = Arguments { folders, except, ..Arguments::default() };
+    let arguments = Arguments { folders, ..Arguments::default() };
     match run(&arguments)? {
         true => Ok("all passed".to_owned()),
         false => Err("not all cases passed".to_owned()),
@@ -108,15 +107,22 @@ fn cases(
     let manifests = manifests(folder);
     for path in &manifests {
         let below = relative(path.parent().unwrap_or(path), folder);
-        for (area, result) in manifest::cases(path)? {
-            let area = join(&below, &area);
-            let named = arguments.profile.as_deref().map(|p| p.rsplit('=').next().unwrap_or(p));
-            if named.is_some_and(|p| p != result.profile) {
+        let named = arguments.profile.as_deref().map(|p| p.rsplit('=').next().unwrap_or(p));
+        let mut admit = |area: &str, case: &str| {
+            if named.is_some_and(|p| p != manifest::PROFILE) {
                 excluded.add("that do not name the profile");
-            } else if wanted.includes(folder, &area, &result.name, excluded) {
-                ran.push(Ran { area, result });
+                return Admission::Skip;
             }
-        }
+            match wanted.includes(folder, &join(&below, area), case, excluded) {
+                true => Admission::Run,
+                false => Admission::Skip,
+            }
+        };
+        let mut cannot: Vec<String> = Vec::new();
+        let found = manifest::cases(path, &mut admit, &mut |why| cannot.push(why.to_owned()))?;
+        cannot.iter().for_each(|why| excluded.add(&format!("because {why}")));
+        let found = found.into_iter();
+        ran.extend(found.map(|(area, result)| Ran { area: join(&below, &area), result }));
     }
     let roots: Vec<&Path> = manifests.iter().filter_map(|path| path.parent()).collect();
     let (files, errors) = files(folder, &roots);

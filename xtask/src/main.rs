@@ -11,8 +11,10 @@ mod cargo;
 mod conformance;
 mod fleet;
 mod fuzz;
+mod inspect;
 mod manifest;
 mod rules;
+mod schemathesis;
 mod steps;
 mod test;
 mod tidy;
@@ -48,6 +50,8 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// What schemathesis finds in the answers of the server
+    Schemathesis(schemathesis::Arguments),
     /// Licences, duplicate versions and sources of dependencies, with cargo-deny if it is installed
     Deny,
 }
@@ -62,6 +66,9 @@ fn main() -> ExitCode {
             result => result.map(|_| ()),
         },
         Command::Fleet(arguments) => fleet::run(&arguments),
+        Command::Schemathesis(arguments) => {
+            schemathesis::run(&root, &arguments).map(|said| println!("{said}"))
+        }
         Command::Tidy => tidy::run(&root),
         Command::Rules { check } => rules::run(&root, check),
         Command::Deny => deny(&root),

@@ -8,24 +8,43 @@ use std::path::Path;
 use overrule_cases::{CaseResult, Mismatch, Verdict, What};
 use overrule_source::Position;
 
+use crate::inspect;
+
 /// The name by which such a folder is known.
 pub(crate) const NAME: &str = "MANIFEST.tsv";
 /// The profile its data holds for.
-const PROFILE: &str = "2.13";
+pub(crate) const PROFILE: &str = "2.13";
 
-/// Every case of a manifest with its area.
-pub(crate) fn cases(path: &Path) -> Result<Vec<(String, CaseResult)>, String> {
+/// What becomes of a case before it runs.
+pub(crate) enum Admission {
+    /// It runs.
+    Run,
+    /// It does not.
+    Skip,
+}
+
+/// Runs the cases of a manifest that are wanted; each with its area. `admit` is asked about area and case, `exclude` is
+/// told why a wanted case cannot be run.
+pub(crate) fn cases(
+    path: &Path,
+    admit: &mut dyn FnMut(&str, &str) -> Admission,
+    exclude: &mut dyn FnMut(&str),
+) -> Result<Vec<(String, CaseResult)>, String> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let folder = path.parent().unwrap_or(path);
     let lines = text
         .lines()
         .zip(1..)
         .filter(|(line, _)| !line.trim().is_empty() && !line.starts_with("area\t"));
-    let cases = lines.map(|(line, number)| {
+    let mut ran = Vec::new();
+    for (line, number) in lines {
         let mut columns = line.split('\t');
         let area = columns.next().unwrap_or("").to_owned();
         let name = columns.next().unwrap_or("").to_owned();
         let files: Vec<&str> = columns.next().unwrap_or("").split_whitespace().collect();
+        if matches!(admit(&area, &name), Admission::Skip) {
+            continue;
+        }
         let file = path.display().to_string();
         let mismatch = |message: String| Mismatch {
             what: What::Value,
@@ -37,7 +56,11 @@ pub(crate) fn cases(path: &Path) -> Result<Vec<(String, CaseResult)>, String> {
             actual: None,
         };
         let verdict = match one(folder, &area, &name, &files) {
-            Ok(()) => Verdict::Passed,
+            Ok(None) => Verdict::Passed,
+            Ok(Some(why)) => {
+                exclude(why);
+                continue;
+            }
             Err(message) => Verdict::Failed(vec![mismatch(message)]),
         };
         let result = CaseResult {
@@ -48,13 +71,18 @@ pub(crate) fn cases(path: &Path) -> Result<Vec<(String, CaseResult)>, String> {
             profile: PROFILE.to_owned(),
             verdict,
         };
-        (area, result)
-    });
-    Ok(cases.collect())
+        ran.push((area, result));
+    }
+    Ok(ran)
 }
 
-/// Runs one case.
-fn one(folder: &Path, area: &str, name: &str, files: &[&str]) -> Result<(), String> {
+/// Runs one case; or why it cannot be run. Those of the Inspect API run over HTTP, against a server.
+fn one(
+    folder: &Path,
+    area: &str,
+    name: &str,
+    files: &[&str],
+) -> Result<Option<&'static str>, String> {
     if name.is_empty() {
         return Err("this line of the manifest has no case".to_owned());
     }
@@ -65,5 +93,11 @@ fn one(folder: &Path, area: &str, name: &str, files: &[&str]) -> Result<(), Stri
             .map_err(|e| format!("the manifest names `{file}`, which cannot be read: {e}"))?;
         texts.push(((*file).to_owned(), text));
     }
-    overrule_cases::kuma::run(area, name, &texts)
+    if area.starts_with("inspect/") {
+        return match inspect::excluded(&texts) {
+            Some(why) => Ok(Some(why)),
+            None => inspect::run(&texts).map(|()| None),
+        };
+    }
+    overrule_cases::kuma::run(area, name, &texts).map(|()| None)
 }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::steps::{Ending, Steps};
-use crate::{cargo, conformance, fuzz, tidy};
+use crate::{cargo, conformance, fuzz, schemathesis, tidy};
 
 /// How much to run.
 #[derive(Debug, clap::Args)]
@@ -46,9 +46,10 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<(), String> {
         let variables = [("OVERRULE_CONFORMANCE", &*shared), ("OVERRULE_PROOF", proof)];
         cargo::run_with(root, &["test", "--workspace", "--no-fail-fast"], &variables).map(ran)
     });
+    steps.run("schemathesis", || schemathesis::step(root));
     steps.run("tidy", || tidy::run(root).map(ran));
     steps.run("conformance: own cases", || {
-        conformance::tree(&root.join(OWN_CASES), &[]).map(Ending::Ran)
+        conformance::tree(&root.join(OWN_CASES)).map(Ending::Ran)
     });
     for family in overrule_cases::family::NAMES {
         // Generic kinds have no data but our own.
@@ -66,17 +67,13 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<(), String> {
     steps.finish()
 }
 
-/// Areas of Kuma's data that this version does not answer: the Inspect API.
-const LATER: &[&str] = &["inspect/*"];
-
 /// The data of a family, where it is there.
 fn shared(root: &Path, family: &str) -> Result<Ending, String> {
     let folder: PathBuf = root.join(SHARED).join(family);
     if !folder.is_dir() {
         return Ok(Ending::DidNotRun(format!("there is no {SHARED}/{family} beside the clone")));
     }
-    let except = if family == "kuma" { LATER } else { &[] };
-    conformance::tree(&folder, except).map(Ending::Ran)
+    conformance::tree(&folder).map(Ending::Ran)
 }
 
 fn bench(root: &Path) -> Result<Ending, String> {

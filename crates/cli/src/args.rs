@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: the command line. Out: what was typed, as types. Not here: what it means (`world.rs`, `command/`).
+//! In: the command line. Out: what was typed, as types. Not here: what it means (`overrule-ask`, `world.rs`).
 
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use overrule_ask::{Check, Effective, Envoy, Explain, Get, Graph, Reach, Shared};
 
 /// Which policy is in force here, why, and what happens if I change it?
 #[derive(Debug, Parser)]
@@ -17,100 +18,85 @@ Start here: overrule check -f DIR; overrule effective -f DIR; overrule explain -
 )]
 pub struct Args {
     #[command(flatten)]
+    pub source: Source,
+    #[command(flatten)]
     pub shared: Shared,
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// Options every command takes.
+/// Options every command takes, beside those that answering itself needs: what is read, and how.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Shared options")]
-pub struct Shared {
+pub struct Source {
     /// File or folder of manifests; `-` is standard input. Repeatable.
     #[arg(
         short,
         long = "file",
         value_name = "PATH",
         global = true,
-        default_value = ".",
-        hide_default_value = true,
+        display_order = 0,
         help = "File or folder of manifests, `-` for standard input; repeatable [default: the current folder]"
     )]
     pub files: Vec<PathBuf>,
-    /// Only this namespace; also the namespace of targets written without one.
-    #[arg(short, long, value_name = "NAMESPACE", global = true)]
-    pub namespace: Option<String>,
-    /// All namespaces (this is the default; it overrides -n).
-    #[arg(short = 'A', long, global = true)]
-    pub all_namespaces: bool,
-    /// Only objects with these labels: `app=cart,tier!=test`.
-    #[arg(short = 'l', long, value_name = "SELECTOR", global = true)]
-    pub selector: Option<String>,
     /// File or folder that describes policy kinds (`kind: PolicyKind`). Repeatable.
-    #[arg(long, value_name = "PATH", global = true)]
+    #[arg(long, value_name = "PATH", global = true, display_order = 4)]
     pub kinds: Vec<PathBuf>,
     /// Rule set of a family: `kuadrant=operator`. Repeatable.
-    #[arg(long, value_name = "FAMILY=NAME", global = true)]
+    #[arg(long, value_name = "FAMILY=NAME", global = true, display_order = 5)]
     pub profile: Vec<String>,
-    /// Answer under every profile, show where they differ, and exit with 1 if they do. A question about one target shows
-    /// differences without being told.
-    #[arg(long, global = true)]
-    pub compare: bool,
     /// A setting of kgateway's controller: `globalPolicyNamespace=admin`, `policyMerge={"trafficPolicy": {"extAuth":
     /// "DeepMerge"}}`, `delegationWildcardNamespace=every`. Repeatable.
-    #[arg(long, value_name = "KEY=VALUE", global = true)]
+    #[arg(long, value_name = "KEY=VALUE", global = true, display_order = 7)]
     pub kgateway: Vec<String>,
     /// The control plane that Kuma's files are written for, if they lack the labels it would add: `zone` or `global`
     /// [default: zone].
-    #[arg(long, value_name = "zone|global", global = true)]
+    #[arg(long, value_name = "zone|global", global = true, display_order = 8)]
     pub kuma_mode: Option<String>,
     /// The name of its zone [default: default].
-    #[arg(long, value_name = "ZONE", global = true)]
+    #[arg(long, value_name = "ZONE", global = true, display_order = 9)]
     pub kuma_zone: Option<String>,
     /// The namespace it runs in [default: kuma-system].
-    #[arg(long, value_name = "NAMESPACE", global = true)]
+    #[arg(long, value_name = "NAMESPACE", global = true, display_order = 10)]
     pub system_namespace: Option<String>,
     /// What to assume of objects without a creation time: FILE-ORDER, or a time such as 2026-01-31T09:00:00Z.
-    #[arg(long, value_name = "FILE-ORDER|TIME", global = true)]
+    #[arg(long, value_name = "FILE-ORDER|TIME", global = true, display_order = 11)]
     pub assume_created: Option<String>,
     /// Accept duplicate keys in YAML: the last one wins.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 12)]
     pub lenient: bool,
-    /// Form of the output.
-    #[arg(short, long, value_enum, value_name = "FORM", global = true)]
-    pub output: Option<Form>,
     /// Colour: auto, always, never. NO_COLOR is respected.
-    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN", global = true)]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = Color::Auto,
+        value_name = "WHEN",
+        global = true,
+        display_order = 14
+    )]
     pub color: Color,
-    /// Only results and errors.
-    #[arg(short, long, global = true)]
-    pub quiet: bool,
-    /// More: notes, and what is usually cut.
-    #[arg(short, long, global = true)]
-    pub verbose: bool,
+    /// Ask this server instead of reading files: `http://127.0.0.1:5681`.
+    #[arg(long, value_name = "URL", global = true, display_order = 17, env = "OVERRULE_SERVER")]
+    pub server: Option<String>,
+    /// File that holds the token for the server; OVERRULE_TOKEN holds the token itself.
+    #[arg(
+        long,
+        value_name = "FILE",
+        global = true,
+        display_order = 18,
+        env = "OVERRULE_TOKEN_FILE"
+    )]
+    pub token_file: Option<PathBuf>,
+    /// Certificates that the server's certificate must be signed by [default: those of the web].
+    #[arg(long, value_name = "FILE", global = true, display_order = 19, env = "OVERRULE_CA_FILE")]
+    pub ca_file: Option<PathBuf>,
 }
 
-/// Form of the output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Form {
-    /// For reading.
-    Table,
-    /// For reading, with more columns.
-    Wide,
-    /// YAML.
-    Yaml,
-    /// JSON of the versioned model `overrule/v1`.
-    Json,
-    /// `can` only: comma-separated values.
-    Csv,
-    /// `graph` only: for the terminal.
-    Tree,
-    /// `graph` only: Graphviz.
-    Dot,
-    /// `graph` only: Mermaid.
-    Mermaid,
-    /// `graph` only: a picture.
-    Svg,
+impl Source {
+    /// What is read: the current folder, if nothing was named.
+    pub fn files(&self) -> Vec<PathBuf> {
+        if self.files.is_empty() { vec![PathBuf::from(".")] } else { self.files.clone() }
+    }
 }
 
 /// When to colour.
@@ -137,13 +123,21 @@ pub enum Command {
     /// Where does this policy act, and who shadows it?
     Reach(Reach),
     /// May this client call this service, and who says so?
-    Can(Can),
+    Can(CanOrMany),
     /// What does the proxy need to enforce it? Envoy configuration for an inbound.
     Envoy(Envoy),
     /// How does it hang together? Topology with policies: -o tree, dot, mermaid, svg, json.
     Graph(Graph),
     /// Do my policies still do what I expect? Runs policy tests.
     Test(Test),
+    /// Keep manifests, answer questions about them over HTTP, and tell what changes.
+    Serve(Box<overrule_server::Config>),
+    /// Store manifests in a server: all of them, or none.
+    Apply(Apply),
+    /// Delete resources from a server.
+    Delete(Delete),
+    /// Follow what changes in a server: which effective policies, and why.
+    Watch(Watch),
     /// What does this code mean? Documentation of a diagnostic.
     Rule(Rule),
     /// The JSON Schema of all JSON output.
@@ -155,130 +149,43 @@ pub enum Command {
 }
 
 #[derive(Debug, clap::Args)]
-pub struct Check {
-    /// Which findings make the exit code 1.
-    #[arg(long, value_enum, default_value_t = FailOn::Error, value_name = "SEVERITY")]
-    pub fail_on: FailOn,
-    /// One line per finding.
+pub struct Apply {
+    /// Store nothing; tell what would change.
     #[arg(long)]
-    pub short: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum FailOn {
-    /// Errors.
-    Error,
-    /// Warnings too.
-    Warning,
-    /// Notes too.
-    Note,
-    /// Nothing.
-    Never,
+    pub dry_run: bool,
 }
 
 #[derive(Debug, clap::Args)]
-pub struct Get {
-    /// A kind (`httproute`, `timeoutpolicies`), `policies`, or `all`.
-    #[arg(value_name = "KIND")]
+pub struct Delete {
+    /// Targets such as `httproute/shop/cart`; without any, what the files of -f name.
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<String>,
+    /// Delete nothing; tell what would change.
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Watch {
+    /// Only this policy kind.
+    #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
-    /// Paths that no policy of this kind covers.
-    #[arg(long, value_name = "KIND", conflicts_with = "kind")]
-    pub without: Option<String>,
-}
-
-#[derive(Debug, clap::Args)]
-pub struct Effective {
-    /// A gateway, listener, route, rule or backend; a dataplane, inbound, service or port, or a KRI; everything if
-    /// absent.
+    /// Only targets that begin with this.
     #[arg(value_name = "TARGET")]
     pub target: Option<String>,
-    /// Only this policy kind.
-    #[arg(long, value_name = "KIND")]
-    pub kind: Option<String>,
-    /// Only on the way to this target: `meshservice/default/backend#http`.
-    #[arg(long, value_name = "TARGET")]
-    pub to: Option<String>,
-    /// A request: which rule takes it, and what applies there. `GET https://shop.example.com/cart?x=1`
-    #[arg(long, value_name = "REQUEST", conflicts_with = "target")]
-    pub request: Option<String>,
-    /// A header of the request: `name: value`. Repeatable.
-    #[arg(long, value_name = "HEADER", requires = "request")]
-    pub header: Vec<String>,
+    /// Tell what changed since this version or time first.
+    #[arg(long, value_name = "VERSION|TIME")]
+    pub since: Option<String>,
 }
 
+/// A question to `can`, or a file of many.
 #[derive(Debug, clap::Args)]
-pub struct Explain {
-    /// A gateway, listener, route, rule or backend; a dataplane, inbound, service or port, or a KRI; or a policy.
-    #[arg(value_name = "TARGET")]
-    pub target: String,
-    /// Only this policy kind.
-    #[arg(long, value_name = "KIND")]
-    pub kind: Option<String>,
-    /// Only on the way to this target: `meshservice/default/backend#http`.
-    #[arg(long, value_name = "TARGET")]
-    pub to: Option<String>,
-    /// Only this field: `timeouts.request` or `/timeouts/request`.
-    #[arg(long, value_name = "FIELD")]
-    pub field: Option<String>,
-}
-
-#[derive(Debug, clap::Args)]
-pub struct Reach {
-    /// A policy: `timeoutpolicy/infra/gw-timeouts`.
-    #[arg(value_name = "POLICY")]
-    pub policy: String,
-    /// Only this part of it: `timeouts.request`, `rules.authentication.a`; `overrides.limits.a` names its block too, and
-    /// `to[0]` an entry.
-    #[arg(long, value_name = "ID")]
-    pub rule: Option<String>,
-}
-
-#[derive(Debug, clap::Args)]
-pub struct Can {
-    /// The client: a SPIFFE ID, a dataplane, or `nobody` for one without a certificate.
-    #[arg(value_name = "FROM")]
-    pub from: Option<String>,
-    /// What it calls: a dataplane, an inbound of one (`dataplane/default/backend-1#http`), or a meshservice.
-    #[arg(value_name = "TO")]
-    pub to: Option<String>,
-    /// Method of the request.
-    #[arg(long, value_name = "METHOD")]
-    pub method: Option<String>,
-    /// Path of the request, as it is sent.
-    #[arg(long, value_name = "PATH")]
-    pub path: Option<String>,
-    /// Server name the client asks for in TLS.
-    #[arg(long, value_name = "NAME")]
-    pub sni: Option<String>,
+pub struct CanOrMany {
+    #[command(flatten)]
+    pub one: overrule_ask::Can,
     /// Many questions at once: a YAML file with lists `from`, `to`, and if wanted `method`, `path`, `sni`.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "to", "method", "path", "sni"])]
     pub matrix: Option<PathBuf>,
-}
-
-#[derive(Debug, clap::Args)]
-pub struct Envoy {
-    /// A dataplane, or one of its inbounds.
-    #[arg(value_name = "TARGET")]
-    pub target: String,
-    /// How rules are arranged: `tree` is fast, `list` is for every Envoy, `kuma` is that release's own filter.
-    #[arg(long, value_name = "tree|list|kuma", default_value = "tree")]
-    pub form: String,
-    /// The Envoy that will read it, such as 1.35.0; a tree needs 1.35 or newer, and without it a list is written.
-    #[arg(long, value_name = "VERSION")]
-    pub envoy_version: Option<String>,
-    /// A complete bootstrap that Envoy runs, for one inbound.
-    #[arg(long)]
-    pub bootstrap: bool,
-    /// Folder with `cert.pem`, `key.pem` and `ca.pem`, for a bootstrap.
-    #[arg(long, value_name = "FOLDER", default_value = "certs")]
-    pub certs: PathBuf,
-}
-
-#[derive(Debug, clap::Args)]
-pub struct Graph {
-    /// Only what passes through this target.
-    #[arg(value_name = "TARGET")]
-    pub target: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]

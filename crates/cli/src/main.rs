@@ -4,8 +4,8 @@
 mod args;
 mod command;
 mod output;
+mod remote;
 mod rules;
-mod select;
 mod world;
 
 use std::process::ExitCode;
@@ -13,22 +13,31 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Args, Command};
-use output::{Exit, Failure, Out};
+use output::{INTERRUPTED, Out, code};
+use overrule_ask::{Exit, Failure, Sink};
 
 fn main() -> ExitCode {
-    interrupts();
     let args = Args::parse();
-    let mut out = Out::new(&args.shared);
+    // A server has something to finish; everything else ends at once.
+    if !matches!(args.command, Command::Serve(_)) {
+        interrupts();
+    }
+    let (source, shared) = (&args.source, &args.shared);
+    let mut out = Out::new(source, shared);
     let result = match &args.command {
-        Command::Check(c) => command::check::run(&args.shared, c, &mut out),
-        Command::Get(c) => command::get::run(&args.shared, c, &mut out),
-        Command::Effective(c) => command::effective::run(&args.shared, c, &mut out),
-        Command::Explain(c) => command::explain::run(&args.shared, c, &mut out),
-        Command::Reach(c) => command::reach::run(&args.shared, c, &mut out),
-        Command::Can(c) => command::can::run(&args.shared, c, &mut out),
-        Command::Envoy(c) => command::envoy::run(&args.shared, c, &mut out),
-        Command::Graph(c) => command::graph::run(&args.shared, c, &mut out),
-        Command::Test(c) => command::test::run(&args.shared, c, &mut out),
+        Command::Check(c) => command::answer(source, shared, c, &mut out),
+        Command::Get(c) => command::answer(source, shared, c, &mut out),
+        Command::Effective(c) => command::answer(source, shared, c, &mut out),
+        Command::Explain(c) => command::answer(source, shared, c, &mut out),
+        Command::Reach(c) => command::answer(source, shared, c, &mut out),
+        Command::Can(c) => command::can(source, shared, c, &mut out),
+        Command::Envoy(c) => command::answer(source, shared, c, &mut out),
+        Command::Graph(c) => command::answer(source, shared, c, &mut out),
+        Command::Test(c) => command::test::run(source, shared, c, &mut out),
+        Command::Serve(c) => command::serve::run(source, c),
+        Command::Apply(c) => command::client::apply(source, shared, c, &mut out),
+        Command::Delete(c) => command::client::delete(source, shared, c, &mut out),
+        Command::Watch(c) => command::client::watch(source, shared, c, &mut out),
         Command::Rule(c) => command::rule::run(c, &mut out),
         Command::Schema => command::docs::schema(&mut out),
         Command::Completions(c) => command::docs::completions(c, &mut out),
@@ -36,12 +45,12 @@ fn main() -> ExitCode {
     };
     let result = result.and_then(|exit| out.flush().map(|()| exit));
     match result {
-        Ok(exit) => exit.code(),
+        Ok(exit) => code(exit),
         // The reader of our output has seen enough (`| head`): that is not an error.
-        Err(Failure::Closed) => Exit::Fine.code(),
+        Err(Failure::Closed) => code(Exit::Fine),
         Err(failure) => {
             out.problem(&failure.to_string());
-            failure.exit().code()
+            code(failure.exit())
         }
     }
 }
@@ -55,6 +64,6 @@ fn interrupts() {
             clippy::disallowed_methods,
             reason = "a signal handler cannot return to main"
         )]
-        std::process::exit(i32::from(Exit::INTERRUPTED))
+        std::process::exit(i32::from(INTERRUPTED))
     });
 }

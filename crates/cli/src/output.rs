@@ -1,113 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: results and remarks. Out: results on stdout, remarks on stderr, exit codes. Not here: their text.
 
-use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
 use overrule::view::{Styles, escape};
+use overrule_ask::{Exit, Failure, Shared, Sink};
 
-use crate::args::{Color, Shared};
+use crate::args::{Color, Source};
 
-/// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
-    /// All is well.
-    Fine,
-    /// Findings of severity error, a failed test, a negative or disputed answer.
-    Findings,
-    /// Wrong arguments.
-    Usage,
-    /// Something could not be read or written.
-    World,
+/// Exit code of ^C.
+pub const INTERRUPTED: u8 = 130;
+
+/// The exit code of how a run ended.
+pub fn code(exit: Exit) -> ExitCode {
+    ExitCode::from(match exit {
+        Exit::Fine => 0,
+        Exit::Findings => 1,
+        Exit::Usage => 2,
+        Exit::World => 3,
+    })
 }
-
-impl Exit {
-    /// ^C.
-    pub const INTERRUPTED: u8 = 130;
-
-    pub fn code(self) -> ExitCode {
-        ExitCode::from(match self {
-            Self::Fine => 0,
-            Self::Findings => 1,
-            Self::Usage => 2,
-            Self::World => 3,
-        })
-    }
-
-    /// The worse of two: what could not be read outweighs what was found.
-    pub fn worst(self, other: Self) -> Self {
-        let rank = |e| match e {
-            Self::Fine => 0,
-            Self::Findings => 1,
-            Self::World => 2,
-            Self::Usage => 3,
-        };
-        if rank(other) > rank(self) { other } else { self }
-    }
-}
-
-/// Why a command stopped.
-#[derive(Debug)]
-pub enum Failure {
-    /// The arguments make no sense.
-    Usage(String),
-    /// What was asked for is not there.
-    NotFound(String),
-    /// The world failed.
-    World(String),
-    /// Nobody reads our output any more.
-    Closed,
-}
-
-impl Failure {
-    pub fn exit(&self) -> Exit {
-        match self {
-            Self::Usage(_) => Exit::Usage,
-            Self::NotFound(_) => Exit::Findings,
-            Self::World(_) => Exit::World,
-            Self::Closed => Exit::Fine,
-        }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Usage(text) | Self::NotFound(text) | Self::World(text) => f.write_str(text),
-            Self::Closed => f.write_str("output closed"),
-        }
-    }
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        if error.kind() == io::ErrorKind::BrokenPipe {
-            Self::Closed
-        } else {
-            Self::World(format!("cannot write the answer: {error}"))
-        }
-    }
-}
-
-pub type Outcome = Result<Exit, Failure>;
 
 /// The two streams.
 pub struct Out {
     stdout: BufWriter<io::Stdout>,
     /// Styles of results.
-    pub styles: Styles,
+    styles: Styles,
     /// Columns of the terminal; absent if results do not go to one.
-    pub width: Option<usize>,
+    width: Option<usize>,
     /// Styles of remarks.
     remark_styles: Styles,
     quiet: bool,
 }
 
 impl Out {
-    pub fn new(shared: &Shared) -> Self {
+    pub fn new(source: &Source, shared: &Shared) -> Self {
         let styles = |terminal: bool| {
-            if colored(shared.color, terminal) { Styles::colored() } else { Styles::plain() }
+            if colored(source.color, terminal) { Styles::colored() } else { Styles::plain() }
         };
         let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
         let result_styles = styles(io::stdout().is_terminal());
@@ -121,30 +51,32 @@ impl Out {
         }
     }
 
-    /// Writes a result.
-    pub fn result(&mut self, text: &str) -> Result<(), Failure> {
-        Ok(self.stdout.write_all(text.as_bytes())?)
-    }
-
-    /// Writes a result and a line end.
-    pub fn line(&mut self, text: &str) -> Result<(), Failure> {
-        self.result(text)?;
-        self.result("\n")
-    }
-
+    /// Writes what is still held back.
     pub fn flush(&mut self) -> Result<(), Failure> {
         Ok(self.stdout.flush()?)
     }
 
-    /// Says something on the side; -q silences it.
-    pub fn remark(&mut self, text: &str) {
+    /// Results come first, then remarks about them; a closed stderr is nobody's loss.
+    fn aside(&mut self, text: &str) {
+        let _ = self.stdout.flush();
+        let _ = writeln!(io::stderr().lock(), "{text}");
+    }
+}
+
+impl Sink for Out {
+    fn result(&mut self, text: &str) -> Result<(), Failure> {
+        Ok(self.stdout.write_all(text.as_bytes())?)
+    }
+
+    /// -q silences it.
+    fn remark(&mut self, text: &str) {
         if !self.quiet {
             self.aside(text);
         }
     }
 
-    /// Says what is wrong; never silenced.
-    pub fn problem(&mut self, text: &str) {
+    /// Never silenced.
+    fn problem(&mut self, text: &str) {
         let style = self.remark_styles.error;
         let text = format!(
             "{}error:{} {}",
@@ -155,10 +87,21 @@ impl Out {
         self.aside(&text);
     }
 
-    /// Results come first, then remarks about them; a closed stderr is nobody's loss.
-    fn aside(&mut self, text: &str) {
-        let _ = self.stdout.flush();
-        let _ = writeln!(io::stderr().lock(), "{text}");
+    fn styles(&self) -> Styles {
+        self.styles
+    }
+
+    fn width(&self) -> Option<usize> {
+        self.width
+    }
+
+    fn now(&self) -> Option<i64> {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "ages are counted from now; the core never asks"
+        )]
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?;
+        i64::try_from(now.as_secs()).ok()
     }
 }
 

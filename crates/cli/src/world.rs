@@ -8,14 +8,13 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use overrule::files::{self, File};
-use overrule::gateway::codes_policy;
 use overrule::model::Created;
-use overrule::source::{DuplicateKeys, Severity};
+use overrule::source::DuplicateKeys;
 use overrule::{Analysis, Assume, Options, Stages};
+use overrule_ask::{Compare, Exit, Failure, Needs, Shared, Sink};
 
-use crate::args::Shared;
-use crate::output::{Exit, Failure, Out};
-use crate::select;
+use crate::args::Source;
+use crate::output::Out;
 
 /// Everything a command works on.
 pub struct World {
@@ -24,36 +23,16 @@ pub struct World {
     pub exit: Exit,
 }
 
-/// What a command needs beyond the shared options.
-#[derive(Debug, Default)]
-pub struct Needs<'a> {
-    /// A policy kind it asks about, to be resolved although no policy of it is there.
-    pub kind: Option<&'a str>,
-    /// Whether other profiles are compared with.
-    pub compare: Compare,
-    /// The targets it asks about.
-    pub targets: Vec<&'a str>,
-}
-
-/// When a command compares profiles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Compare {
-    /// It cannot.
-    #[default]
-    Never,
-    /// If it is told to.
-    Asked,
-    /// Always: it is about one target.
-    Always,
-}
-
 /// Reads and analyses what the options name.
-pub fn load(shared: &Shared, out: &mut Out, needs: &Needs<'_>) -> Result<World, Failure> {
-    let profiles = profiles(shared)?;
-    let assume_created = assume(shared)?;
-    let kgateway = kgateway(shared)?;
-    let mut found = files::find(&shared.files);
-    let kinds = files::find(&shared.kinds);
+pub fn load(
+    source: &Source,
+    shared: &Shared,
+    out: &mut Out,
+    needs: &Needs<'_>,
+) -> Result<World, Failure> {
+    let options = options(source)?;
+    let mut found = files::find(&source.files());
+    let kinds = files::find(&source.kinds);
     let kind_sources: Vec<String> = kinds.files.iter().map(|f| f.name.clone()).collect();
     found.errors.extend(kinds.errors);
     add_new(&mut found.files, kinds.files);
@@ -70,26 +49,17 @@ pub fn load(shared: &Shared, out: &mut Out, needs: &Needs<'_>) -> Result<World, 
     }
     let total: usize = inputs.iter().map(|i| i.bytes.len()).sum();
     let options = Options {
-        duplicate_keys: if shared.lenient { DuplicateKeys::LastWins } else { DuplicateKeys::Error },
-        assume_created,
-        include_kinds: needs.kind.map(select::kind_words).unwrap_or_default(),
+        include_kinds: needs.include_kinds(),
         kind_sources,
-        profiles,
-        compare: match needs.compare {
-            Compare::Never => false,
-            Compare::Asked => shared.compare,
-            Compare::Always => true,
-        },
-        kgateway,
-        kuma: kuma(shared)?,
+        compare: needs.compares(shared),
         focus: needs.targets.iter().map(|t| (*t).to_owned()).collect(),
-        ..Options::default()
+        ..options
     };
     let progress = Progress::new(shared, total);
     let analysis = Analysis::with_progress(inputs, &options, &progress);
     progress.done();
     if analysis.snapshot.is_empty() && exit == Exit::Fine {
-        let places: Vec<String> = shared.files.iter().map(|p| p.display().to_string()).collect();
+        let places: Vec<String> = source.files().iter().map(|p| p.display().to_string()).collect();
         out.remark(&format!(
             "note: no resources found in {}; name files or folders with -f",
             places.join(", ")
@@ -109,6 +79,18 @@ pub fn load(shared: &Shared, out: &mut Out, needs: &Needs<'_>) -> Result<World, 
     Ok(World { analysis, exit })
 }
 
+/// How to analyse, as far as it does not depend on what is asked.
+pub fn options(source: &Source) -> Result<Options, Failure> {
+    Ok(Options {
+        duplicate_keys: if source.lenient { DuplicateKeys::LastWins } else { DuplicateKeys::Error },
+        assume_created: assume(source)?,
+        profiles: profiles(source)?,
+        kgateway: kgateway(source)?,
+        kuma: kuma(source)?,
+        ..Options::default()
+    })
+}
+
 fn add_new(files: &mut Vec<File>, more: Vec<File>) {
     for file in more {
         if !files.iter().any(|f| f.name == file.name) {
@@ -117,66 +99,13 @@ fn add_new(files: &mut Vec<File>, more: Vec<File>) {
     }
 }
 
-impl World {
-    /// Says on the side what an answer leaves out, and that the input has findings which this command does not list.
-    pub fn mention_findings(&self, shared: &Shared, out: &mut Out) {
-        for answer in self.analysis.shown().filter(|a| a.alike > 0) {
-            out.remark(&format!(
-                "note: paths to destinations are left out for {}: each has the same as another one that policies \
-                 cannot tell apart from it; name one to see its own",
-                counted(answer.alike, "dataplane")
-            ));
-        }
-        let unresolved = [&codes_policy::FOREIGN_KIND, &codes_policy::UNKNOWN_KIND];
-        for d in self
-            .analysis
-            .diagnostics
-            .iter()
-            .filter(|d| unresolved.iter().any(|c| c.id == d.code.id))
-        {
-            out.remark(&format!("note: {}", overrule::view::escape::terminal(&d.message)));
-        }
-        let count = |severity| {
-            self.analysis.diagnostics.iter().filter(|d| d.severity() == severity).count()
-        };
-        let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
-        if errors + warnings > 0 {
-            let place: String =
-                shared.files.iter().map(|p| format!(" -f {}", p.display())).collect();
-            let place = if place == " -f ." { String::new() } else { place };
-            out.remark(&format!(
-                "note: the input has {}; to see more: overrule check{place}",
-                findings(errors, warnings)
-            ));
-        }
-    }
-}
-
-/// `1 error and 2 warnings`.
-fn findings(errors: usize, warnings: usize) -> String {
-    match (errors, warnings) {
-        (0, w) => counted(w, "warning"),
-        (e, 0) => counted(e, "error"),
-        (e, w) => format!("{} and {}", counted(e, "error"), counted(w, "warning")),
-    }
-}
-
-/// `1 file`, `2 files`, `3 policies`.
-pub fn counted(n: usize, word: &str) -> String {
-    match (n, word.strip_suffix('y')) {
-        (1, _) => format!("1 {word}"),
-        (_, Some(stem)) => format!("{n} {stem}ies"),
-        (_, None) => format!("{n} {word}s"),
-    }
-}
-
 /// The profile chosen for each family.
-pub fn profiles(shared: &Shared) -> Result<BTreeMap<String, String>, Failure> {
+pub fn profiles(source: &Source) -> Result<BTreeMap<String, String>, Failure> {
     let known = overrule::families().iter();
     let known: Vec<(&str, &str)> =
         known.flat_map(|f| f.profiles.iter().map(move |p| (f.name, *p))).collect();
     let mut chosen = BTreeMap::new();
-    for asked in &shared.profile {
+    for asked in &source.profile {
         match asked.split_once('=').filter(|pair| known.contains(pair)) {
             Some((family, profile)) => chosen.insert(family.to_owned(), profile.to_owned()),
             None => {
@@ -192,9 +121,9 @@ pub fn profiles(shared: &Shared) -> Result<BTreeMap<String, String>, Failure> {
 }
 
 /// The settings of kgateway's controller. A value is JSON, or else the text itself.
-fn kgateway(shared: &Shared) -> Result<overrule::kgateway::Settings, Failure> {
+fn kgateway(source: &Source) -> Result<overrule::kgateway::Settings, Failure> {
     let mut settings = overrule::kgateway::Settings::default();
-    for asked in &shared.kgateway {
+    for asked in &source.kgateway {
         let Some((key, value)) = asked.split_once('=') else {
             return Err(Failure::Usage(format!(
                 "--kgateway {asked}: write KEY=VALUE; keys are {}",
@@ -211,9 +140,9 @@ fn kgateway(shared: &Shared) -> Result<overrule::kgateway::Settings, Failure> {
 }
 
 /// The control plane that files without its labels are meant for.
-fn kuma(shared: &Shared) -> Result<overrule::kuma::Settings, Failure> {
+fn kuma(source: &Source) -> Result<overrule::kuma::Settings, Failure> {
     use overrule::kuma::names::Mode;
-    let mode = match shared.kuma_mode.as_deref() {
+    let mode = match source.kuma_mode.as_deref() {
         None | Some("zone") => Mode::Zone,
         Some("global") => Mode::Global,
         Some(other) => {
@@ -221,17 +150,17 @@ fn kuma(shared: &Shared) -> Result<overrule::kuma::Settings, Failure> {
         }
     };
     let mut settings = overrule::kuma::Settings { mode, ..Default::default() };
-    if let Some(zone) = &shared.kuma_zone {
+    if let Some(zone) = &source.kuma_zone {
         settings.zone = zone.as_str().into();
     }
-    if let Some(namespace) = &shared.system_namespace {
+    if let Some(namespace) = &source.system_namespace {
         settings.system_namespace = namespace.as_str().into();
     }
     Ok(settings)
 }
 
-fn assume(shared: &Shared) -> Result<Assume, Failure> {
-    match shared.assume_created.as_deref() {
+fn assume(source: &Source) -> Result<Assume, Failure> {
+    match source.assume_created.as_deref() {
         None => Ok(Assume::Newest),
         Some(word) if word.eq_ignore_ascii_case("file-order") => Ok(Assume::FileOrder),
         Some(time) => Created::parse(time).map(Assume::Time).ok_or_else(|| {

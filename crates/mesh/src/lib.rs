@@ -6,14 +6,17 @@
 //! kinds, kri, names, labels, role   what resources are called, and what their labels say
 //! resource, dataplane, policy       resources as they are written
 //! resources, validate, topology     all of them as a control plane would have them, what it refuses, and their nodes
+//! admission                         what a control plane says of a resource that somebody writes
 //! targetref                         references of policies, and what is wrong with one
 //! select, targets                   proxies a policy selects; resources an entry means
 //! order                             who is merged before whom, and what decides
 //! order_matches                     which match of a route is tried first
 //! subset, conf, rules               sets of tags; confs and how they merge; rules
+//! inspect                           the same as Kuma's Inspect API shows it, and resources as its API has them
 //! resolve, findings                 what every proxy gets, once per shape and list; what a person should know
 //! ```
 
+pub mod admission;
 pub mod codes;
 pub mod conf;
 pub mod dataplane;
@@ -51,7 +54,7 @@ pub mod validate;
 pub use profile::Profile;
 pub use resolve::{FAMILY, Options, Resolved, World, concerns, key_value, resolve, strategy_name};
 pub use resources::{GROUP, MeshResources, Read, Refusal, Resources, json, parse};
-pub use settings::Settings;
+pub use settings::{LabelSource, Settings};
 
 use overrule_source::Diagnostic;
 

@@ -18,7 +18,7 @@ use crate::policy::{Entry, Policy};
 use crate::profile::Profile;
 use crate::resource::{Meta, Resource};
 use crate::role::RoleError;
-use crate::settings::Settings;
+use crate::settings::{LabelSource, Settings};
 use crate::shapes;
 use crate::targetref::TargetRef;
 use crate::targets::Destination;
@@ -181,15 +181,20 @@ impl Reader<'_> {
             let place = u32::try_from(mesh.policies.len()).unwrap_or(u32::MAX);
             policy.place = place;
             let mut problems = validate::policy(self.documents, &policy);
-            written_short(self.documents, &mut policy);
+            if self.settings.labels == LabelSource::Computed {
+                written_short(self.documents, &mut policy);
+            }
             if policy.kind.name == permission::KIND {
                 problems.extend(permission::problems(self.documents, &policy));
             }
-            if problems.iter().any(|p| !p.release_only) {
-                mesh.refused.insert(place, Refusal::Invalid);
-            } else if !problems.is_empty() {
-                mesh.refused.insert(place, Refusal::ByRelease);
-            }
+            // What is stored was judged when it was written; reading does not judge it again.
+            let judged = self.settings.labels == LabelSource::AsWritten;
+            let refusal = match problems.iter().any(|p| !p.release_only) {
+                _ if judged || problems.is_empty() => None,
+                true => Some(Refusal::Invalid),
+                false => Some(Refusal::ByRelease),
+            };
+            mesh.refused.extend(refusal.map(|why| (place, why)));
             for p in problems {
                 let span = self.documents.view(p.node).span();
                 let message = format!("{}: {}", p.field, p.message);
@@ -230,6 +235,9 @@ impl Reader<'_> {
         resource: &mut Resource,
         object: &overrule_model::Object,
     ) -> Option<RoleError> {
+        if self.settings.labels == LabelSource::AsWritten {
+            return None;
+        }
         let root = self.documents.view(resource.root);
         let kubernetes = root.get("metadata").is_some() && root.get("type").is_none();
         let namespace = match (kubernetes, object.scope) {
@@ -285,11 +293,12 @@ impl Reader<'_> {
         }
     }
 
-    /// A mesh that only its resources speak of is there too: without it a control plane would not take them.
+    /// A mesh that only its resources speak of is there too: without it a control plane would not take them. What is
+    /// stored is told in full, so there it is not.
     fn finish(mut self) -> (Resources, Vec<Diagnostic>) {
         for (name, mesh) in &mut self.meshes {
             mesh.name = name.clone();
-            if mesh.object.is_none() {
+            if mesh.object.is_none() && self.settings.labels == LabelSource::Computed {
                 let meta = Meta { kind: "Mesh".into(), name: name.to_string(), ..Meta::default() };
                 mesh.destinations.push(Destination { meta, ports: Vec::new() });
                 mesh.destination_objects.push(None);
@@ -313,7 +322,7 @@ fn namespace_of(root: View<'_>) -> &str {
 
 /// What a policy may leave out: a reference without a kind is one to the whole mesh, and a permission without a list of
 /// rules has one.
-fn written_short(documents: &Documents, policy: &mut Policy) {
+pub(crate) fn written_short(documents: &Documents, policy: &mut Policy) {
     if policy.target == TargetRef::default() {
         policy.target = TargetRef::whole_mesh();
     }

@@ -5,6 +5,8 @@
 use std::fmt;
 use std::hash::BuildHasher;
 
+use std::collections::BTreeMap;
+
 use hashbrown::{DefaultHashBuilder, HashTable};
 use overrule_source::SourceMap;
 
@@ -56,6 +58,16 @@ impl Snapshot {
     pub fn assume_created_at(&mut self, time: Created) {
         for object in self.objects.iter_mut().filter(|o| o.created == Created::Absent) {
             object.created = time;
+        }
+    }
+
+    /// Gives objects without a creation time the one that is known for their source.
+    pub fn assume_created_by(&mut self, sources: &SourceMap, times: &BTreeMap<Box<str>, Created>) {
+        for object in self.objects.iter_mut().filter(|o| o.created == Created::Absent) {
+            let name = sources.get(object.at.source).map_or("", |s| s.name());
+            if let Some(time) = times.get(name) {
+                object.created = *time;
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 //! In: bytes. Out: everything that can be said about them. Not here: files, printing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use overrule_engine::Resolution;
 use overrule_gateway::kinds::Kinds;
@@ -18,7 +19,7 @@ use overrule_view::{Findings, Other, Part, Scene};
 use crate::families::{Answered, Ground, nothing};
 
 /// What to assume about objects that carry no creation time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Assume {
     /// They are newest; among themselves names decide.
     #[default]
@@ -27,6 +28,8 @@ pub enum Assume {
     FileOrder,
     /// All were created at one time.
     Time(Created),
+    /// Whoever keeps them knows since when: by the name of their source.
+    Kept(Arc<BTreeMap<Box<str>, Created>>),
 }
 
 /// How to analyse.
@@ -121,10 +124,11 @@ impl Analysis {
         let parsed = overrule_model::parse(&documents);
         diagnostics.extend(parsed.diagnostics);
         let mut snapshot = parsed.snapshot;
-        match options.assume_created {
+        match &options.assume_created {
             Assume::Newest => {}
             Assume::FileOrder => snapshot.assume_file_order(&documents.sources),
-            Assume::Time(time) => snapshot.assume_created_at(time),
+            Assume::Time(time) => snapshot.assume_created_at(*time),
+            Assume::Kept(times) => snapshot.assume_created_by(&documents.sources, times),
         }
         diagnostics.extend(misplaced(&documents, &snapshot, &options.kind_sources));
         let (resources, found) = topology::parse(&documents, &mut snapshot);

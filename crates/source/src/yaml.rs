@@ -135,6 +135,10 @@ impl Reader<'_, '_> {
                 start = self.indicator(start, |b| b == b'|' || b == b'>').unwrap_or(start);
                 let written = self.slice(start, end).trim_end();
                 end = start + to_u32(written.len());
+                // A text that ends without a line break has none to give to the block, as go-yaml reads it too.
+                if end as usize == self.builder.text.len() {
+                    text = text.strip_suffix('\n').unwrap_or(text);
+                }
             }
             _ => {}
         }

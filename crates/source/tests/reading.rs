@@ -244,3 +244,17 @@ fn templates_are_named_once_and_give_no_syntax_errors() {
         ("a: {{ .Values.x }}\n---\nb: [\n", &[], &["OV1007 1:4", "OV1001 3:4"]),
     ]);
 }
+
+#[test]
+fn a_block_at_the_end_has_the_line_break_that_is_written() {
+    let of = |text: &str| {
+        let read = read_one("a.yaml", text, &ReadOptions::default());
+        let doc = read.documents.ids().next().unwrap();
+        read.documents.root(doc).get("a").unwrap().as_str().unwrap().to_owned()
+    };
+    assert_eq!(of("a: |\n  b\n"), "b\n");
+    assert_eq!(of("a: |\n  b"), "b");
+    assert_eq!(of("a: >\n  b\n  c"), "b c");
+    assert_eq!(of("a: |+\n  b"), "b");
+    assert_eq!(of("a: |\n  b\nz: 1"), "b\n");
+}

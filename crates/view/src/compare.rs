@@ -77,7 +77,7 @@ pub(crate) fn other(
 }
 
 /// Pointers at which value or origin differ.
-fn differences(a: &Result, b: &Result) -> BTreeSet<String> {
+pub(crate) fn differences(a: &Result, b: &Result) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     if a.broken != b.broken {
         found.insert(String::new());

@@ -114,9 +114,11 @@ pub(crate) fn value(
 }
 
 pub(crate) fn origin_text(origin: &v1::Origin) -> String {
-    let place = match &origin.at {
-        Some(at) => words::place(at),
-        None => "implied".to_owned(),
+    let place = match (&origin.at, origin.implied) {
+        (Some(at), _) => words::place(at),
+        (None, true) => "implied".to_owned(),
+        // Where it is written is not for every reader.
+        (None, false) => return escape::terminal(&origin.policy).into_owned(),
     };
     format!("{} {} {place}", escape::terminal(&origin.policy), origin.block)
 }
@@ -132,13 +134,17 @@ pub(crate) fn beside(
         let name = escape::terminal(&beside.policy);
         let name = Painted(styles.policy(policy.color(&beside.policy)), &name).to_string();
         let because = beside.because.unwrap_or("nothing decides between them");
-        let at = words::place_or_nothing(beside.at.as_ref());
-        let at = Painted(styles.dim, &format!("({at})")).to_string();
-        writeln!(
-            out,
-            "{mark}both are in force: {name} {} stands beside it: {because} {at}",
-            beside.block
-        )?;
+        match &beside.at {
+            Some(at) => {
+                let at = Painted(styles.dim, &format!("({})", words::place(at))).to_string();
+                let block = &beside.block;
+                writeln!(
+                    out,
+                    "{mark}both are in force: {name} {block} stands beside it: {because} {at}"
+                )?;
+            }
+            None => writeln!(out, "{mark}both are in force: {name} stands beside it: {because}")?,
+        }
         for line in yaml::document(&beside.spec).lines() {
             writeln!(out, "{mark}  {line}")?;
         }
@@ -271,6 +277,36 @@ impl EffectiveTable {
         differs
     }
 
+    /// Adds an effective policy as data.
+    pub fn push_policy(&mut self, policy: &v1::EffectivePolicy) {
+        let mut names: Vec<&str> = Vec::new();
+        let origins = policy.origins.values().flatten().map(|o| o.policy.as_str());
+        for name in origins.chain(policy.beside.iter().map(|b| b.policy.as_str())) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let or_none = |text: String| if text.is_empty() { "-".to_owned() } else { text };
+        let values =
+            policy.spec.as_ref().map(|v| crate::table::cut(&yaml::flow_members(v), VALUES));
+        let mut cells = [
+            or_none(escape::terminal(&names.join(",")).into_owned()),
+            values.unwrap_or_else(|| "-".to_owned()),
+        ];
+        if !policy.error.is_empty() {
+            fails_closed(&mut cells);
+        }
+        let [policies, values] = cells;
+        let escaped = |text: &str| escape::terminal(text).into_owned();
+        self.table.push([
+            Cell::from(escaped(&policy.target)),
+            Cell::from(escaped(&via(policy))),
+            Cell::from(escaped(&policy.policy_kind)),
+            Cell::from(policies),
+            Cell::from(values),
+        ]);
+    }
+
     /// Adds what another profile has in force at a path that `part` does not have.
     pub fn push_elsewhere(
         &mut self,
@@ -323,6 +359,25 @@ impl EffectiveTable {
             return Ok(());
         }
         self.table.write("", width, styles, out)
+    }
+}
+
+/// The last element of a path above the target and its sections.
+fn via(policy: &v1::EffectivePolicy) -> String {
+    let own = policy.target.split_once('/').map_or("", |(_, name)| name);
+    let own = own.split('#').next().unwrap_or(own);
+    let named = |e: &v1::PathElement| match &e.namespace {
+        Some(namespace) => format!("{namespace}/{}", e.name),
+        None => e.name.clone(),
+    };
+    let names: Vec<String> = policy.path.iter().map(named).collect();
+    let of_target = names.iter().rposition(|n| n == own).unwrap_or(names.len().saturating_sub(1));
+    let Some(at) = of_target.checked_sub(1) else { return String::new() };
+    let name = names.get(at).cloned().unwrap_or_default();
+    let is_section = policy.path.get(at).is_some_and(|e| e.kind == "Listener");
+    match at.checked_sub(1).and_then(|i| names.get(i)).filter(|_| is_section) {
+        Some(object) => format!("{object}#{name}"),
+        None => name,
     }
 }
 

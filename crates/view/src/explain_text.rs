@@ -42,16 +42,20 @@ pub fn explanation_text(
         }
         let text = Text { kind, styles };
         text.header(out)?;
-        if kind.ladder.is_empty() {
+        if kind.ladder.is_empty() && kind.effective.policies.is_empty() {
             let name = escape::terminal(&kind.effective.policy_kind);
             writeln!(out, "\nNo {name} reaches this target.")?;
             continue;
         }
-        text.ladder(out)?;
+        if !kind.ladder.is_empty() {
+            text.ladder(out)?;
+        }
         match &kind.field {
             Some(field) => text.field(field, out)?,
             None => {
-                text.steps(out)?;
+                if !kind.steps.is_empty() {
+                    text.steps(out)?;
+                }
                 side_by_side_text::write(kind, styles, out)?;
                 text.in_force(out)?;
                 text.lost(out)?;

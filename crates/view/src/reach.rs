@@ -235,7 +235,7 @@ impl<'a> Asker<'a> {
 }
 
 /// The answer in one sentence.
-fn verdict(reach: &v1::Reach, landed: bool, unknown: bool) -> String {
+pub(crate) fn verdict(reach: &v1::Reach, landed: bool, unknown: bool) -> String {
     let name = format!("{} {}", reach.policy_kind, reach.policy);
     let field = reach.rule.as_deref().filter(|r| !r.is_empty()).map(field::name);
     let of_block = match &reach.block {

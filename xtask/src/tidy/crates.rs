@@ -37,6 +37,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("overrule-view", &["overrule-source", "overrule-model", "overrule-engine"]),
     ("overrule", BELOW),
     ("overrule-cases", LIBRARY),
+    // Questions and answers: both faces are made of it, so it knows neither.
+    ("overrule-ask", WITH_CASES_AND_TESTS),
+    // These two know nothing of policies.
+    ("overrule-store", &[]),
+    ("overrule-guard", &[]),
+    (
+        "overrule-server",
+        &["overrule", "overrule-ask", "overrule-store", "overrule-guard", "overrule-testkit"],
+    ),
     ("overrule-cli", FACES),
     ("overrule-testkit", LIBRARY),
     ("xtask", EVERYTHING),
@@ -69,7 +78,7 @@ const LIBRARY: &[&str] = &[
     "overrule-view",
     "overrule",
 ];
-const FACES: &[&str] = &[
+const WITH_CASES_AND_TESTS: &[&str] = &[
     "overrule-source",
     "overrule-model",
     "overrule-engine",
@@ -83,6 +92,16 @@ const FACES: &[&str] = &[
     "overrule-view",
     "overrule",
     "overrule-cases",
+    "overrule-testkit",
+];
+const FACES: &[&str] = &[
+    "overrule",
+    "overrule-ask",
+    "overrule-cases",
+    "overrule-envoy",
+    "overrule-server",
+    // The PostgreSQL of its tests.
+    "overrule-store",
 ];
 const EVERYTHING: &[&str] = &[
     "overrule-source",
@@ -99,6 +118,7 @@ const EVERYTHING: &[&str] = &[
     "overrule",
     "overrule-cases",
     "overrule-testkit",
+    "overrule-server",
 ];
 
 pub(super) fn check(root: &Path, problems: &mut Problems) -> Result<(), String> {

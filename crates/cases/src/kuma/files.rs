@@ -59,7 +59,7 @@ impl Files {
 }
 
 /// The pieces between lines of three dashes, without those that hold nothing but a comment.
-fn pieces(text: &str) -> Vec<String> {
+pub(super) fn pieces(text: &str) -> Vec<String> {
     let mut found: Vec<String> = vec![String::new()];
     for line in text.trim().lines() {
         match line.strip_prefix("---") {
@@ -76,4 +76,20 @@ fn pieces(text: &str) -> Vec<String> {
     let is_comment = |piece: &str| piece.starts_with('#') && piece.lines().count() == 1;
     let is_content = |piece: &String| !(piece.is_empty() || is_comment(piece));
     trimmed.filter(is_content).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_scalar_at_the_end_has_no_last_break() {
+        let of = |text: &str| {
+            let read = Files::read(&[text]);
+            read.value(0)["a"].as_str().map(str::to_owned)
+        };
+        assert_eq!(of("a: |\n  b\n  c: |\n    d\n").as_deref(), Some("b\nc: |\n  d"));
+        assert_eq!(of("a: |\n  b\nz: 1\n").as_deref(), Some("b\n"));
+        assert_eq!(of("a: b\n").as_deref(), Some("b"));
+    }
 }

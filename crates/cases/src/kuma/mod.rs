@@ -4,6 +4,7 @@
 
 mod files;
 mod golden;
+pub mod inspect;
 mod restated;
 mod shapes;
 mod variants;
@@ -18,6 +19,12 @@ use crate::value::{same, short};
 /// Runs a case: nothing, or what differs in words. `files` are names and texts, as the manifest lists them.
 pub fn run(area: &str, case: &str, files: &[(String, String)]) -> Result<(), String> {
     let named = Named { files: files.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect() };
+    if area.starts_with("inspect/") {
+        let input = named.text("input").ok_or("the case has no input file")?;
+        let golden = files.iter().find(|(name, _)| name.ends_with(".golden.json"));
+        let (_, golden) = golden.ok_or("the case has no golden file")?;
+        return inspect::run(input, golden);
+    }
     if let Some(answer) = answer(area, case, &named) {
         let golden = named.text("golden").ok_or("the case has no golden file")?;
         let expected = Files::read(&[golden]).value(0);

@@ -3,9 +3,10 @@
 
 use clap::CommandFactory;
 use overrule::view;
+use overrule_ask::{Exit, Failure, Outcome, Sink};
 
 use crate::args::{Args, Completions, Man};
-use crate::output::{Exit, Failure, Out, Outcome};
+use crate::output::Out;
 
 pub fn schema(out: &mut Out) -> Outcome {
     out.line(&view::json(&view::schema()))?;

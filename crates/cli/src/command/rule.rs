@@ -2,9 +2,10 @@
 //! `overrule rule`: the documentation of a code.
 
 use overrule::model::nearest;
+use overrule_ask::{Exit, Failure, Outcome, Sink};
 
 use crate::args::Rule;
-use crate::output::{Exit, Failure, Out, Outcome};
+use crate::output::Out;
 use crate::rules;
 
 pub fn run(asked: &Rule, out: &mut Out) -> Outcome {

@@ -3,14 +3,15 @@
 
 use std::path::Path;
 
+use overrule_ask::{Exit, Failure, Form, Outcome, Shared, Sink};
 use overrule_cases::{CaseResult, junit, load, plain, run as run_case, summary};
 
-use crate::args::{Form, Shared, Test};
-use crate::output::{Exit, Failure, Out, Outcome};
+use crate::args::{Source, Test};
+use crate::output::Out;
 use crate::world;
 
-pub fn run(shared: &Shared, asked: &Test, out: &mut Out) -> Outcome {
-    world::profiles(shared)?;
+pub fn run(source: &Source, shared: &Shared, asked: &Test, out: &mut Out) -> Outcome {
+    world::profiles(source)?;
     if shared.output.is_some_and(|form| form != Form::Table) {
         return Err(Failure::Usage(
             "test writes plain lines; for programs there is --junit FILE".to_owned(),
@@ -28,7 +29,7 @@ pub fn run(shared: &Shared, asked: &Test, out: &mut Out) -> Outcome {
     for case in &loaded.cases {
         // A profile is of a family: tests of others run as they say.
         let of_family = |p: &&String| p.split_once('=').is_some_and(|(f, _)| f == case.family);
-        let profile = shared.profile.iter().find(of_family).map(String::as_str);
+        let profile = source.profile.iter().find(of_family).map(String::as_str);
         results.extend(run_case(case, profile));
     }
     if results.is_empty() && exit == Exit::Fine {

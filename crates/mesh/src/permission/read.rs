@@ -10,7 +10,7 @@ use overrule_source::{Documents, Kind, NodeRef, View};
 
 use super::{LISTS, spiffe};
 use crate::policy::Policy;
-use crate::validate::Problem;
+use crate::validate::{Against, Problem};
 
 /// Something a match may look at.
 pub struct Input {
@@ -207,7 +207,8 @@ pub fn problems(documents: &Documents, policy: &Policy) -> Vec<Problem> {
         };
         let mut push = |node: View<'_>, field: String, message: String, release_only: bool| {
             let node = NodeRef { doc: entry.node.doc, node: node.id() };
-            found.push(Problem { node, field, message, help: None, release_only });
+            let against = Against::Rules;
+            found.push(Problem { node, field, message, help: None, release_only, against });
         };
         if conf.kind() != Kind::Map && !conf.is_null() {
             push(conf, path, "must be an object".to_owned(), false);

@@ -15,6 +15,7 @@
 mod candidates;
 mod found;
 mod ladders;
+mod lists;
 mod plans;
 mod shape;
 mod steps;
@@ -43,11 +44,13 @@ use crate::profile::Profile;
 use crate::reasons;
 use crate::resources::{GROUP, MeshResources, Resources};
 use crate::select::{Context, HostListener};
+use crate::settings::LabelSource;
 use crate::targets::{Index, Place};
 use crate::topology::{MeshNodes, MeshTopology};
 
 pub use found::{Found, FoundMesh};
 pub use ladders::Outbounds;
+pub use lists::{AtPort, Lists};
 pub use steps::key_value;
 
 use candidates::Candidates;
@@ -109,12 +112,19 @@ pub struct ProxyRules {
     gateway: Option<usize>,
     /// Permissions that select each inbound, by place of both, in merge order.
     permissions: Vec<Vec<u32>>,
+    /// Policies of each kind that select the proxy; kinds of which none does are left out.
+    lists: Vec<Lists>,
 }
 
 impl ProxyRules {
     /// The permissions that select an inbound, by place, in merge order.
     pub fn permissions(&self, inbound: usize) -> &[u32] {
         self.permissions.get(inbound).map_or(&[], Vec::as_slice)
+    }
+
+    /// Which policies select the proxy, by kind in the order of answers; kinds of which none does are left out.
+    pub fn lists(&self) -> &[Lists] {
+        &self.lists
     }
 
     /// What tells apart proxies that send by other rules: where their rules stand, which does not change.
@@ -321,26 +331,10 @@ impl<'a> OneMesh<'a> {
         resolved.proxies.push(proxies);
     }
 
-    /// Policies of each active kind that take part: not refused, not only shadows. Those with one identity fewer ties:
-    /// the last of equals wins, and that is the one whose identity comes first.
+    /// Policies of each active kind that take part.
     fn lists(&self) -> Vec<Vec<&'a Policy>> {
-        let refused = |p: &Policy| self.mesh.is_refused(self.world.profile, p);
-        let takes_part = |p: &&Policy| !p.is_shadow() && !refused(p);
-        let of = |active: &Active| {
-            let all = self.mesh.policies.iter().filter(takes_part);
-            let mut list: Vec<(Kri, &Policy)> = all
-                .filter(|p| p.kind.name == active.kind.name)
-                .map(|p| (p.meta.kri(), p))
-                .collect();
-            list.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.place.cmp(&a.1.place)));
-            let list: Vec<&Policy> = list.into_iter().map(|(_, p)| p).collect();
-            // Sorted once, every part of it is sorted already.
-            match has_order(list.iter().map(|p| &p.target)) {
-                true => in_order(self.world.profile, &list),
-                false => list,
-            }
-        };
-        self.active.iter().map(of).collect()
+        let World { resources, profile, .. } = self.world;
+        self.active.iter().map(|a| taking_part(resources, self.mesh, profile, a.kind)).collect()
     }
 
     /// What policies name for proxies of each shape under other rule sets.
@@ -407,6 +401,7 @@ impl<'a> OneMesh<'a> {
                 made.permissions = at_inbounds(proxy, &matched);
             }
             let all = matched.all();
+            made.lists.extend(Lists::new(active.kind, proxy, &matched, &all));
             made.kinds.push(self.kind(active, proxy, gateway, &matched, &all, ladders));
         }
         made
@@ -510,6 +505,32 @@ impl<'a> OneMesh<'a> {
         let root = self.world.documents.view(policy.root);
         let target = root.get("spec").and_then(|s| s.get("targetRef"));
         target.unwrap_or(root).span()
+    }
+}
+
+/// Policies of a kind that take part: not refused, not only shadows, in merge order. Those with one identity fewer ties:
+/// the last of equals wins, and that is the one whose identity comes first.
+pub(crate) fn taking_part<'m>(
+    resources: &Resources,
+    mesh: &'m MeshResources,
+    profile: &Profile,
+    kind: &Kind,
+) -> Vec<&'m Policy> {
+    let takes_part = |p: &&Policy| !p.is_shadow() && !mesh.is_refused(profile, p);
+    let of_kind = mesh.policies.iter().filter(|p| p.kind.name == kind.name).filter(takes_part);
+    let mut list: Vec<(Kri, &Policy)> = of_kind.map(|p| (p.meta.kri(), p)).collect();
+    match resources.settings.labels {
+        LabelSource::Computed => {
+            list.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.place.cmp(&a.1.place)));
+        }
+        // The release keeps ties in the order of its store, which is that of names.
+        LabelSource::AsWritten => list.sort_by(|a, b| a.1.meta.name.cmp(&b.1.meta.name)),
+    }
+    let list: Vec<&Policy> = list.into_iter().map(|(_, p)| p).collect();
+    // Sorted once, every part of it is sorted already.
+    match has_order(list.iter().map(|p| &p.target)) {
+        true => in_order(profile, &list),
+        false => list,
     }
 }
 

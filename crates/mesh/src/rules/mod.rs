@@ -17,6 +17,7 @@ use crate::policy::{Entry, Policy};
 
 pub use chain::{chain, first_hit};
 pub use inbound::{InboundRule, inbound_entries, inbound_rules};
+pub(crate) use resource::resource_rules_by;
 pub use resource::{ResourceRule, lookup, resource_rules, sorted_to_entries};
 pub use subset::{SubsetRule, subset_of, subset_rules_from, subset_rules_of, subset_rules_to};
 

@@ -50,10 +50,20 @@ pub fn resource_rules<'a>(
     policies: &[&'a Policy],
     resources: &'a [Destination],
 ) -> BTreeMap<Kri, ResourceRule<'a>> {
+    let means = |item: &Item<'a>| resolve(&item.entry.target, &item.policy.meta, resources);
+    resource_rules_by(documents, profile, policies, means)
+}
+
+/// The same for whoever knows already what entries mean.
+pub(crate) fn resource_rules_by<'a>(
+    documents: &Documents,
+    profile: &Profile,
+    policies: &[&'a Policy],
+    means: impl Fn(&Item<'a>) -> Vec<Meant<'a>>,
+) -> BTreeMap<Kri, ResourceRule<'a>> {
     let mut meant: Vec<(Item<'a>, Meant<'a>)> = Vec::new();
     for item in sorted_to_entries(profile, policies) {
-        let found = resolve(&item.entry.target, &item.policy.meta, resources);
-        meant.extend(found.into_iter().map(|m| (item, m)));
+        meant.extend(means(&item).into_iter().map(|m| (item, m)));
     }
     let index = Index::new(&meant);
     let mut rules = BTreeMap::new();

@@ -30,7 +30,23 @@ pub struct Problem {
     pub help: Option<String>,
     /// Whether only the release refuses it; the founding documents have it.
     pub release_only: bool,
+    /// What it offends.
+    pub against: Against,
 }
+
+/// What a problem offends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Against {
+    /// Nobody knows the field. A control plane passes over it.
+    Fields,
+    /// A value is of another type than the schema has.
+    Schema,
+    /// The rules of the kind.
+    Rules,
+}
+
+/// What is said of values of another type.
+const OF_TYPE: [&str; 3] = ["must be an object", "must be a list", "must be a string"];
 
 /// Everything that is wrong with a policy.
 pub fn policy(documents: &Documents, policy: &Policy) -> Vec<Problem> {
@@ -132,7 +148,11 @@ impl<'a> Check<'a> {
 
     fn push(&mut self, node: View<'_>, field: String, message: String, help: Option<String>) {
         let node = NodeRef { doc: self.policy.root.doc, node: node.id() };
-        self.found.push(Problem { node, field, message, help, release_only: false });
+        let against = match OF_TYPE.contains(&message.as_str()) {
+            true => Against::Schema,
+            false => Against::Rules,
+        };
+        self.found.push(Problem { node, field, message, help, release_only: false, against });
     }
 }
 

@@ -5,7 +5,7 @@
 use overrule_model::nearest;
 use overrule_source::{Kind as NodeKind, View};
 
-use super::Check;
+use super::{Against, Check};
 use crate::quote::quoted;
 
 /// What a reference may have.
@@ -56,6 +56,9 @@ impl<'a> Check<'a> {
             });
             let help = format!("known here: {}", known.join(", "));
             self.push(key, format!("{path}.{name}"), message, Some(help));
+            if let Some(last) = self.found.last_mut() {
+                last.against = Against::Fields;
+            }
         }
     }
 

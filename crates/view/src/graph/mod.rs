@@ -36,15 +36,21 @@ impl Graph {
     pub fn of(scene: &Scene<'_>, parts: &[Part<'_>], focus: Option<NodeId>) -> Self {
         match Builder::new(scene, parts, focus) {
             Some(builder) => Self::index(builder.finish()),
-            None => Self::index(v1::Graph {
-                api_version: v1::API_VERSION,
-                kind: "Graph",
-                ..v1::Graph::default()
-            }),
+            None => Self::empty(),
         }
     }
 
-    fn index(data: v1::Graph) -> Self {
+    /// Nothing.
+    pub(crate) fn empty() -> Self {
+        Self::index(v1::Graph {
+            api_version: v1::API_VERSION,
+            kind: "Graph",
+            ..v1::Graph::default()
+        })
+    }
+
+    /// From data.
+    pub(crate) fn index(data: v1::Graph) -> Self {
         let empty = vec![Vec::new(); data.nodes.len()];
         let (mut below, mut above, mut attached) = (empty.clone(), empty.clone(), empty);
         let push = |lists: &mut Vec<Vec<usize>>, at: usize, item: usize| {

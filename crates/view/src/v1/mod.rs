@@ -7,6 +7,7 @@
 
 mod access;
 mod answers;
+mod changes;
 mod explanation;
 mod graph;
 mod lists;
@@ -18,6 +19,7 @@ pub use answers::{
     Beside, Block, Contributor, EffectivePolicy, EffectivePolicyList, Failure, Lost, Origin,
     OtherProfile, PathElement, Place,
 };
+pub use changes::{ChangeCounts, EffectiveChange, EffectiveChanges, FieldChange};
 pub use explanation::{
     ExplainedKind, Explanation, ExplanationList, FieldFocus, HadValue, Rung, RungCondition,
     SeenValue, Step, WrittenBlock, WrittenPolicy,

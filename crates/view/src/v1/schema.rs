@@ -6,8 +6,9 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use super::{
-    AccessDecision, AccessDecisionList, DiagnosticList, EffectivePolicy, EffectivePolicyList,
-    Explanation, ExplanationList, Graph, PolicyList, Reach, ResourceList, UncoveredList,
+    AccessDecision, AccessDecisionList, DiagnosticList, EffectiveChanges, EffectivePolicy,
+    EffectivePolicyList, Explanation, ExplanationList, Graph, PolicyList, Reach, ResourceList,
+    UncoveredList,
 };
 
 /// The schema of all kinds: exactly one fits, told apart by `kind`.
@@ -27,6 +28,7 @@ pub fn schema() -> Value {
         of::<Graph>(&mut generator),
         of::<AccessDecision>(&mut generator),
         of::<AccessDecisionList>(&mut generator),
+        of::<EffectiveChanges>(&mut generator),
     ];
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `overrule can`: who may call what, and which policy says so.
+
+use overrule::view::{escape, tenancy, v1};
+use overrule::{Client, Inbound, Question};
+use serde::Deserialize;
+
+use crate::select;
+use crate::{Can, Exit, Failure, Form, Known, Outcome, Shared, Sink, counted, form, write_value};
+
+/// Many questions: every client with every target, method and path.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Matrix {
+    from: Vec<String>,
+    to: Vec<String>,
+    #[serde(default)]
+    method: Vec<String>,
+    #[serde(default)]
+    path: Vec<String>,
+    #[serde(default)]
+    sni: Vec<String>,
+}
+
+/// What can be refused before anything is read.
+pub(crate) fn validate(_: &Shared, asked: &Can) -> Result<(), Failure> {
+    matrix(asked).map(drop)
+}
+
+pub(crate) fn run(known: &Known<'_>, shared: &Shared, asked: &Can, sink: &mut dyn Sink) -> Outcome {
+    let matrix = matrix(asked)?;
+    let mut decisions = decisions(shared, known, &matrix)?;
+    if known.restricted() {
+        hide(known, &mut decisions);
+    }
+    let one = asked.matrix.is_none();
+    let denied = one && decisions.iter().any(|d| d.verdict == "denied");
+    let disputed =
+        decisions.iter().any(|d| d.other_profiles.iter().any(|o| o.verdict != d.verdict));
+    if shared.output == Some(Form::Csv) {
+        sink.result(&csv(&decisions))?;
+        known.mention_findings(sink);
+        return Ok(Exit::findings(denied || disputed));
+    }
+    match form(shared, Form::Table)? {
+        Form::Table | Form::Wide if one => {
+            for (i, decision) in decisions.iter().enumerate() {
+                sink.result(if i == 0 { "" } else { "\n" })?;
+                sink.result(&told(decision, shared.verbose))?;
+            }
+        }
+        Form::Table | Form::Wide => sink.result(&table(&decisions))?,
+        form => {
+            let list = v1::AccessDecisionList {
+                api_version: v1::API_VERSION,
+                kind: "AccessDecisionList",
+                items: decisions,
+            };
+            write_value(sink, form, &list)?;
+        }
+    }
+    known.mention_findings(sink);
+    let refused = refused(known, sink);
+    Ok(Exit::findings(denied || disputed || refused))
+}
+
+/// Takes out of decisions what the one who asks may not know.
+fn hide(known: &Known<'_>, decisions: &mut Vec<v1::AccessDecision>) {
+    let readable = |by: &v1::DecidedBy| {
+        known.analysis.by_kri(&by.kri).is_some_and(|(object, _)| known.sees_id(object))
+    };
+    for decision in decisions {
+        tenancy::hide_decision(decision, &readable);
+    }
+}
+
+/// Says that some permissions count nowhere: what they deny is not denied.
+fn refused(known: &Known<'_>, sink: &mut dyn Sink) -> bool {
+    let kuma = &known.analysis.kuma;
+    let shown = known.analysis.shown().find(|a| a.family == overrule::kuma::FAMILY);
+    let profile =
+        overrule::kuma::Profile::from_name(shown.map_or("", |a| a.profile), &kuma.settings);
+    let all = kuma.meshes.iter().flat_map(|m| m.policies.iter().map(move |p| (m, p)));
+    let ours = all.filter(|(_, p)| p.kind.name == overrule::kuma::permission::KIND);
+    // Names are unique in a mesh, so a KRI leads back to the object.
+    let seen = |p: &overrule::kuma::policy::Policy| {
+        !known.restricted()
+            || known
+                .analysis
+                .by_kri(&p.meta.kri().to_string())
+                .is_some_and(|(o, _)| known.sees_id(o))
+    };
+    let refused = ours.filter(|(mesh, p)| mesh.is_refused(&profile, p) && seen(p)).count();
+    if refused > 0 {
+        let counted = counted(refused, "permission");
+        sink.remark(&format!(
+            "warning: {counted} cannot be read and counts nowhere, its denies too; see `overrule check`"
+        ));
+        return true;
+    }
+    false
+}
+
+fn matrix(asked: &Can) -> Result<Matrix, Failure> {
+    let list = |one: &Option<String>| one.iter().cloned().collect::<Vec<_>>();
+    match (&asked.matrix, &asked.from, &asked.to) {
+        (None, Some(from), Some(to)) => Ok(Matrix {
+            from: vec![from.clone()],
+            to: vec![to.clone()],
+            method: list(&asked.method),
+            path: list(&asked.path),
+            sni: list(&asked.sni),
+        }),
+        (Some(given), None, None) if list_only(asked) => {
+            let read = overrule::source::read_one(
+                &given.name,
+                &given.text,
+                &overrule::source::ReadOptions::default(),
+            );
+            let json =
+                read.documents.ids().next().map(|d| overrule::kuma::json(read.documents.root(d)));
+            serde_json::from_value(json.unwrap_or_default()).map_err(|e| {
+                Failure::Usage(format!(
+                    "{}: {e}; a matrix has lists: from, to, and if wanted method, path, sni",
+                    given.name
+                ))
+            })
+        }
+        _ => {
+            Err(Failure::Usage("name FROM and TO, or a file of many with --matrix FILE".to_owned()))
+        }
+    }
+}
+
+/// Whether nothing is asked beside a matrix.
+fn list_only(asked: &Can) -> bool {
+    [&asked.method, &asked.path, &asked.sni].iter().all(|one| one.is_none())
+}
+
+/// One or nothing: a list that is not given is asked about once, without it.
+fn each(list: &[String]) -> Vec<Option<&str>> {
+    match list {
+        [] => vec![None],
+        list => list.iter().map(|text| Some(text.as_str())).collect(),
+    }
+}
+
+fn decisions(
+    shared: &Shared,
+    known: &Known<'_>,
+    matrix: &Matrix,
+) -> Result<Vec<v1::AccessDecision>, Failure> {
+    let mut found = Vec::new();
+    for to in &matrix.to {
+        let inbounds = inbounds(shared, known, to)?;
+        for from in &matrix.from {
+            let client = client(shared, known, from)?;
+            for method in each(&matrix.method) {
+                for path in each(&matrix.path) {
+                    for sni in each(&matrix.sni) {
+                        let question = Question { from: client, method, path, sni };
+                        let asked = inbounds.iter();
+                        found
+                            .extend(asked.filter_map(|at| known.analysis.can(question, from, *at)));
+                    }
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn inbounds(shared: &Shared, known: &Known<'_>, to: &str) -> Result<Vec<Inbound>, Failure> {
+    let (object, section) = select::named(known, shared, to)?;
+    let found = known.analysis.inbounds(object.id, section.as_deref());
+    if found.is_empty() {
+        return Err(Failure::NotFound(format!(
+            "`{to}` has no inbound{}; name a dataplane (`dataplane/default/web-1#http`) or a meshservice that selects some",
+            section.map(|s| format!(" `{s}`")).unwrap_or_default()
+        )));
+    }
+    Ok(found)
+}
+
+fn client<'a>(shared: &Shared, known: &Known<'_>, from: &'a str) -> Result<Client<'a>, Failure> {
+    if from.starts_with("spiffe://") {
+        return match overrule::kuma::permission::spiffe::flaw(from) {
+            None => Ok(Client::Identity(from)),
+            Some(why) => Err(Failure::Usage(format!("`{from}` is no SPIFFE ID: {why}"))),
+        };
+    }
+    if from == "nobody" {
+        return Ok(Client::Nobody);
+    }
+    let (object, _) = select::named(known, shared, from)?;
+    match known.analysis.snapshot.text(object.kind.kind) {
+        "Dataplane" => Ok(Client::Dataplane(object.id)),
+        kind => Err(Failure::Usage(format!(
+            "`{from}` is a {kind}; FROM is a SPIFFE ID, a dataplane, or `nobody` for a client without a certificate"
+        ))),
+    }
+}
+
+/// The decision as people read it.
+fn told(d: &v1::AccessDecision, verbose: bool) -> String {
+    let mut text = String::new();
+    let mut line = |t: String| {
+        text.push_str(&escape::terminal(&t));
+        text.push('\n');
+    };
+    let request: Vec<&str> =
+        [d.method.as_deref(), d.path.as_deref(), d.sni.as_deref()].into_iter().flatten().collect();
+    let request =
+        if request.is_empty() { String::new() } else { format!(" ({})", request.join(" ")) };
+    line(format!("{}: {} -> {}{request}", d.verdict.to_uppercase(), d.from, d.to));
+    if d.enforcement == "off" {
+        line("  WARNING: identity is not enforced here".to_owned());
+    }
+    line(format!("  {}", d.because));
+    if let Some(identity) = d.identity.as_ref().filter(|i| **i != d.from) {
+        line(format!("  its identity is {identity}"));
+    }
+    if let Some(by) = &d.by {
+        line(format!("  decided by {} of {}{}", by.part, by.policy, at(by)));
+    }
+    let others = d.matched.iter().filter(|m| Some(*m) != d.by.as_ref());
+    for other in others {
+        line(format!(
+            "  also matches: {} {} {}{}",
+            other.policy,
+            other.part,
+            other.matches,
+            at(other)
+        ));
+    }
+    if let Some(tree) = d.by_tree.as_ref().filter(|t| Some(*t) != d.by.as_ref() && verbose) {
+        line(format!("  in the tree form it is attributed to {} of {}", tree.part, tree.policy));
+    }
+    if let Some(shadow) = &d.shadow {
+        line(format!(
+            "  a shadow deny matches: {} of {} would refuse it if it were a deny{}",
+            shadow.part,
+            shadow.policy,
+            at(shadow)
+        ));
+    }
+    if let Some(plaintext) = d.plaintext {
+        line(format!(
+            "  the inbound is permissive: a client without a certificate is {plaintext}, whatever policies say"
+        ));
+    }
+    for other in &d.other_profiles {
+        let verdict = other.verdict.to_uppercase();
+        line(format!("  under profile {}: {verdict}: {}", other.profile, other.because));
+    }
+    text
+}
+
+fn at(by: &v1::DecidedBy) -> String {
+    by.at.as_ref().map(|p| format!(" ({}:{}:{})", p.file, p.line, p.column)).unwrap_or_default()
+}
+
+const COLUMNS: [&str; 8] =
+    ["FROM", "TO", "METHOD", "PATH", "SNI", "VERDICT", "BY", "OTHER PROFILES"];
+
+fn cells(d: &v1::AccessDecision) -> [String; 8] {
+    let text = |t: &Option<String>| t.clone().unwrap_or_default();
+    let by = d.by.as_ref().map(|b| format!("{} {}", b.policy, b.part)).unwrap_or_default();
+    let others = d.other_profiles.iter().map(|o| format!("{}: {}", o.profile, o.verdict));
+    [
+        d.from.clone(),
+        d.to.clone(),
+        text(&d.method),
+        text(&d.path),
+        text(&d.sni),
+        d.verdict.to_owned(),
+        by,
+        others.collect::<Vec<_>>().join(", "),
+    ]
+}
+
+fn table(decisions: &[v1::AccessDecision]) -> String {
+    let rows: Vec<[String; 8]> =
+        decisions.iter().map(|d| cells(d).map(|c| escape::terminal(&c).into_owned())).collect();
+    let shown: Vec<usize> =
+        (0..8).filter(|i| rows.iter().any(|r| r.get(*i).is_some_and(|c| !c.is_empty()))).collect();
+    let width = |i: usize| {
+        let cells = rows.iter().filter_map(|r| r.get(i)).map(|c| c.chars().count());
+        cells.chain(COLUMNS.get(i).map(|c| c.len())).max().unwrap_or(0)
+    };
+    let line = |cells: &dyn Fn(usize) -> String| {
+        let line: Vec<String> =
+            shown.iter().map(|i| format!("{:1$}", cells(*i), width(*i))).collect();
+        format!("{}\n", line.join("   ").trim_end())
+    };
+    let mut text = line(&|i| COLUMNS.get(i).copied().unwrap_or("").to_owned());
+    for row in &rows {
+        text.push_str(&line(&|i| row.get(i).cloned().unwrap_or_default()));
+    }
+    text
+}
+
+fn csv(decisions: &[v1::AccessDecision]) -> String {
+    let quoted = |cell: &str| escape::csv(cell).into_owned();
+    let mut text = COLUMNS.map(|c| c.to_lowercase()).join(",");
+    text.push('\n');
+    for decision in decisions {
+        let cells = cells(decision).map(|c| quoted(&c));
+        text.push_str(&cells.join(","));
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `overrule graph`: the topology with its policies.
+
+use overrule::view::Graph as Drawing;
+
+use crate::select::{self, Target};
+use crate::{Exit, Failure, Form, Graph, Known, Needs, Outcome, Shared, Sink, text, write_value};
+
+pub(crate) fn needs(asked: &Graph) -> Needs<'_> {
+    Needs { targets: asked.target.as_deref().into_iter().collect(), ..Needs::default() }
+}
+
+pub(crate) fn validate(shared: &Shared, asked: &Graph) -> Result<(), Failure> {
+    if shared.selector.is_some() || (shared.namespace.is_some() && asked.target.is_none()) {
+        let message =
+            "graph shows everything, or what passes through a TARGET; -n and -l do not narrow it";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    Ok(())
+}
+
+pub(crate) fn run(
+    known: &Known<'_>,
+    shared: &Shared,
+    asked: &Graph,
+    sink: &mut dyn Sink,
+) -> Outcome {
+    let stage = known.analysis.stage();
+    let scene = needs(asked).scene(&stage, shared);
+    let focus = match &asked.target {
+        None => None,
+        Some(target) => match select::target(known, &scene, shared, target)? {
+            Target::Node(node) => Some(node),
+            Target::Policy(..) => {
+                return Err(Failure::NotFound(format!(
+                    "`{target}` is a policy; `overrule reach {target}` shows where it acts"
+                )));
+            }
+        },
+    };
+    let graph = match known.reader(&scene) {
+        None => Drawing::of(&scene, scene.parts, focus),
+        Some(reader) => reader.graph(focus),
+    };
+    match shared.output.unwrap_or(Form::Tree) {
+        form @ (Form::Json | Form::Yaml) => write_value(sink, form, graph.json())?,
+        Form::Tree | Form::Table | Form::Wide => {
+            let styles = sink.styles();
+            sink.result(&text(|s| graph.tree(&styles, s)))?;
+        }
+        Form::Dot => sink.result(&graph.dot())?,
+        Form::Mermaid => sink.result(&graph.mermaid())?,
+        Form::Svg => sink.result(&graph.svg())?,
+        Form::Csv => return Err(Failure::Usage("csv is for `overrule can`".to_owned())),
+    }
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a question, and what is known. Out: the answer, in the form asked for. Not here: files, streams, HTTP.
+//!
+//! ```text
+//!  flags ────► Shared, Effective, Explain, ... ◄──── parameters of a request        asked, query
+//!                        │
+//!  Known (an Analysis, who asks) ──► answer ──► Sink      the terminal, or a buffer   one module per command
+//! ```
+//!
+//! The command line and the server answer with this code, so that both say the same.
+
+mod asked;
+mod can;
+mod check;
+mod effective;
+mod envoy;
+mod explain;
+mod filter;
+mod get;
+mod graph;
+mod known;
+mod outcome;
+mod query;
+mod reach;
+mod request;
+pub mod sees;
+mod select;
+mod sink;
+
+pub use asked::{
+    Can, Check, Effective, Envoy, Explain, FailOn, Form, Get, Graph, Reach, Shared, Text,
+};
+pub use known::{Compare, Known, Needs, counted};
+pub use outcome::{Exit, Failure, Outcome};
+pub use query::{Parameter, from_query, parameters};
+pub use sees::{Everything, Sees};
+pub use sink::{Sink, Written};
+
+use overrule::view;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// A question: what was typed after the name of a command.
+pub trait Asked: clap::Args + DeserializeOwned + Serialize {
+    /// Name of the command, and of its endpoint.
+    const NAME: &'static str;
+
+    /// What has to be analysed to answer it.
+    fn needs(&self) -> Needs<'_>;
+
+    /// Refuses what makes no sense, before anything is read. [`Asked::answer`] asks it too.
+    fn validate(&self, _shared: &Shared) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Answers it.
+    fn answer(&self, known: &Known<'_>, shared: &Shared, sink: &mut dyn Sink) -> Outcome;
+}
+
+macro_rules! commands {
+    ($($(#[$doc:meta])* $name:ident: $asked:ident, $needs:expr, $validate:expr;)*) => {$(
+        impl Asked for $asked {
+            const NAME: &'static str = stringify!($name);
+
+            fn needs(&self) -> Needs<'_> {
+                let needs: fn(&$asked) -> Needs<'_> = $needs;
+                needs(self)
+            }
+
+            fn validate(&self, shared: &Shared) -> Result<(), Failure> {
+                let validate: fn(&Shared, &$asked) -> Result<(), Failure> = $validate;
+                validate(shared, self)
+            }
+
+            fn answer(&self, known: &Known<'_>, shared: &Shared, sink: &mut dyn Sink) -> Outcome {
+                self.validate(shared)?;
+                $name::run(known, shared, self, sink)
+            }
+        }
+
+        $(#[$doc])*
+        pub fn $name(
+            known: &Known<'_>,
+            shared: &Shared,
+            asked: &$asked,
+            sink: &mut dyn Sink,
+        ) -> Outcome {
+            asked.answer(known, shared, sink)
+        }
+    )*};
+}
+
+commands! {
+    /// Every finding, with its place, code and remedy.
+    check: Check, |_| Needs::default(), |_, _| Ok(());
+    /// Resources, and policies with their outcome.
+    get: Get, get::needs, get::validate;
+    /// Effective policies, each value with its origin.
+    effective: Effective, effective::needs, effective::validate;
+    /// The ladder, every decision, winners and losers.
+    explain: Explain, explain::needs, |_, _| Ok(());
+    /// Where a policy acts, and who shadows it.
+    reach: Reach, |_| Needs::default(), |_, _| Ok(());
+    /// Whether a client may call a service, and who says so.
+    can: Can, |_| Needs { compare: Compare::Always, ..Needs::default() }, can::validate;
+    /// Envoy configuration for an inbound.
+    envoy: Envoy, |_| Needs::default(), envoy::validate;
+    /// Topology with policies.
+    graph: Graph, graph::needs, graph::validate;
+}
+
+/// What has to be analysed to answer a question.
+pub fn needs<T: Asked>(asked: &T) -> Needs<'_> {
+    asked.needs()
+}
+
+/// The form asked for, or the one the command is best read in. Pictures are for `graph`.
+fn form(shared: &Shared, default: Form) -> Result<Form, Failure> {
+    match shared.output.unwrap_or(default) {
+        Form::Tree | Form::Dot | Form::Mermaid | Form::Svg => Err(Failure::Usage(
+            "this form of output is for `overrule graph`; use table, wide, yaml or json".to_owned(),
+        )),
+        Form::Csv => Err(Failure::Usage(
+            "csv is for `overrule can`; use table, wide, yaml or json".to_owned(),
+        )),
+        form => Ok(form),
+    }
+}
+
+/// Writes a value of the versioned model as JSON or YAML.
+fn write_value(sink: &mut dyn Sink, form: Form, value: &impl Serialize) -> Result<(), Failure> {
+    match form {
+        Form::Yaml => sink.result(&view::yaml(value)),
+        _ => sink.line(&view::json(value)),
+    }
+}
+
+/// Text from a renderer; writing to memory cannot fail.
+fn text(render: impl FnOnce(&mut String) -> std::fmt::Result) -> String {
+    let mut text = String::new();
+    let _ = render(&mut text);
+    text
+}

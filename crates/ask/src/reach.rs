@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `overrule reach`: where a policy, or a part of it, is in force.
+
+use overrule::engine::PolicyId;
+use overrule::view::{self, Part, Scene};
+
+use crate::select;
+use crate::{
+    Exit, Failure, Form, Known, Needs, Outcome, Reach, Shared, Sink, form, text, write_value,
+};
+
+pub(crate) fn run(
+    known: &Known<'_>,
+    shared: &Shared,
+    asked: &Reach,
+    sink: &mut dyn Sink,
+) -> Outcome {
+    let stage = known.analysis.stage();
+    let scene = Needs::default().scene(&stage, shared);
+    let policy = select::policy(known, &scene, shared, &asked.policy)?;
+    let has_it = write(known, shared, &scene, policy, asked.rule.as_deref(), sink)?;
+    Ok(Exit::findings(!has_it))
+}
+
+/// Also what `explain POLICY` shows. Whether the policy has the part asked about.
+pub(crate) fn write(
+    known: &Known<'_>,
+    shared: &Shared,
+    scene: &Scene<'_>,
+    (part, policy): (&Part<'_>, PolicyId),
+    rule: Option<&str>,
+    sink: &mut dyn Sink,
+) -> Result<bool, Failure> {
+    let reach = match known.reader(scene) {
+        None => view::reach(scene, part, policy, rule),
+        Some(reader) => reader.reach(part, policy, rule),
+    };
+    match form(shared, Form::Table)? {
+        form @ (Form::Table | Form::Wide) => {
+            let wide = shared.verbose || form == Form::Wide;
+            let styles = sink.styles();
+            sink.result(&text(|s| view::reach_text(&reach, wide, &styles, s)))?;
+        }
+        form => write_value(sink, form, &reach)?,
+    }
+    Ok(rule.is_none() || !reach.targets.is_empty())
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: results and remarks as text. Out: wherever the one who asked wants them. Not here: streams, colours of a
+//! terminal; the command line has those.
+
+use overrule::view::Styles;
+
+use crate::Failure;
+
+/// Where an answer is written.
+pub trait Sink {
+    /// Writes a result.
+    fn result(&mut self, text: &str) -> Result<(), Failure>;
+
+    /// Says something on the side.
+    fn remark(&mut self, text: &str);
+
+    /// Says on the side what is wrong.
+    fn problem(&mut self, text: &str);
+
+    /// Styles of results.
+    fn styles(&self) -> Styles {
+        Styles::plain()
+    }
+
+    /// Columns that tables are cut to; none if they are not cut.
+    fn width(&self) -> Option<usize> {
+        None
+    }
+
+    /// Seconds since 1970, for ages; none if they are not told.
+    fn now(&self) -> Option<i64> {
+        None
+    }
+
+    /// Writes a result and a line end.
+    fn line(&mut self, text: &str) -> Result<(), Failure> {
+        self.result(text)?;
+        self.result("\n")
+    }
+}
+
+/// An answer in memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Written {
+    /// The result.
+    pub result: String,
+    /// What was said on the side, in order.
+    pub remarks: Vec<String>,
+    /// What was said to be wrong, in order.
+    pub problems: Vec<String>,
+    /// Seconds since 1970, for ages.
+    pub now: Option<i64>,
+}
+
+impl Sink for Written {
+    fn result(&mut self, text: &str) -> Result<(), Failure> {
+        self.result.push_str(text);
+        Ok(())
+    }
+
+    fn remark(&mut self, text: &str) {
+        self.remarks.push(text.to_owned());
+    }
+
+    fn problem(&mut self, text: &str) {
+        self.problems.push(text.to_owned());
+    }
+
+    fn now(&self) -> Option<i64> {
+        self.now
+    }
+}

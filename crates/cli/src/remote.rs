@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: the address of a server and how to prove who asks. Out: its answers. Not here: what is asked (`command/`).
+
+use std::io::BufReader;
+use std::path::Path;
+use std::sync::Arc;
+
+use overrule_ask::{Asked, Exit, Failure, Outcome, Shared, Sink};
+use serde_json::{Map, Value};
+use ureq::http::{Request, Response};
+use ureq::{Agent, Body};
+
+use crate::args::Source;
+use crate::output::Out;
+
+/// Largest answer that is read.
+const LARGEST: u64 = 1 << 30;
+
+/// A server.
+pub struct Remote {
+    base: String,
+    token: Option<String>,
+    agent: Agent,
+}
+
+/// What a server said.
+pub struct Said {
+    pub text: String,
+    pub exit: Exit,
+    pub remarks: Vec<String>,
+}
+
+impl Remote {
+    /// The server that was named; none if none was.
+    pub fn named(source: &Source) -> Result<Option<Self>, Failure> {
+        let Some(server) = source.server.as_ref().filter(|s| !s.is_empty()) else {
+            return Ok(None);
+        };
+        let base = server.trim_end_matches('/').to_owned();
+        let encrypted = base.starts_with("https://");
+        if !encrypted && !base.starts_with("http://") {
+            let detail =
+                format!("--server takes a URL such as http://127.0.0.1:5681, not `{server}`");
+            return Err(Failure::Usage(detail));
+        }
+        let token = token(source)?;
+        if token.is_some() && !encrypted && !is_loopback(&base) {
+            return Err(Failure::Usage(format!(
+                "a token is not sent to {base} without encryption; use https"
+            )));
+        }
+        let mut config = Agent::config_builder().http_status_as_error(false).max_redirects(0);
+        if encrypted {
+            config = config.tls_config(tls(source.ca_file.as_deref())?);
+        }
+        Ok(Some(Self { base, token, agent: config.build().into() }))
+    }
+
+    fn request(&self, method: &str, path: &str, body: &str) -> Result<Response<Body>, Failure> {
+        let uri = format!("{}{path}", self.base);
+        let mut request = Request::builder().method(method).uri(&uri);
+        if let Some(token) = &self.token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        if !body.is_empty() {
+            request = request.header("content-type", "application/yaml");
+        }
+        let request = request.body(body.to_owned());
+        let request = request.map_err(|e| Failure::Usage(format!("{uri}: {e}")))?;
+        let sent = self.agent.run(request);
+        sent.map_err(|e| Failure::World(format!("{} does not answer: {e}", self.base)))
+    }
+
+    /// Asks for something and reads all of the answer.
+    pub fn ask(&self, method: &str, path: &str, body: &str) -> Result<Said, Failure> {
+        let mut response = self.request(method, path, body)?;
+        let read = response.body_mut().with_config().limit(LARGEST).read_to_string();
+        let text = read.map_err(|e| Failure::World(format!("{}: {e}", self.base)))?;
+        let status = response.status();
+        if !status.is_success() {
+            return Err(refused(status.as_u16(), &text));
+        }
+        let header = |name: &str| response.headers().get(name).and_then(|v| v.to_str().ok());
+        let exit = match header("overrule-exit") {
+            None | Some("0") => Exit::Fine,
+            Some("1") => Exit::Findings,
+            Some(_) => Exit::World,
+        };
+        let remarks = header("overrule-remarks").map(decode);
+        let remarks = remarks.and_then(|text| serde_json::from_str(&text).ok());
+        Ok(Said { text, exit, remarks: remarks.unwrap_or_default() })
+    }
+
+    /// Asks for something that does not end.
+    pub fn stream(&self, path: &str) -> Result<BufReader<impl std::io::Read + use<>>, Failure> {
+        let response = self.request("GET", path, "")?;
+        let status = response.status();
+        if !status.is_success() {
+            let text = response.into_body().read_to_string().unwrap_or_default();
+            return Err(refused(status.as_u16(), &text));
+        }
+        Ok(BufReader::new(response.into_body().into_reader()))
+    }
+
+    /// Puts a question of the command line, with a text where one belongs to it.
+    pub fn question<T: Asked>(
+        &self,
+        shared: &Shared,
+        asked: &T,
+        body: Option<&str>,
+        out: &mut Out,
+    ) -> Outcome {
+        let mut query = parameters(asked)?;
+        query.extend(parameters(shared)?);
+        // Remarks are kept back here, not there: -q is about this terminal.
+        query.retain(|(name, _)| name != "quiet" && name != "all-namespaces");
+        if shared.all_namespaces {
+            query.retain(|(name, _)| name != "namespace");
+        }
+        if shared.output.is_none() {
+            query.push(("output".to_owned(), "best".to_owned()));
+        }
+        if out.styles().is_colored() {
+            query.push(("color".to_owned(), "true".to_owned()));
+        }
+        if let Some(width) = out.width() {
+            query.push(("width".to_owned(), width.to_string()));
+        }
+        query.push(("columns".to_owned(), out.styles().width.to_string()));
+        let (method, body) = match body {
+            Some(text) => ("POST", text),
+            None => ("GET", ""),
+        };
+        let said = self.ask(method, &path(&format!("/v1/{}", T::NAME), &query), body)?;
+        out.result(&said.text)?;
+        for remark in &said.remarks {
+            out.remark(remark);
+        }
+        Ok(said.exit)
+    }
+}
+
+/// The members of a question as parameters.
+fn parameters(of: &impl serde::Serialize) -> Result<Vec<(String, String)>, Failure> {
+    let value = serde_json::to_value(of).map_err(|e| Failure::Usage(e.to_string()))?;
+    let Value::Object(members) = value else { return Ok(Vec::new()) };
+    Ok(pairs(members))
+}
+
+fn pairs(members: Map<String, Value>) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for (name, value) in members {
+        match value {
+            Value::String(text) => found.push((name, text)),
+            Value::Bool(true) => found.push((name, "true".to_owned())),
+            Value::Number(number) => found.push((name, number.to_string())),
+            Value::Array(list) => {
+                let texts = list.into_iter().filter_map(|v| v.as_str().map(str::to_owned));
+                found.extend(texts.map(|text| (name.clone(), text)));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// A path with a query.
+pub fn path(path: &str, query: &[(String, String)]) -> String {
+    let pairs: Vec<String> =
+        query.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect();
+    match pairs.is_empty() {
+        true => path.to_owned(),
+        false => format!("{path}?{}", pairs.join("&")),
+    }
+}
+
+/// Percent-encodes a part of a URL.
+pub fn encode(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => {
+                out.push(char::from(byte));
+            }
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+fn decode(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('%') {
+        let (before, after) = rest.split_at(at);
+        bytes.extend_from_slice(before.as_bytes());
+        let byte = after.get(1..3).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        match byte {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = after.get(3..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(b'%');
+                rest = after.get(1..).unwrap_or_default();
+            }
+        }
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// What a refusal means here.
+fn refused(status: u16, text: &str) -> Failure {
+    let problem: Option<Value> = serde_json::from_str(text).ok();
+    let detail = problem.as_ref().and_then(|p| p.get("detail")).and_then(Value::as_str);
+    let detail = detail.unwrap_or(text).trim();
+    match status {
+        401 => Failure::World(format!(
+            "the server does not know you: {detail}; put a token into OVERRULE_TOKEN or a file named by --token-file"
+        )),
+        404 => Failure::NotFound(detail.to_owned()),
+        400 => Failure::Usage(detail.to_owned()),
+        422 | 409 => Failure::NotFound(findings(problem.as_ref(), detail)),
+        _ => Failure::World(format!("the server answers {status}: {detail}")),
+    }
+}
+
+/// Findings in what was sent, one line each.
+fn findings(problem: Option<&Value>, detail: &str) -> String {
+    let items = problem.and_then(|p| p.pointer("/diagnostics/items")).and_then(Value::as_array);
+    let line = |item: &Value| {
+        let text = |pointer: &str| item.pointer(pointer).and_then(Value::as_str).unwrap_or("");
+        let number = |pointer: &str| item.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
+        format!(
+            "{}:{}:{}: {}[{}]: {}",
+            text("/at/file"),
+            number("/at/line"),
+            number("/at/column"),
+            text("/severity"),
+            text("/code"),
+            text("/message")
+        )
+    };
+    let lines: Vec<String> = items.into_iter().flatten().map(line).collect();
+    match lines.is_empty() {
+        true => detail.to_owned(),
+        false => format!("refused\n{}", lines.join("\n")),
+    }
+}
+
+fn token(source: &Source) -> Result<Option<String>, Failure> {
+    if let Some(file) = &source.token_file {
+        let text = std::fs::read_to_string(file)
+            .map_err(|e| Failure::World(format!("{}: {e}", file.display())))?;
+        return Ok(Some(text.trim().to_owned()));
+    }
+    #[expect(clippy::disallowed_methods, reason = "a secret has no flag: others read arguments")]
+    let token = std::env::var("OVERRULE_TOKEN").ok();
+    Ok(token.map(|t| t.trim().to_owned()).filter(|t| !t.is_empty()))
+}
+
+fn is_loopback(base: &str) -> bool {
+    let host = base.trim_start_matches("http://");
+    let host = host.split('/').next().unwrap_or_default();
+    ["127.", "localhost", "[::1]"].iter().any(|own| host.starts_with(own))
+}
+
+fn tls(ca: Option<&Path>) -> Result<ureq::tls::TlsConfig, Failure> {
+    // The first to install a provider wins; it is the same one.
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let roots = match ca {
+        None => ureq::tls::RootCerts::WebPki,
+        Some(file) => {
+            let bytes = std::fs::read(file)
+                .map_err(|e| Failure::World(format!("{}: {e}", file.display())))?;
+            let found: Result<Vec<_>, _> = ureq::tls::parse_pem(&bytes)
+                .filter_map(|item| match item {
+                    Ok(ureq::tls::PemItem::Certificate(certificate)) => Some(Ok(certificate)),
+                    Ok(_) => None,
+                    Err(e) => Some(Err(e)),
+                })
+                .collect();
+            let found = found.map_err(|e| Failure::World(format!("{}: {e}", file.display())))?;
+            ureq::tls::RootCerts::Specific(Arc::new(found))
+        }
+    };
+    let config = ureq::tls::TlsConfig::builder()
+        .provider(ureq::tls::TlsProvider::Rustls)
+        .root_certs(roots)
+        .unversioned_rustls_crypto_provider(
+            Arc::new(rustls::crypto::aws_lc_rs::default_provider()),
+        );
+    Ok(config.build())
+}

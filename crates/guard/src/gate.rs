@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: requests from the listener. Out: requests that were meant for us, from somebody we know, of a bearable size, with a
+//! place to be answered and a time to be done; or a refusal. Not here: what refusals look like (the caller's function says),
+//! and what a known somebody may do.
+//!
+//! The order is fixed, cheapest first: host and origin, identity, size, place, time. Strangers never take a place. The
+//! services behind find a [`RequestId`], a [`Peer`] and a [`Principal`](crate::Principal) in the extensions.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::request::Parts;
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use hyper::body::Body;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep, timeout};
+use tower::{Layer, Service, ServiceExt as _};
+
+use crate::body::{BoxError, Held, Upload};
+use crate::doors::Authenticator;
+use crate::failures::Failures;
+use crate::host::{HostRefused, Names, host_and_origin};
+use crate::limits::Limits;
+use crate::listen::Peer;
+use crate::principal::Denied;
+use crate::token::hex;
+
+/// Failed logins that wait for their answer at once; beyond that they are answered without waiting.
+const WAITING: usize = 256;
+/// When to come back when all places are taken.
+const COME_BACK: Duration = Duration::from_secs(1);
+const ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The name of a request in logs and answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestId(String);
+
+impl RequestId {
+    /// The id.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Why the gate answers instead of what is behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// Not meant for us, or sent by a page that may not.
+    Host(HostRefused),
+    /// We do not know who is asking.
+    Denied(Denied),
+    /// Too many failed logins from there.
+    Guessing(Duration),
+    /// The body is too long.
+    TooLarge(usize),
+    /// All places are taken.
+    Busy(Duration),
+    /// The request did not arrive in time.
+    SlowRequest,
+    /// We did not answer in time.
+    SlowAnswer,
+}
+
+impl Refusal {
+    /// The status of the answer.
+    #[must_use]
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::Host(HostRefused::Host) => StatusCode::BAD_REQUEST,
+            Self::Host(HostRefused::Foreign) => StatusCode::MISDIRECTED_REQUEST,
+            Self::Host(HostRefused::Origin) => StatusCode::FORBIDDEN,
+            Self::Denied(_) => StatusCode::UNAUTHORIZED,
+            Self::Guessing(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Busy(_) | Self::SlowAnswer => StatusCode::SERVICE_UNAVAILABLE,
+            Self::SlowRequest => StatusCode::REQUEST_TIMEOUT,
+        }
+    }
+
+    /// The word for logs and metrics.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Host(why) => why.word(),
+            Self::Denied(why) => why.word(),
+            Self::Guessing(_) => "guessing",
+            Self::TooLarge(_) => "too-large",
+            Self::Busy(_) => "busy",
+            Self::SlowRequest => "slow-request",
+            Self::SlowAnswer => "slow-answer",
+        }
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Guessing(after) | Self::Busy(after) => Some(*after),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Host(why) => why.fmt(f),
+            Self::Denied(why) => why.fmt(f),
+            Self::Guessing(_) => f.write_str("too many failed logins; wait"),
+            Self::TooLarge(most) => write!(f, "the body is longer than {most} bytes"),
+            Self::Busy(_) => f.write_str("too many requests at once; come back in a moment"),
+            Self::SlowRequest => f.write_str("the request did not arrive in time"),
+            Self::SlowAnswer => f.write_str("the answer took too long"),
+        }
+    }
+}
+
+/// What a refused request asked. Only what the shape of an answer may depend on.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The method.
+    pub method: Method,
+    /// The target.
+    pub uri: Uri,
+    /// The id of the request.
+    pub id: RequestId,
+}
+
+/// Makes the answer to a refused request. Status and headers that belong to the refusal are set afterwards. Called for
+/// every refusal, so this is also the place to count them.
+pub type Answerer<B> = Arc<dyn Fn(&Asked, &Refusal) -> Response<B> + Send + Sync>;
+
+/// What a gate needs to know.
+pub struct GateSettings<A, B> {
+    /// The bounds.
+    pub limits: Limits,
+    /// The names this server goes by.
+    pub names: Names,
+    /// Tells who is asking.
+    pub authenticator: A,
+    /// Makes answers to refused requests.
+    pub answerer: Answerer<B>,
+}
+
+struct Shared<A, B> {
+    settings: GateSettings<A, B>,
+    failures: Failures,
+    waiting: Semaphore,
+    places: Arc<Semaphore>,
+    streams: Arc<Semaphore>,
+    ids: Ids,
+}
+
+/// The gate, as a layer around a service.
+pub struct Gate<A, B>(Arc<Shared<A, B>>);
+
+impl<A, B> Clone for Gate<A, B> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<A, B> fmt::Debug for Gate<A, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gate").field("limits", &self.0.settings.limits).finish_non_exhaustive()
+    }
+}
+
+impl<A: Authenticator, B> Gate<A, B> {
+    /// A gate. Its clones share places and failures.
+    #[must_use]
+    pub fn new(settings: GateSettings<A, B>) -> Self {
+        let limits = settings.limits;
+        let places = |most: usize| Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS));
+        Self(Arc::new(Shared {
+            settings,
+            failures: Failures::new(limits.failing_peers),
+            waiting: places(WAITING),
+            places: Arc::new(places(limits.requests_in_flight)),
+            streams: Arc::new(places(limits.event_streams)),
+            ids: Ids::new(),
+        }))
+    }
+
+    /// Requests that have a place now.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        let most = self.0.settings.limits.requests_in_flight.clamp(1, Semaphore::MAX_PERMITS);
+        most.saturating_sub(self.0.places.available_permits())
+    }
+}
+
+impl<S, A, B> Layer<S> for Gate<A, B> {
+    type Service = Gated<S, A, B>;
+
+    fn layer(&self, inner: S) -> Gated<S, A, B> {
+        Gated { inner, shared: Arc::clone(&self.0) }
+    }
+}
+
+/// A service behind a gate.
+pub struct Gated<S, A, B> {
+    inner: S,
+    shared: Arc<Shared<A, B>>,
+}
+
+impl<S: Clone, A, B> Clone for Gated<S, A, B> {
+    fn clone(&self) -> Self {
+        Self { inner: self.inner.clone(), shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<S, A, B> fmt::Debug for Gated<S, A, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gated").finish_non_exhaustive()
+    }
+}
+
+impl<S, A, B, I> Service<Request<I>> for Gated<S, A, B>
+where
+    S: Service<Request<Upload<I>>, Response = Response<B>, Error = Infallible>,
+    S: Clone + Send + 'static,
+    S::Future: Send,
+    A: Authenticator,
+    B: Send + 'static,
+    I: Body + Unpin + Send + 'static,
+    I::Error: Into<BoxError>,
+{
+    type Response = Response<Held<B>>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<I>) -> Self::Future {
+        let (shared, inner) = (Arc::clone(&self.shared), self.inner.clone());
+        Box::pin(async move { Ok(shared.pass(inner, request).await) })
+    }
+}
+
+impl<A: Authenticator, B: Send + 'static> Shared<A, B> {
+    async fn pass<S, I>(&self, inner: S, request: Request<I>) -> Response<Held<B>>
+    where
+        S: Service<Request<Upload<I>>, Response = Response<B>, Error = Infallible> + Send,
+        S::Future: Send,
+        I: Body + Unpin + Send,
+        I::Error: Into<BoxError>,
+    {
+        let (mut parts, body) = request.into_parts();
+        let id = self.ids.of(&parts);
+        let asked = Asked { method: parts.method.clone(), uri: parts.uri.clone(), id: id.clone() };
+        let answer = match self.admit(&mut parts, body.size_hint().lower()).await {
+            Ok(place) => {
+                parts.extensions.insert(id.clone());
+                let upload = Upload::new(body, self.settings.limits.body_bytes);
+                self.answer(inner, Request::from_parts(parts, upload), place).await
+            }
+            Err(refusal) => Err(refusal),
+        };
+        let mut answer = answer.unwrap_or_else(|refusal| self.refuse(&asked, &refusal));
+        if let Ok(value) = HeaderValue::from_str(&id.0) {
+            answer.headers_mut().insert(ID_HEADER, value);
+        }
+        answer
+    }
+
+    /// Everything before the place is taken.
+    async fn admit(&self, parts: &mut Parts, least: u64) -> Result<OwnedSemaphorePermit, Refusal> {
+        let settings = &self.settings;
+        // Without a listener that says where a request came from, there is nobody to trust.
+        let peer = parts.extensions.get::<Peer>().ok_or(Refusal::Host(HostRefused::Host))?;
+        host_and_origin(parts, peer, &settings.names).map_err(Refusal::Host)?;
+        let address = peer.address;
+        let principal = match settings.authenticator.authenticate(parts, peer) {
+            Ok(principal) => principal,
+            Err(denied) => return Err(self.slow_down(denied, address.ip()).await),
+        };
+        parts.extensions.insert(principal);
+        let most = settings.limits.body_bytes;
+        if declared(parts).max(least) > most as u64 {
+            return Err(Refusal::TooLarge(most));
+        }
+        let place = Arc::clone(&self.places).try_acquire_owned();
+        place.ok().ok_or(Refusal::Busy(COME_BACK))
+    }
+
+    async fn slow_down(&self, denied: Denied, address: std::net::IpAddr) -> Refusal {
+        // Asking without a token is how one learns that one is needed, not a guess.
+        if denied == Denied::Missing {
+            return Refusal::Denied(denied);
+        }
+        let penalty = self.failures.count(address, Instant::now());
+        // Guessing must not fill the log.
+        match penalty.stay_away {
+            None => tracing::info!(%address, why = denied.word(), "login failed"),
+            Some(_) => tracing::debug!(%address, why = denied.word(), "login failed again"),
+        }
+        if !penalty.delay.is_zero()
+            && let Ok(_waiting) = self.waiting.try_acquire()
+        {
+            sleep(penalty.delay).await;
+        }
+        penalty.stay_away.map_or(Refusal::Denied(denied), Refusal::Guessing)
+    }
+
+    async fn answer<S, I>(
+        &self,
+        inner: S,
+        request: Request<Upload<I>>,
+        place: OwnedSemaphorePermit,
+    ) -> Result<Response<Held<B>>, Refusal>
+    where
+        S: Service<Request<Upload<I>>, Response = Response<B>, Error = Infallible>,
+        I: Body,
+    {
+        let complete: Arc<AtomicBool> = request.body().complete();
+        let limit = self.settings.limits.request_timeout;
+        let answer = match timeout(limit, inner.oneshot(request)).await {
+            Ok(Ok(answer)) => answer,
+            Err(_) if complete.load(Ordering::Relaxed) => return Err(Refusal::SlowAnswer),
+            Err(_) => return Err(Refusal::SlowRequest),
+        };
+        let place = if is_endless(&answer) {
+            let stream = Arc::clone(&self.streams).try_acquire_owned();
+            stream.ok().ok_or(Refusal::Busy(COME_BACK))?
+        } else {
+            place
+        };
+        Ok(answer.map(|body| Held::new(body, Some(place))))
+    }
+
+    fn refuse(&self, asked: &Asked, refusal: &Refusal) -> Response<Held<B>> {
+        tracing::debug!(id = %asked.id, why = refusal.word(), "refused");
+        let mut answer = (self.settings.answerer)(asked, refusal).map(|body| Held::new(body, None));
+        *answer.status_mut() = refusal.status();
+        let headers = answer.headers_mut();
+        if matches!(refusal, Refusal::Denied(_)) {
+            let scheme = HeaderValue::from_static("Bearer realm=\"overrule\"");
+            headers.insert(WWW_AUTHENTICATE, scheme);
+        }
+        if let Some(after) = refusal.retry_after() {
+            headers.insert(RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
+        }
+        answer
+    }
+}
+
+/// The length the request says its body has.
+fn declared(parts: &Parts) -> u64 {
+    let length = parts.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    length.and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
+fn is_endless<B>(answer: &Response<B>) -> bool {
+    let kind = answer.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    kind.is_some_and(|kind| kind.starts_with(b"text/event-stream"))
+}
+
+/// Makes ids: random for this run, then counted.
+struct Ids {
+    run: String,
+    next: AtomicU64,
+}
+
+impl Ids {
+    fn new() -> Self {
+        let mut run = [0; 4];
+        // An id is for finding lines in a log; if there is no randomness, it still counts.
+        let _ = getrandom::fill(&mut run);
+        Self { run: hex(&run), next: AtomicU64::new(1) }
+    }
+
+    /// The id a request brought along, if it is harmless, so that it can be followed through several servers; else a new one.
+    fn of(&self, parts: &Parts) -> RequestId {
+        let brought = parts.headers.get(ID_HEADER).and_then(|value| value.to_str().ok());
+        let harmless = |id: &&str| {
+            let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+            (8..=64).contains(&id.len()) && id.bytes().all(good)
+        };
+        RequestId(match brought.filter(harmless) {
+            Some(id) => id.to_owned(),
+            None => format!("{}-{:x}", self.run, self.next.fetch_add(1, Ordering::Relaxed)),
+        })
+    }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: tokens, certificates, addresses, connections and requests of strangers. Out: who is asking, what they may do, and
+//! a listener they cannot hurt. Not here: where tokens are kept, what is asked, how answers look.
+//!
+//! ```text
+//!  grants     roles in scopes, and the question "may this one read that?"
+//!  token      minting, hashing and recognising bearer tokens
+//!  secret     text that is never printed, and where it is read from
+//!  certificate   what a client certificate says, and whom it stands for
+//!  principal  who is asking, and how we know
+//!  doors      all ways in together
+//!
+//!  limits     every bound, with its default
+//!  address    which addresses may be listened on
+//!  host       the Host and Origin of a request (DNS rebinding)
+//!  tls        certificates that are reloaded while serving
+//!  peers      connections per address;  failures: failed logins per address
+//!  pulse      what a connection is doing, and when that is enough
+//!  body       answers that notice a peer who does not read
+//!  listen     accepting, serving, draining
+//!  gate       what every request passes: host, identity, size, room, time
+//! ```
+
+pub mod address;
+pub mod body;
+pub mod certificate;
+mod clock;
+pub mod doors;
+mod failures;
+pub mod gate;
+mod grants;
+mod host;
+mod limits;
+mod listen;
+mod peers;
+mod principal;
+mod pulse;
+mod secret;
+mod tls;
+mod token;
+
+pub use address::{Exposure, check_address};
+pub use certificate::{CertificateRule, Certificates, ClientCertificate};
+pub use clock::now;
+pub use doors::{Authenticator, Doors};
+pub use gate::{Answerer, Gate, GateSettings, Refusal, RequestId};
+pub use grants::{Grant, GrantError, Grants, Role, Scope, Target};
+pub use host::{HostRefused, Names, host_and_origin};
+pub use limits::Limits;
+pub use listen::{Peer, Report, serve};
+pub use principal::{Denied, How, Principal};
+pub use secret::{Secret, SecretError, SecretSource, read_secret};
+pub use tls::{Acceptor, ClientCerts, Tls, TlsError};
+pub use token::{HashError, Minted, Token, TokenHash, TokenRow, Tokens};

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: the path and the query of a request. Out: which endpoint of the Inspect API it asks, with its parameters.
+//! Not here: answers, and the paths of resources themselves.
+
+use std::borrow::Cow;
+
+use crate::kinds::Kind;
+
+/// A part of a path, decoded.
+pub type Part<'a> = Cow<'a, str>;
+
+/// A question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ask<'a> {
+    /// Something about a proxy.
+    Proxy {
+        /// Its mesh.
+        mesh: Part<'a>,
+        /// Its name.
+        name: Part<'a>,
+        /// What.
+        what: OfProxy<'a>,
+    },
+    /// What a MeshGateway's proxies get.
+    GatewayRules {
+        /// Its mesh.
+        mesh: Part<'a>,
+        /// Its name.
+        name: Part<'a>,
+    },
+    /// The proxies that a policy selects, or that are behind a service.
+    Dataplanes {
+        /// The mesh.
+        mesh: Part<'a>,
+        /// The kind of the policy or service.
+        kind: &'static Kind,
+        /// Its name.
+        name: Part<'a>,
+        /// Whether a mesh that is not there is told before anything else.
+        checks_mesh: bool,
+        /// Which of them.
+        query: Query<'a>,
+    },
+    /// The hostnames of a service.
+    Hostnames {
+        /// Its mesh.
+        mesh: Part<'a>,
+        /// The collection it is asked for in.
+        collection: Part<'a>,
+        /// Its name.
+        name: Part<'a>,
+    },
+    /// A resource by its identity.
+    Kri {
+        /// The identity.
+        kri: Part<'a>,
+        /// How to write the resource.
+        query: Query<'a>,
+    },
+    /// Every kind of resource.
+    Kinds,
+    /// Every kind of policy.
+    PolicyKinds,
+}
+
+/// A question about a proxy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OfProxy<'a> {
+    /// Every rule of every kind.
+    Rules,
+    /// Confs of the whole proxy.
+    Policies,
+    /// Rules for what comes in at an inbound.
+    Inbound(Part<'a>),
+    /// Confs for a destination.
+    Outbound(Part<'a>),
+    /// Routes to a destination.
+    Routes(Part<'a>),
+    /// Confs for one route to a destination.
+    Route(Part<'a>, Part<'a>),
+    /// What it listens on and where it sends.
+    Layout,
+    /// The configuration of its Envoy.
+    Config(Query<'a>),
+}
+
+/// The query of a request: names and values, decoded, in order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Query<'a>(Vec<(Part<'a>, Part<'a>)>);
+
+impl<'a> Query<'a> {
+    /// Reads what stands after the question mark.
+    pub fn read(text: &'a str) -> Self {
+        let pairs = text.split('&').filter(|pair| !pair.is_empty());
+        let pair = |pair: &'a str| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (decoded(name, true), decoded(value, true))
+        };
+        Self(pairs.map(pair).collect())
+    }
+
+    /// The first value of a name; none if it is not there or empty, which the API takes for the same.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(key, _)| key == name);
+        found.map(|(_, value)| &**value).filter(|value| !value.is_empty())
+    }
+
+    /// The query with other values of a name, as text.
+    pub(super) fn with(&self, name: &str, value: &str) -> String {
+        let kept = self.0.iter().filter(|(key, _)| key != name);
+        let pairs = kept.map(|(k, v)| (&**k, &**v)).chain([(name, value)]);
+        let pairs = pairs.map(|(k, v)| format!("{}={}", encoded(k), encoded(v)));
+        pairs.collect::<Vec<_>>().join("&")
+    }
+}
+
+/// The question that a request asks; none if no endpoint of the Inspect API is meant.
+pub fn route<'a>(path: &'a str, query: &'a str) -> Option<Ask<'a>> {
+    let path = path.strip_prefix('/')?;
+    let path = path.strip_suffix('/').unwrap_or(path);
+    let raw: Vec<&'a str> = path.split('/').collect();
+    let part = |text: &'a str| decoded(text, false);
+    Some(match raw.as_slice() {
+        ["_resources"] => Ask::Kinds,
+        ["policies"] => Ask::PolicyKinds,
+        ["_kri", kri] => Ask::Kri { kri: part(kri), query: Query::read(query) },
+        ["meshes", mesh, "meshgateways", name, "_rules"] => {
+            Ask::GatewayRules { mesh: part(mesh), name: part(name) }
+        }
+        ["meshes", mesh, collection, name, "_hostnames"] => {
+            Ask::Hostnames { mesh: part(mesh), collection: part(collection), name: part(name) }
+        }
+        ["meshes", mesh, collection, name, "_resources", "dataplanes"] => Ask::Dataplanes {
+            mesh: part(mesh),
+            kind: Kind::by_path(collection).filter(|k| selects(k))?,
+            name: part(name),
+            checks_mesh: true,
+            query: Query::read(query),
+        },
+        ["meshes", mesh, "meshservices", name, "_dataplanes"] => Ask::Dataplanes {
+            mesh: part(mesh),
+            kind: Kind::by_type("MeshService")?,
+            name: part(name),
+            checks_mesh: false,
+            query: Query::read(query),
+        },
+        ["meshes", mesh, "dataplanes", name, rest @ ..] => {
+            let what = of_proxy(rest, query)?;
+            Ask::Proxy { mesh: part(mesh), name: part(name), what }
+        }
+        _ => return None,
+    })
+}
+
+fn of_proxy<'a>(rest: &[&'a str], query: &'a str) -> Option<OfProxy<'a>> {
+    let part = |text: &'a str| decoded(text, false);
+    Some(match rest {
+        ["_rules"] => OfProxy::Rules,
+        ["_policies"] => OfProxy::Policies,
+        ["_layout"] => OfProxy::Layout,
+        ["_config"] => OfProxy::Config(Query::read(query)),
+        ["_inbounds", kri, "_policies"] => OfProxy::Inbound(part(kri)),
+        ["_outbounds", kri, "_policies"] => OfProxy::Outbound(part(kri)),
+        ["_outbounds", kri, "_routes"] => OfProxy::Routes(part(kri)),
+        ["_outbounds", kri, "_routes", route, "_policies"] => {
+            OfProxy::Route(part(kri), part(route))
+        }
+        _ => return None,
+    })
+}
+
+/// Whether resources of a kind select proxies.
+fn selects(kind: &Kind) -> bool {
+    let others = ["MeshService", "MeshGateway", "MeshGatewayRoute"];
+    kind.is_policy() || kind.is_legacy_policy || others.contains(&kind.name)
+}
+
+/// A part without its percent signs. What is no UTF-8 then is replaced: no name holds it.
+fn decoded(text: &str, in_query: bool) -> Part<'_> {
+    let coded = text.contains('%') || (in_query && text.contains('+'));
+    if !coded {
+        return Cow::Borrowed(text);
+    }
+    let mut bytes = text.as_bytes().iter();
+    let mut out: Vec<u8> = Vec::with_capacity(text.len());
+    while let Some(byte) = bytes.next() {
+        let digits = bytes.as_slice();
+        match (*byte, digits.first().and_then(hex).zip(digits.get(1).and_then(hex))) {
+            (b'%', Some((high, low))) => {
+                out.push(high * 16 + low);
+                bytes.nth(1);
+            }
+            (b'+', _) if in_query => out.push(b' '),
+            _ => out.push(*byte),
+        }
+    }
+    Cow::Owned(String::from_utf8_lossy(&out).into_owned())
+}
+
+fn hex(digit: &u8) -> Option<u8> {
+    let value = char::from(*digit).to_digit(16)?;
+    u8::try_from(value).ok()
+}
+
+/// A part that may stand in a query.
+pub(super) fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                out.push(char::from(byte));
+            }
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_endpoint_has_its_question() {
+        let of = |rest: &str| match route(&format!("/meshes/m/dataplanes/d/{rest}"), "") {
+            Some(Ask::Proxy { mesh, name, what }) => {
+                assert_eq!((&*mesh, &*name), ("m", "d"));
+                format!("{what:?}")
+            }
+            other => format!("{other:?}"),
+        };
+        assert_eq!(of("_rules"), "Rules");
+        assert_eq!(of("_policies/"), "Policies");
+        assert_eq!(of("_layout"), "Layout");
+        assert_eq!(of("_inbounds/k/_policies"), "Inbound(\"k\")");
+        assert_eq!(of("_outbounds/k/_policies"), "Outbound(\"k\")");
+        assert_eq!(of("_outbounds/k/_routes"), "Routes(\"k\")");
+        assert_eq!(of("_outbounds/k/_routes/r/_policies"), "Route(\"k\", \"r\")");
+        assert_eq!(of("_config"), "Config(Query([]))");
+        assert_eq!(of("_nothing"), "None");
+        assert_eq!(route("/_resources", ""), Some(Ask::Kinds));
+        assert_eq!(route("/policies", ""), Some(Ask::PolicyKinds));
+        assert!(matches!(route("/_kri/k", ""), Some(Ask::Kri { .. })));
+        assert!(matches!(
+            route("/meshes/m/meshgateways/g/_rules", ""),
+            Some(Ask::GatewayRules { .. })
+        ));
+        let hostnames = route("/meshes/m/whatever/s/_hostnames", "");
+        assert!(
+            matches!(hostnames, Some(Ask::Hostnames { collection, .. }) if collection == "whatever")
+        );
+        for (path, checks) in [
+            ("/meshes/m/meshtimeouts/p/_resources/dataplanes", true),
+            ("/meshes/m/proxytemplates/p/_resources/dataplanes", true),
+            ("/meshes/m/meshservices/p/_dataplanes", false),
+        ] {
+            let asked = route(path, "");
+            assert!(
+                matches!(asked, Some(Ask::Dataplanes { checks_mesh, .. }) if checks_mesh == checks)
+            );
+        }
+        assert_eq!(route("/meshes/m/dataplanes/d/_resources/dataplanes", ""), None);
+        assert_eq!(route("/meshes/m/dataplanes/d", ""), None);
+        assert_eq!(route("meshes", ""), None);
+    }
+
+    #[test]
+    fn parts_and_queries_are_decoded() {
+        let Some(Ask::Kri { kri, query }) = route("/_kri/kri_m%5F%zz%4", "a=b+c&name=%2Fx&&e")
+        else {
+            panic!("no question");
+        };
+        assert_eq!(kri, "kri_m_%zz%4");
+        assert_eq!((query.get("a"), query.get("name")), (Some("b c"), Some("/x")));
+        assert_eq!((query.get("e"), query.get("f")), (None, None));
+        assert_eq!(query.with("a", "1"), "name=%2Fx&e=&a=1");
+    }
+}

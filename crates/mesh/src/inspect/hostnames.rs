@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a service and the HostnameGenerators. Out: the hostnames it has: `_hostnames`. Not here: templates (`template`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use overrule_source::View;
+use serde_json::{Value, json};
+
+use super::answer::{Answer, error, not_found};
+use super::template::render;
+use super::{Flavour, Inspector, Live};
+use crate::kinds::Kind;
+use crate::labels::{Labels, ORIGIN, Origin, zone_of_synced};
+use crate::resource::Meta;
+
+/// The collections of services.
+const COLLECTIONS: [&str; 3] = ["meshservices", "meshexternalservices", "meshmultizoneservices"];
+
+impl Inspector {
+    pub(super) fn hostnames(
+        &self,
+        live: Live<'_>,
+        mesh: &str,
+        collection: &str,
+        name: &str,
+    ) -> Result<Answer, Answer> {
+        let kind = Kind::by_path(collection).filter(|_| COLLECTIONS.contains(&collection));
+        let Some(kind) = kind else {
+            let title = format!("only \"{}\" are available for inspection", COLLECTIONS.join(","));
+            return Err(error(400, &title, "Resource is not valid", &[]));
+        };
+        let found = self.find(live, kind, mesh, name);
+        let service = found.and_then(|object| live.resources.metas.get(&object));
+        let Some(service) = service else { return Err(not_found("could not retrieve service")) };
+        let mut hostnames: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+        for (object, generator) in &live.resources.metas {
+            if generator.kind != "HostnameGenerator" {
+                continue;
+            }
+            let Some(root) = live.resources.roots.get(object) else { continue };
+            let Some(spec) = live.documents.view(*root).get("spec") else { continue };
+            if let Some(hostname) = hostname(live, spec, generator, service) {
+                let zone = self.zone_of(generator, service);
+                hostnames.entry(hostname).or_default().insert(zone);
+            }
+        }
+        Ok(Answer::ok(&shown(&hostnames)))
+    }
+
+    /// Where a hostname is known. The release names the zone of the service, whoever generates it.
+    fn zone_of<'m>(&self, generator: &'m Meta, service: &'m Meta) -> &'m str {
+        let of = match (self.flavour, generator.origin()) {
+            (Flavour::Native, Origin::Zone) => generator,
+            _ => service,
+        };
+        zone_of_synced(&of.name, &of.labels)
+    }
+}
+
+/// No hostname at all is null, as Go has it.
+fn shown(hostnames: &BTreeMap<String, BTreeSet<&str>>) -> Value {
+    let one = |(hostname, zones): (&String, &BTreeSet<&str>)| {
+        let zones: Vec<Value> = zones.iter().map(|zone| json!({"name": zone})).collect();
+        json!({"hostname": hostname, "zones": zones})
+    };
+    let items: Vec<Value> = hostnames.iter().map(one).collect();
+    let total = items.len();
+    let items = if items.is_empty() { Value::Null } else { Value::Array(items) };
+    json!({"items": items, "total": total})
+}
+
+/// The hostname that a generator gives a service; none if it is not for it or cannot be rendered.
+fn hostname(live: Live<'_>, spec: View<'_>, generator: &Meta, service: &Meta) -> Option<String> {
+    let selector = match service.kind.as_str() {
+        "MeshService" => "meshService",
+        "MeshExternalService" => "meshExternalService",
+        _ => "meshMultiZoneService",
+    };
+    let selector = spec.get("selector")?.get(selector).filter(|s| !s.is_null())?;
+    let wanted = selector.get("matchLabels").into_iter().flat_map(View::entries);
+    let labels = as_seen_by(generator, service);
+    let has = |(key, value): (View<'_>, View<'_>)| {
+        labels.get(key.key_text()).map(String::as_str) == value.scalar_text()
+    };
+    if !wanted.into_iter().all(has) {
+        return None;
+    }
+    let template = spec.get("template")?.scalar_text()?;
+    render(template, service, &live.resources.settings.zone).ok()
+}
+
+/// Labels of a service as a generator sees them: to one of its own zone it is of the zone, to all others it came from
+/// the global control plane.
+fn as_seen_by(generator: &Meta, service: &Meta) -> Labels {
+    let zone = |meta: &Meta| zone_of_synced(&meta.name, &meta.labels).to_owned();
+    let near = generator.origin() == Origin::Zone && zone(generator) == zone(service);
+    let mut labels = service.labels.clone();
+    labels.insert(ORIGIN.into(), if near { "zone" } else { "global" }.into());
+    labels
+}

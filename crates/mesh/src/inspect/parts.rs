@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a list of policies of one kind that select something. Out: what they say, as JSON in the shapes of the API.
+//! Not here: who is selected by them; whoever has the same list gets the same part.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use hashbrown::HashMap;
+use overrule_engine::{StepId, Traced};
+use serde_json::{Value, json};
+
+use super::memo::Weigh;
+use super::shape::{by_kri, bytes, matchers, meta, plain, with_index};
+use super::{Flavour, Scope};
+use crate::conf::{Position, conf_of, hash_of_matches};
+use crate::kri::Kri;
+use crate::policy::{Entry, Policy};
+use crate::profile::Profile;
+use crate::rules::{
+    Item, ResourceRule, SubsetRule, inbound_rules, resource_rules_by, subset_rules_from,
+    subset_rules_of, subset_rules_to,
+};
+use crate::subset::Subset;
+use crate::targetref::TargetRef;
+
+/// A JSON list, and whether anything is in it.
+#[derive(Debug)]
+pub(super) struct List {
+    pub(super) json: Bytes,
+    pub(super) any: bool,
+}
+
+impl List {
+    fn of(items: Vec<Value>) -> Self {
+        Self { any: !items.is_empty(), json: bytes(&Value::Array(items)) }
+    }
+}
+
+/// What policies say about destinations, as the view of all rules shows it.
+#[derive(Debug)]
+pub(super) struct To {
+    /// By the tags of services.
+    pub(super) tagged: List,
+    /// By resource.
+    pub(super) resources: List,
+    /// Matches of routes, with the hash that stands for them.
+    pub(super) matches: BTreeMap<String, Value>,
+}
+
+/// What policies say about destinations, to be looked up by identity.
+#[derive(Debug, Default)]
+pub(super) struct Out {
+    by_kri: HashMap<Kri, Fragments>,
+}
+
+impl Out {
+    /// What the first identity that has something has; it counts whole.
+    pub(super) fn first_hit(&self, chain: &[Kri]) -> Option<&Fragments> {
+        chain.iter().find_map(|kri| self.by_kri.get(kri))
+    }
+}
+
+/// What one resource rule is in lists of policies and, if it is of routes, in lists of routes.
+#[derive(Debug)]
+pub(super) struct Fragments {
+    pub(super) policy: Bytes,
+    pub(super) route: Option<Bytes>,
+}
+
+/// What policies say about what comes in.
+#[derive(Debug)]
+pub(super) struct In {
+    /// By the tags of clients.
+    pub(super) tagged: List,
+    /// One after another.
+    pub(super) rules: List,
+    /// The same in lists of policies.
+    pub(super) fragment: Bytes,
+}
+
+/// What policies say about a whole proxy.
+#[derive(Debug)]
+pub(super) struct Whole {
+    /// In the view of all rules.
+    pub(super) rule: Bytes,
+    /// In lists of policies.
+    pub(super) fragment: Bytes,
+}
+
+impl Weigh for To {
+    fn weight(&self) -> usize {
+        let matches = self.matches.values().map(|m| 64 + m.to_string().len());
+        self.tagged.json.len() + self.resources.json.len() + matches.sum::<usize>()
+    }
+}
+
+impl Weigh for Out {
+    fn weight(&self) -> usize {
+        let fragment = |f: &Fragments| f.policy.len() + f.route.as_ref().map_or(0, Bytes::len);
+        self.by_kri.values().map(|f| 200 + fragment(f)).sum()
+    }
+}
+
+impl Weigh for In {
+    fn weight(&self) -> usize {
+        self.tagged.json.len() + self.rules.json.len() + self.fragment.len()
+    }
+}
+
+impl Weigh for Whole {
+    fn weight(&self) -> usize {
+        self.rule.len() + self.fragment.len()
+    }
+}
+
+impl Scope<'_> {
+    /// What these policies say about destinations.
+    pub(super) fn make_to(&self, list: &[u32]) -> To {
+        let documents = self.live.documents;
+        let policies = self.policies(list);
+        let tagged = subset_rules_to(documents, &policies, self.routes());
+        let mut matches = BTreeMap::new();
+        if policies.first().is_some_and(|p| p.kind.name == "MeshHTTPRoute") {
+            for rule in &tagged {
+                self.matches(rule, &mut matches);
+            }
+        }
+        let mut by_resource: Vec<ResourceRule<'_>> =
+            self.resource_rules(&policies).into_values().collect();
+        by_resource.sort_by(|a, b| a.resource.meta.name.cmp(&b.resource.meta.name));
+        To {
+            tagged: List::of(tagged.iter().map(|rule| self.tagged(rule)).collect()),
+            resources: List::of(by_resource.iter().flat_map(|r| self.by_resource(r)).collect()),
+            matches,
+        }
+    }
+
+    fn resource_rules<'p>(&'p self, policies: &[&'p Policy]) -> BTreeMap<Kri, ResourceRule<'p>> {
+        let means = |item: &Item<'p>| self.meant(item);
+        resource_rules_by(self.live.documents, self.live.profile, policies, means)
+    }
+
+    fn tagged(&self, rule: &SubsetRule<'_>) -> Value {
+        let conf = rule.confs.first().map(|conf| plain(self.live.documents, conf));
+        json!({
+            "conf": conf.unwrap_or_else(|| json!({})),
+            "matchers": matchers(&rule.subset),
+            "origin": rule.origins.iter().map(|o| meta(o.policy)).collect::<Vec<_>>(),
+        })
+    }
+
+    /// A rule of a resource: one, or as the design has it, one for each of its confs.
+    fn by_resource(&self, rule: &ResourceRule<'_>) -> Vec<Value> {
+        let confs: Vec<Value> =
+            rule.confs.iter().map(|conf| plain(self.live.documents, conf)).collect();
+        let resource = meta(&rule.resource.meta);
+        if *self.live.profile == Profile::Release {
+            return vec![json!({
+                "conf": confs,
+                "origin": rule.origins.iter().map(with_index).collect::<Vec<_>>(),
+                "resourceMeta": resource,
+                "resourceSectionName": rule.section,
+            })];
+        }
+        let mut seen = BTreeSet::new();
+        let policies = rule.origins.iter().map(|o| o.policy);
+        let once = policies.filter(|p| seen.insert((&p.mesh, &p.name)));
+        let origin: Vec<Value> = once.map(meta).collect();
+        let one = |conf| {
+            let mut shown = json!({"conf": conf, "origin": origin, "resourceMeta": resource});
+            // The design speaks of whole resources only; a port is told where there is one.
+            if let Some(members) = shown.as_object_mut().filter(|_| !rule.section.is_empty()) {
+                members.insert("resourceSectionName".into(), json!(rule.section));
+            }
+            shown
+        };
+        confs.into_iter().map(one).collect()
+    }
+
+    /// The matches of the routes in a rule, by the hash that stands for them.
+    fn matches(&self, rule: &SubsetRule<'_>, found: &mut BTreeMap<String, Value>) {
+        let documents = self.live.documents;
+        let rules = rule.confs.first().and_then(|conf| conf.get(documents, "rules"));
+        for rule in rules.map(|r| r.items(documents)).unwrap_or_default() {
+            let matches = rule.get(documents, "matches");
+            let hash = hash_of_matches(documents, matches.as_ref());
+            found.insert(hash, matches.map(|m| plain(documents, &m)).unwrap_or_default());
+        }
+    }
+
+    /// What these policies say about destinations, by identity.
+    pub(super) fn make_out(&self, list: &[u32]) -> Out {
+        let policies = self.policies(list);
+        let Some(kind) = policies.first().map(|p| p.kind.name) else { return Out::default() };
+        let rules = self.resource_rules(&policies);
+        let fragments = |rule: &ResourceRule<'_>| {
+            let confs: Vec<Value> =
+                rule.confs.iter().map(|conf| plain(self.live.documents, conf)).collect();
+            let origins: Vec<Value> = rule.origins.iter().map(|o| by_kri(o.policy)).collect();
+            let policy = json!({"kind": kind, "conf": confs, "origins": origins});
+            let rules = match kind {
+                "MeshHTTPRoute" => Some(self.http_rules(rule)),
+                "MeshTCPRoute" => Some(self.tcp_rules(rule)),
+                _ => None,
+            };
+            let route =
+                rules.map(|rules| json!({"kind": kind, "rules": rules, "origins": origins}));
+            Fragments { policy: bytes(&policy), route: route.as_ref().map(bytes) }
+        };
+        Out { by_kri: rules.iter().map(|(kri, rule)| (kri.clone(), fragments(rule))).collect() }
+    }
+
+    /// Rules of routes in the order they are merged, each with the policy that owns it.
+    fn http_rules(&self, rule: &ResourceRule<'_>) -> Vec<Value> {
+        let documents = self.live.documents;
+        let rules = |conf: &Traced| conf.get(documents, "rules").map(|r| r.items(documents));
+        let all = rule.confs.iter().filter_map(rules).flatten();
+        let shown = |one: Traced| {
+            let matches = one.get(documents, "matches");
+            let hash = hash_of_matches(documents, matches.as_ref());
+            let owner = rule.by_matches.get(&hash).map(|o| o.policy.kri().to_string());
+            json!({
+                "conf": one.get(documents, "default").map_or_else(|| json!({}), |d| plain(documents, &d)),
+                "matches": matches.map(|m| plain(documents, &m)),
+                "kri": owner.unwrap_or_default(),
+            })
+        };
+        all.map(shown).collect()
+    }
+
+    fn tcp_rules(&self, rule: &ResourceRule<'_>) -> Vec<Value> {
+        let documents = self.live.documents;
+        let conf = |conf: &Traced| {
+            let default = conf.get(documents, "default").map(|d| plain(documents, &d));
+            json!({"conf": default.unwrap_or_else(|| json!({})), "kri": "", "matches": null})
+        };
+        rule.confs.iter().map(conf).collect()
+    }
+
+    /// What these policies say about what comes in.
+    pub(super) fn make_in(&self, list: &[u32]) -> In {
+        let documents = self.live.documents;
+        let policies = self.policies(list);
+        let kind = policies.first().map_or("", |p| p.kind.name);
+        let design = *self.live.profile != Profile::Release;
+        let tagged = subset_rules_from(documents, &policies);
+        let (mut rules, mut short) = (Vec::new(), Vec::new());
+        let mut origins: Vec<Value> = Vec::new();
+        for rule in inbound_rules(self.live.profile, &policies) {
+            let position = if rule.from { Position::From } else { Position::Rules };
+            let conf = conf_of(documents, kind, StepId(0), rule.node, position);
+            let conf = plain(documents, &conf);
+            let kri = rule.origin.policy.kri().to_string();
+            let key = if design { "origin" } else { "kri" };
+            short.push(json!({"conf": conf, key: kri}));
+            rules.push(json!({"conf": [conf], "origin": [with_index(&rule.origin)]}));
+            let origin = json!({"kri": kri});
+            // 2.13 names a policy as often as it has rules.
+            if self.flavour == Flavour::Compat || !origins.contains(&origin) {
+                origins.push(origin);
+            }
+        }
+        let fragment = json!({"kind": kind, "rules": short, "origins": origins});
+        In {
+            tagged: List::of(tagged.iter().map(|rule| self.tagged(rule)).collect()),
+            rules: List::of(rules),
+            fragment: bytes(&fragment),
+        }
+    }
+
+    /// What these policies say about the whole proxy.
+    pub(super) fn make_whole(&self, list: &[u32]) -> Whole {
+        let documents = self.live.documents;
+        let policies = self.policies(list);
+        let kind = policies.first().map_or("", |p| p.kind.name);
+        let specs: Vec<(Entry, &Policy)> = policies.iter().map(|p| (self.spec_of(p), *p)).collect();
+        let items: Vec<(Item<'_>, Subset)> = specs
+            .iter()
+            .map(|(entry, policy)| (Item { policy, entry }, Subset::default()))
+            .collect();
+        let rules = subset_rules_of(documents, &items, false, Position::Single);
+        let rule = rules.first();
+        let conf = rule.and_then(|r| r.confs.first()).map(|conf| plain(documents, conf));
+        let conf = conf.unwrap_or_else(|| json!({}));
+        let origins = || rule.into_iter().flat_map(|r| &r.origins).map(|o| o.policy);
+        Whole {
+            rule: bytes(&json!({"conf": conf, "origin": origins().map(meta).collect::<Vec<_>>()})),
+            fragment: bytes(&json!({
+                "kind": kind,
+                "conf": conf,
+                "origins": origins().map(by_kri).collect::<Vec<_>>(),
+            })),
+        }
+    }
+
+    /// The spec of a policy that has one conf, as an entry.
+    fn spec_of(&self, policy: &Policy) -> Entry {
+        let root = self.live.documents.view(policy.root);
+        let spec = root.get("spec").unwrap_or(root);
+        let node = overrule_source::NodeRef { doc: policy.root.doc, node: spec.id() };
+        Entry { target: TargetRef::whole_mesh(), node, index: 0 }
+    }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: the policies of one kind that select a proxy. Out: them by place: for the whole proxy, and for each port it
+//! listens on. Not here: what they say.
+
+use std::collections::BTreeMap;
+
+use crate::dataplane::{Dataplane, Listener};
+use crate::kinds::Kind;
+use crate::matched::Matched;
+use crate::policy::Policy;
+
+/// The policies of one kind that select a proxy.
+#[derive(Debug)]
+pub struct Lists {
+    /// The kind.
+    pub kind: &'static Kind,
+    /// All of them, by place, in merge order.
+    pub all: Vec<u32>,
+    /// Those that select something the proxy listens on, by port.
+    pub at: Vec<AtPort>,
+    /// What could not be told of a policy: its place and why, in the words of the release.
+    pub unresolved: Vec<(u32, String)>,
+}
+
+/// The policies that select one port.
+#[derive(Debug)]
+pub struct AtPort {
+    /// The number.
+    pub port: u32,
+    /// The inbound, by place; none for a listener of a MeshGateway.
+    pub inbound: Option<usize>,
+    /// The policies, by place, in merge order.
+    pub policies: Vec<u32>,
+}
+
+impl Lists {
+    /// The lists of a kind; none if no policy of it selects the proxy.
+    pub(crate) fn new(
+        kind: &'static Kind,
+        proxy: &Dataplane,
+        matched: &Matched<'_>,
+        all: &[&Policy],
+    ) -> Option<Self> {
+        if all.is_empty() {
+            return None;
+        }
+        let unresolved = matched.warnings.iter().map(|(p, why)| (p.place, why.clone())).collect();
+        Some(Self { kind, all: places(all), at: at(proxy, matched), unresolved })
+    }
+}
+
+fn at(proxy: &Dataplane, matched: &Matched<'_>) -> Vec<AtPort> {
+    let mut by_listener: BTreeMap<Listener, Vec<u32>> = BTreeMap::new();
+    for (listener, policies) in matched.by_listener().into_iter().chain(matched.inbounds()) {
+        by_listener.insert(listener, places(&policies));
+    }
+    let mut found: Vec<AtPort> = by_listener
+        .into_iter()
+        .map(|(listener, policies)| AtPort {
+            port: listener.port,
+            inbound: proxy.inbounds.iter().position(|i| i.listener == listener),
+            policies,
+        })
+        .collect();
+    found.sort_by_key(|at| at.port);
+    found
+}
+
+fn places(list: &[&Policy]) -> Vec<u32> {
+    list.iter().map(|p| p.place).collect()
+}

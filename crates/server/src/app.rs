@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a store and settings. Out: the running parts that endpoints share. Not here: HTTP, endpoints.
+
+use std::sync::Arc;
+
+use overrule::Options;
+use overrule_guard::{Doors, Grants, How, Principal, Tokens};
+use overrule_store::{AuditEvent, Author, Store, TokenRow};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+use crate::clock;
+use crate::live::Live;
+use crate::metrics::Metrics;
+
+/// How many clients may watch at a time.
+const WATCHERS: usize = 256;
+
+/// What all endpoints share.
+pub struct App {
+    /// Resources that are never lost.
+    pub store: Arc<dyn Store>,
+    /// What is in force.
+    pub live: Arc<Live>,
+    /// How bodies are read.
+    pub reading: Options,
+    /// That release's behaviour to the letter on Kuma's paths.
+    pub kuma_compat: bool,
+    /// What is counted.
+    pub metrics: Metrics,
+    /// Who may come in.
+    pub doors: Arc<Doors>,
+    watchers: Arc<Semaphore>,
+    ending: watch::Sender<bool>,
+}
+
+/// Settings of an [`App`].
+pub struct Parts {
+    /// Resources.
+    pub store: Arc<dyn Store>,
+    /// What is in force.
+    pub live: Arc<Live>,
+    /// How bodies are read.
+    pub reading: Options,
+    /// That release's behaviour to the letter.
+    pub kuma_compat: bool,
+    /// Who may come in.
+    pub doors: Arc<Doors>,
+}
+
+impl App {
+    /// Puts the parts together.
+    pub fn new(parts: Parts) -> Arc<Self> {
+        let Parts { store, live, reading, kuma_compat, doors } = parts;
+        let app = Arc::new(Self {
+            store,
+            live,
+            reading,
+            kuma_compat,
+            metrics: Metrics::new(),
+            doors,
+            watchers: Arc::new(Semaphore::new(WATCHERS)),
+            ending: watch::channel(false).0,
+        });
+        app.reload_tokens();
+        app
+    }
+
+    /// A place among those who watch; none if all are taken.
+    pub fn watchers(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.watchers).try_acquire_owned().ok()
+    }
+
+    /// Turns true when the server is about to end.
+    pub fn ending(&self) -> watch::Receiver<bool> {
+        self.ending.subscribe()
+    }
+
+    /// Says that the server is about to end.
+    pub fn end(&self) {
+        self.ending.send_replace(true);
+    }
+
+    /// What somebody may do now: a token may have been revoked since they came in.
+    pub fn still(&self, who: &Principal) -> Option<Grants> {
+        let Some(id) = who.token.as_ref().filter(|_| who.how == How::Token) else {
+            return Some(who.grants.clone());
+        };
+        let tokens = self.doors.tokens();
+        let row = tokens.rows().find(|row| row.id == *id)?;
+        let expired = row.expires.is_some_and(|end| end <= clock::now());
+        (row.revoked.is_none() && !expired).then(|| row.grants.clone())
+    }
+
+    /// Reads the tokens anew, on a thread that may wait for the store.
+    pub async fn refresh_tokens(self: &Arc<Self>) {
+        let app = Arc::clone(self);
+        // A panic in it has been logged; the tokens known stay.
+        let _ = tokio::task::spawn_blocking(move || app.reload_tokens()).await;
+    }
+
+    /// Reads the tokens anew. If that fails, the ones known stay.
+    pub fn reload_tokens(&self) {
+        match self.store.tokens() {
+            Ok(rows) => {
+                let rows = rows.into_iter().filter_map(|row| match known(row) {
+                    Ok(row) => Some(row),
+                    Err(why) => {
+                        tracing::error!(why, "a token cannot be read and is refused");
+                        None
+                    }
+                });
+                self.doors.set_tokens(Tokens::new(rows));
+            }
+            Err(error) => tracing::warn!(%error, "tokens cannot be read; those known stay"),
+        }
+    }
+
+    /// Writes to the audit log; what cannot be written is logged instead, so that it is not lost.
+    pub fn audit(&self, author: Author, action: &str, what: &str, outcome: &str) {
+        tracing::info!(target: "audit", author = author.name, action, what, outcome);
+        let event = AuditEvent {
+            id: 0,
+            at: clock::now(),
+            author,
+            action: action.to_owned(),
+            what: what.to_owned(),
+            outcome: outcome.to_owned(),
+        };
+        let store = Arc::clone(&self.store);
+        let write = move || {
+            if let Err(error) = store.audit(&event) {
+                tracing::error!(%error, "an audit event could not be stored");
+            }
+        };
+        match tokio::runtime::Handle::try_current() {
+            Ok(handle) => drop(handle.spawn_blocking(write)),
+            Err(_) => write(),
+        }
+    }
+}
+
+/// A token as the guard knows it.
+fn known(row: TokenRow) -> Result<overrule_guard::TokenRow, String> {
+    let texts: Vec<String> = serde_json::from_str(&row.grants).map_err(|e| e.to_string())?;
+    Ok(overrule_guard::TokenRow {
+        grants: texts.join(",").parse().map_err(|e: overrule_guard::GrantError| e.to_string())?,
+        hash: std::str::from_utf8(&row.hash)
+            .map_err(|e| e.to_string())
+            .and_then(|text| text.parse().map_err(|e: overrule_guard::HashError| e.to_string()))?,
+        id: row.id,
+        name: row.name,
+        created: row.created,
+        expires: row.expires,
+        revoked: row.revoked,
+    })
+}

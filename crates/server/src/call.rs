@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a request whose endpoint is known. Out: its parts, checked against the endpoint's description. Not here: who may
+//! call, what is answered.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use overrule_guard::Principal;
+use serde_json::{Map, Value};
+
+use crate::app::App;
+use crate::problem::Problem;
+use crate::table::{Endpoint, Type};
+
+/// A request, taken apart.
+pub struct Call {
+    /// The server.
+    pub app: Arc<App>,
+    /// Who asks.
+    pub who: Principal,
+    /// Its id, for logs and history.
+    pub request: String,
+    /// Parameters of the path, decoded.
+    pub path: BTreeMap<String, String>,
+    /// Parameters of the query, checked and typed.
+    pub query: Query,
+    /// Headers.
+    pub headers: HeaderMap,
+    /// The body; empty where the endpoint takes none.
+    pub body: Bytes,
+    /// Scheme and host by which the server was reached, for links.
+    pub base: String,
+    /// Path as it was asked for.
+    pub uri: String,
+}
+
+impl Call {
+    /// A parameter of the path. The router only lets requests through that have it.
+    pub fn part(&self, name: &str) -> &str {
+        self.path.get(name).map_or("", String::as_str)
+    }
+}
+
+/// Parameters of a query by name.
+#[derive(Debug, Clone, Default)]
+pub struct Query(Map<String, Value>);
+
+impl Query {
+    /// Checks a query against what the endpoint takes.
+    pub fn parse(endpoint: &Endpoint, text: &str) -> Result<Self, Problem> {
+        let mut found = Map::new();
+        for (name, value) in pairs(text) {
+            let Some(param) = endpoint.query.iter().find(|p| p.name == name) else {
+                let known: Vec<&str> = endpoint.query.iter().map(|p| p.name).collect();
+                let known = match known.is_empty() {
+                    true => "it takes none".to_owned(),
+                    false => format!("it takes {}", known.join(", ")),
+                };
+                return Err(Problem::bad(format!(
+                    "bad request: unknown parameter `{name}`; {known}"
+                ))
+                .cause(name, "unknown parameter"));
+            };
+            let wrong = |why: String| {
+                Problem::bad(format!("bad request: parameter `{name}`: {why}"))
+                    .cause(name.clone(), why)
+            };
+            let typed = typed(param.kind, &value).map_err(wrong)?;
+            match (param.kind, found.get_mut(&name)) {
+                (Type::Texts, Some(Value::Array(list))) => list.push(typed),
+                (Type::Texts, _) => {
+                    found.insert(name, Value::Array(vec![typed]));
+                }
+                (Type::Any | Type::Like(_), Some(_)) => {}
+                (_, Some(_)) => return Err(wrong("is there twice".to_owned())),
+                (_, None) => {
+                    found.insert(name, typed);
+                }
+            }
+        }
+        for param in endpoint.query.iter().filter(|p| p.required) {
+            if !found.contains_key(param.name) {
+                let detail = format!("bad request: parameter `{}` is missing", param.name);
+                return Err(Problem::bad(detail).cause(param.name, "must be defined"));
+            }
+        }
+        Ok(Self(found))
+    }
+
+    /// A text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.as_str()
+    }
+
+    /// A number.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        self.0.get(name)?.as_u64()
+    }
+
+    /// Whether a switch is on.
+    pub fn is(&self, name: &str) -> bool {
+        self.0.get(name).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    /// Those of these names, as an object: what a question is read from.
+    pub fn only(&self, names: &[&str]) -> Value {
+        let some = self.0.iter().filter(|(name, _)| names.contains(&name.as_str()));
+        Value::Object(some.map(|(name, value)| (name.clone(), value.clone())).collect())
+    }
+}
+
+/// Names and values, decoded.
+fn pairs(text: &str) -> impl Iterator<Item = (String, String)> {
+    text.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (decode(name, true), decode(value, true))
+    })
+}
+
+/// Percent-encodes a value for a link.
+pub fn encode(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => {
+                out.push(char::from(byte));
+            }
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+/// Undoes percent-encoding; what cannot be undone stays as it is.
+pub fn decode(text: &str, plus: bool) -> String {
+    let hex = |byte: Option<&u8>| byte.and_then(|b| char::from(*b).to_digit(16));
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let pair = (*byte == b'%').then(|| (hex(bytes.get(at + 1)), hex(bytes.get(at + 2))));
+        match pair {
+            Some((Some(high), Some(low))) => {
+                out.push(u8::try_from(high * 16 + low).unwrap_or(b'?'));
+                at += 3;
+            }
+            _ => {
+                out.push(if plus && *byte == b'+' { b' ' } else { *byte });
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+fn typed(kind: Type, value: &str) -> Result<Value, String> {
+    match kind {
+        Type::Any | Type::Like(_) => Ok(Value::from(value)),
+        Type::Text | Type::Texts if value.is_empty() => Err("must not be empty".to_owned()),
+        Type::Text | Type::Texts => Ok(Value::from(value)),
+        Type::Bool => match value {
+            "true" | "" => Ok(Value::Bool(true)),
+            "false" => Ok(Value::Bool(false)),
+            _ => Err("must be true or false".to_owned()),
+        },
+        Type::Number(largest) => match value.parse::<u64>() {
+            Ok(number) if number <= largest => Ok(Value::from(number)),
+            _ => Err(format!("must be a number from 0 to {largest}")),
+        },
+        Type::Word(words) if words.contains(&value) => Ok(Value::from(value)),
+        Type::Word(words) => Err(format!("must be one of {}", words.join(", "))),
+    }
+}
+
+/// What is answered.
+pub struct Reply {
+    /// The status.
+    pub status: StatusCode,
+    /// Headers, the content type among them.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Body,
+}
+
+impl Reply {
+    /// Bytes of a type.
+    pub fn bytes(status: StatusCode, media: &'static str, body: impl Into<Bytes>) -> Self {
+        let mut headers = HeaderMap::new();
+        if !media.is_empty() {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
+        }
+        Self { status, headers, body: Body::from(body.into()) }
+    }
+
+    /// JSON.
+    pub fn json(status: StatusCode, value: &impl serde::Serialize) -> Self {
+        let text = serde_json::to_vec(value).unwrap_or_default();
+        Self::bytes(status, "application/json", text)
+    }
+
+    /// JSON, and all is well.
+    pub fn fine(value: &impl serde::Serialize) -> Self {
+        Self::json(StatusCode::OK, value)
+    }
+
+    /// Nothing to say.
+    pub fn empty(status: StatusCode) -> Self {
+        Self::bytes(status, "", Bytes::new())
+    }
+
+    /// Adds a header; a value that HTTP does not allow is left out.
+    pub fn with(mut self, name: &'static str, value: impl AsRef<str>) -> Self {
+        if let Ok(value) = HeaderValue::from_str(value.as_ref()) {
+            self.headers.insert(HeaderName::from_static(name), value);
+        }
+        self
+    }
+
+    /// Says which version was answered from.
+    pub fn version(self, revision: u64) -> Self {
+        self.with("overrule-version", revision.to_string())
+    }
+
+    /// As HTTP has it.
+    pub fn response(self) -> Response {
+        let mut response = Response::new(self.body);
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers;
+        response
+    }
+}

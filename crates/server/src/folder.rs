@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: files and folders. Out: their resources in the store, at the start and, if wanted, whenever they change. Not
+//! here: reading resources (`admission`).
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use notify::{RecursiveMode, Watcher};
+use overrule::Options;
+use overrule::files;
+use overrule_store::{
+    Author, Change, Committed, Done, Expect, HistoryFilter, Key, Store, StoreError,
+};
+
+use crate::admission::{Manifest, admit};
+
+/// Silence after a change before files are read again: editors and git write several files in a row.
+const SETTLE: Duration = Duration::from_millis(200);
+
+/// Who writes what files say.
+fn author() -> Author {
+    Author { name: "files".to_owned(), token: None, request: None }
+}
+
+/// The resources that are there because a file said so last.
+pub fn kept(store: &dyn Store) -> Result<BTreeSet<Key>, StoreError> {
+    let all = HistoryFilter { limit: usize::MAX >> 1, ..HistoryFilter::default() };
+    let mut seen = BTreeSet::new();
+    let mut kept = BTreeSet::new();
+    // Newest first: the first of a key is the one that counts.
+    for entry in store.history(&all)? {
+        if seen.insert(entry.key.clone()) && entry.done != Done::Deleted && entry.author == author()
+        {
+            kept.insert(entry.key);
+        }
+    }
+    Ok(kept)
+}
+
+/// What was imported, and what could not be.
+#[derive(Debug, Default)]
+pub struct Imported {
+    /// The resources that files have now.
+    pub keys: BTreeSet<Key>,
+    /// What is wrong, one sentence each.
+    pub problems: Vec<String>,
+    /// The version that it made; none if nothing changed.
+    pub revision: Option<u64>,
+}
+
+/// Puts everything that files say into the store. Bad documents are told and left out; they hide no good one. What files
+/// had before and have no longer is removed.
+pub fn import(
+    store: &dyn Store,
+    paths: &[PathBuf],
+    options: &Options,
+    before: &BTreeSet<Key>,
+) -> Result<Imported, StoreError> {
+    let found = files::find(paths);
+    let mut problems: Vec<String> = found.errors.iter().map(ToString::to_string).collect();
+    let (inputs, unreadable) = files::read(found.files);
+    problems.extend(unreadable.iter().map(ToString::to_string));
+    let mut manifests: Vec<Manifest> = Vec::new();
+    for input in inputs {
+        let admitted = admit(&input.name, &input.bytes, options);
+        let refused: Vec<String> = admitted.refusals.iter().map(|d| d.message.clone()).collect();
+        problems.extend(refused.iter().map(|why| format!("{}: {why}", input.name)));
+        manifests.extend(admitted.manifests);
+    }
+    // What cannot be read now says nothing about the resources it had: they stay.
+    let complete = problems.is_empty();
+    let keys: BTreeSet<Key> = manifests.iter().map(|m| m.key.clone()).collect();
+    let mut changes: Vec<Change> = Vec::new();
+    for manifest in manifests {
+        // The last of several documents for one resource counts.
+        changes.retain(|change| *change.key() != manifest.key);
+        changes.push(crate::v1::write::put(manifest, Expect::Any));
+    }
+    if complete {
+        for key in before.difference(&keys) {
+            if store.get(key, None)?.is_some() {
+                changes.push(Change::Delete { key: key.clone(), expect: Expect::Any });
+            }
+        }
+    }
+    let revision = match changes.is_empty() {
+        true => None,
+        false => {
+            let Committed { revision, .. } = store.commit(&author(), &changes)?;
+            Some(revision)
+        }
+    };
+    Ok(Imported { keys, problems, revision })
+}
+
+/// Imports again whenever something under the paths changes, until the receiver of the guard is dropped.
+pub fn follow(
+    store: Arc<dyn Store>,
+    paths: Vec<PathBuf>,
+    options: Options,
+    mut known: BTreeSet<Key>,
+) -> Result<impl Watcher, notify::Error> {
+    let (sender, receiver) = std::sync::mpsc::channel::<()>();
+    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        let touched = event.map_or(true, |e| !e.kind.is_access());
+        if touched {
+            // The other end lives as long as the process; if it is gone, so is the wish.
+            let _ = sender.send(());
+        }
+    })?;
+    for path in &paths {
+        watcher.watch(path, RecursiveMode::Recursive)?;
+    }
+    std::thread::spawn(move || {
+        while receiver.recv().is_ok() {
+            while receiver.recv_timeout(SETTLE).is_ok() {}
+            match import(&*store, &paths, &options, &known) {
+                Ok(imported) => {
+                    for problem in &imported.problems {
+                        tracing::warn!(problem, "not imported");
+                    }
+                    if let Some(revision) = imported.revision {
+                        tracing::info!(revision, "files imported");
+                    }
+                    match imported.problems.is_empty() {
+                        true => known = imported.keys,
+                        // Whose file cannot be read now may still be there, and may be removed later.
+                        false => known.extend(imported.keys),
+                    }
+                }
+                Err(error) => tracing::error!(%error, "files could not be imported"),
+            }
+        }
+    });
+    Ok(watcher)
+}

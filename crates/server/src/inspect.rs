@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: an analysis. Out: what Kuma's Inspect API answers from, beside it. Not here: the answers (`overrule_mesh`).
+
+use std::sync::Arc;
+
+use overrule::Analysis;
+use overrule::kuma::inspect::{Answer, Ask, Call, Flavour, Inspector, Live};
+use overrule::kuma::resolve::ProxyRules;
+use overrule::kuma::{FAMILY, Profile};
+
+/// Lookups over the meshes of one state.
+pub struct Inspect {
+    inspector: Inspector,
+    profile: Profile,
+}
+
+impl Inspect {
+    /// Prepares lookups.
+    pub fn new(analysis: &Analysis, flavour: Flavour) -> Self {
+        let shown = analysis.shown().find(|a| a.family == FAMILY);
+        let name = shown.map_or("", |a| a.profile);
+        let profile = Profile::from_name(name, &analysis.kuma.settings);
+        let inspector = Inspector::new(live(analysis, &profile), flavour);
+        Self { inspector, profile }
+    }
+
+    /// Answers. The analysis must be the one it was made of.
+    pub fn answer(&self, analysis: &Analysis, call: Call<'_>, ask: &Ask<'_>) -> Answer {
+        self.inspector.answer(live(analysis, &self.profile), call, ask)
+    }
+}
+
+fn live<'a>(analysis: &'a Analysis, profile: &'a Profile) -> Live<'a> {
+    let shown = analysis.shown().find(|a| a.family == FAMILY);
+    let proxies: &'a [Vec<Arc<ProxyRules>>] = shown.map_or(&[], |a| &a.proxies);
+    Live { documents: &analysis.documents, resources: &analysis.kuma, profile, proxies }
+}

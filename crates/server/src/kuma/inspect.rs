@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Kuma's Inspect API: takes a request to the state of the moment. Not here: the answers (`overrule_mesh`).
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use overrule::kuma::inspect::{self as shapes, Ask, Times, route};
+use overrule::model::ObjectId;
+use overrule_store::{Key, Place};
+
+use crate::admission::key_of;
+use crate::call::{Call, Reply};
+use crate::live::State;
+use crate::problem::Problem;
+use crate::reader::may_read;
+use crate::table::{Access, Answer, Body, Endpoint, Media, Param, Running, Type, Verb};
+
+const ANSWER: &[Answer] =
+    &[Answer { status: 200, media: Media::Json("KumaAnswer"), about: "the answer" }];
+const PAGE: &[Answer] = &[Answer { status: 200, media: Media::Json("KumaList"), about: "a page" }];
+
+const PAGING: &[Param] = &[
+    Param::new("name", Type::Any, "only names that contain this"),
+    Param::new("size", Type::Like("^[0-9]*$"), "most items; 100 if absent, 1000 at most"),
+    Param::new("offset", Type::Like("^[0-9]*$"), "items to pass over"),
+];
+
+const fn inspect(
+    id: &'static str,
+    path: &'static str,
+    about: &'static str,
+    query: &'static [Param],
+    answers: &'static [Answer],
+) -> Endpoint {
+    Endpoint {
+        id,
+        method: Verb::Get,
+        path,
+        about,
+        access: Access::Known,
+        query,
+        body: Body::None,
+        answers,
+        errors: &[404, 500],
+        run,
+    }
+}
+
+/// The endpoints.
+pub const ENDPOINTS: &[Endpoint] = &[
+    inspect(
+        "kumaRules",
+        "/meshes/{mesh}/{collection}/{name}/_rules",
+        "Every rule that a dataplane or a MeshGateway gets.",
+        &[],
+        ANSWER,
+    ),
+    inspect(
+        "kumaPolicies",
+        "/meshes/{mesh}/dataplanes/{name}/_policies",
+        "What policies say of the whole proxy.",
+        &[],
+        ANSWER,
+    ),
+    inspect(
+        "kumaInboundPolicies",
+        "/meshes/{mesh}/dataplanes/{name}/_inbounds/{kri}/_policies",
+        "Rules for what comes in, each with its origin.",
+        &[],
+        ANSWER,
+    ),
+    inspect(
+        "kumaOutboundPolicies",
+        "/meshes/{mesh}/dataplanes/{name}/_outbounds/{kri}/_policies",
+        "What policies say of a destination.",
+        &[],
+        ANSWER,
+    ),
+    inspect(
+        "kumaRoutes",
+        "/meshes/{mesh}/dataplanes/{name}/_outbounds/{kri}/_routes",
+        "Routes to a destination.",
+        &[],
+        ANSWER,
+    ),
+    inspect(
+        "kumaRoutePolicies",
+        "/meshes/{mesh}/dataplanes/{name}/_outbounds/{kri}/_routes/{route}/_policies",
+        "What policies say of one route to a destination.",
+        &[],
+        ANSWER,
+    ),
+    inspect(
+        "kumaLayout",
+        "/meshes/{mesh}/dataplanes/{name}/_layout",
+        "What a proxy listens on and where it sends.",
+        &[],
+        ANSWER,
+    ),
+    inspect(
+        "kumaConfig",
+        "/meshes/{mesh}/dataplanes/{name}/_config",
+        "Parameters are checked; the configuration itself is not generated here.",
+        &[
+            Param::new("shadow", Type::Like("^(true|false)?$"), "with shadow policies"),
+            Param::new("include", Type::Like("^(diff)?$"), "what else"),
+        ],
+        ANSWER,
+    ),
+    inspect(
+        "kumaPolicyDataplanes",
+        "/meshes/{mesh}/{collection}/{name}/_resources/dataplanes",
+        "The dataplanes that a policy selects.",
+        PAGING,
+        PAGE,
+    ),
+    inspect(
+        "kumaServiceDataplanes",
+        "/meshes/{mesh}/{collection}/{name}/_dataplanes",
+        "The dataplanes behind a service.",
+        PAGING,
+        PAGE,
+    ),
+    inspect(
+        "kumaHostnames",
+        "/meshes/{mesh}/{collection}/{name}/_hostnames",
+        "The hostnames of a service.",
+        &[],
+        PAGE,
+    ),
+    inspect(
+        "kumaByKri",
+        "/_kri/{kri}",
+        "A resource by its identity.",
+        &[Param::new("format", Type::Like("^(universal|k8s|kubernetes)?$"), "how it is written")],
+        &[Answer { status: 200, media: Media::Json("KumaResource"), about: "the resource" }],
+    ),
+    inspect("kumaKinds", "/_resources", "Every kind of resource.", &[], ANSWER),
+    inspect("kumaPolicyKinds", "/policies", "Every kind of policy.", &[], ANSWER),
+];
+
+fn run(call: Call) -> Running {
+    Box::pin(async move { answer(&call) })
+}
+
+/// Looks an answer up. It takes microseconds, so it is done where the request is.
+fn answer(call: &Call) -> Result<Reply, Problem> {
+    let (path, query) = call.uri.split_once('?').unwrap_or((&call.uri, ""));
+    let missing = || Problem::new(StatusCode::NOT_FOUND, "Not Found", "Not found");
+    let ask = route(path, query).ok_or_else(missing)?;
+    let state = call.app.live.state();
+    let times = |object: ObjectId| times(&state, object);
+    let base = shapes::Call { base: &call.base, times: &times };
+    if !call.who.grants.reads_all() {
+        return restricted(call, &state, base, &ask);
+    }
+    Ok(reply(&state, state.inspect.answer(&state.analysis, base, &ask)))
+}
+
+/// Who may not read everything is answered within meshes it may read whole; another mesh looks as if it were not there.
+fn restricted(
+    call: &Call,
+    state: &Arc<State>,
+    base: shapes::Call<'_>,
+    ask: &Ask<'_>,
+) -> Result<Reply, Problem> {
+    let mesh = match ask {
+        Ask::Kinds | Ask::PolicyKinds => {
+            return Ok(reply(state, state.inspect.answer(&state.analysis, base, ask)));
+        }
+        Ask::Kri { kri, .. } => match overrule::kuma::kri::Kri::parse(kri) {
+            // Resources of no mesh are for those who read everything.
+            Ok(kri) if !kri.mesh.is_empty() => kri.mesh.to_string(),
+            Ok(_) => return Err(hidden("Could not retrieve a resource")),
+            Err(_) => return Ok(reply(state, state.inspect.answer(&state.analysis, base, ask))),
+        },
+        Ask::Proxy { mesh, .. }
+        | Ask::GatewayRules { mesh, .. }
+        | Ask::Dataplanes { mesh, .. }
+        | Ask::Hostnames { mesh, .. } => mesh.to_string(),
+    };
+    let key = Key {
+        group: "kuma.io".to_owned(),
+        kind: "Mesh".to_owned(),
+        place: Place::Cluster,
+        name: mesh,
+    };
+    match may_read(&call.who.grants, &key) {
+        true => Ok(reply(state, state.inspect.answer(&state.analysis, base, ask))),
+        false => Err(hidden(match ask {
+            Ask::Kri { .. } => "Could not retrieve a resource",
+            _ => "Failed to retrieve Mesh",
+        })),
+    }
+}
+
+fn hidden(title: &str) -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, title, "Not found")
+}
+
+fn reply(state: &State, answer: shapes::Answer) -> Reply {
+    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    Reply::bytes(status, "application/json", answer.body.into_bytes()).version(state.revision)
+}
+
+fn times(state: &State, object: ObjectId) -> Times {
+    let snapshot = &state.analysis.snapshot;
+    let record = snapshot.get(object).and_then(|o| state.records.get(&key_of(snapshot, o)));
+    record.map_or_else(Times::default, |record| Times {
+        created: record.created.to_string(),
+        modified: record.modified.to_string(),
+    })
+}

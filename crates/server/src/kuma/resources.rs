@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `/meshes/{mesh}/{kind}/{name}` and its relatives: Kuma's resource API over the store. Not here: what is in force
+//! (`inspect`), what a resource looks like in JSON (`overrule_mesh::inspect`).
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use overrule::kuma::inspect::{self as shapes, Cause, Times};
+use overrule::kuma::kinds::{Kind, Scope};
+use overrule::kuma::{FAMILY, Profile};
+use overrule::source::{NodeRef, ReadOptions};
+use overrule_store::{Change, Expect, Key, Place, Record};
+use serde_json::{Value, json};
+
+use crate::admission::Manifest;
+use crate::call::{Call, Reply, encode};
+use crate::live::State;
+use crate::problem::Problem;
+use crate::reader::may_read;
+use crate::table::{Access, Answer, Body, Endpoint, Media, Param, Type, Verb};
+use crate::v1::write::{self, expectation};
+use crate::v1::{AT_LEAST, blocking, state};
+
+/// The group that Kuma's kinds have here.
+const GROUP: &str = "kuma.io";
+
+const SIZE: Param = Param::new("size", Type::Number(1000), "most items; 100 if absent");
+const OFFSET: Param = Param::new("offset", Type::Number(u64::MAX >> 1), "items to pass over");
+const NAME: Param = Param::new("name", Type::Text, "only names that contain this");
+
+const READ: &[Answer] =
+    &[Answer { status: 200, media: Media::Json("KumaResource"), about: "the resource" }];
+const PAGE: &[Answer] = &[Answer { status: 200, media: Media::Json("KumaList"), about: "a page" }];
+const WRITTEN: &[Answer] = &[
+    Answer { status: 200, media: Media::Json("KumaWritten"), about: "it is stored" },
+    Answer { status: 201, media: Media::Json("KumaWritten"), about: "it is stored and new" },
+];
+const DELETED: &[Answer] = &[Answer { status: 200, media: Media::None, about: "it is deleted" }];
+
+const fn reading(
+    id: &'static str,
+    path: &'static str,
+    query: &'static [Param],
+    answers: &'static [Answer],
+    run: fn(Call) -> crate::table::Running,
+) -> Endpoint {
+    Endpoint {
+        id,
+        method: Verb::Get,
+        path,
+        about: "Resources of meshes, as Kuma's API has them.",
+        access: Access::Known,
+        query,
+        body: Body::None,
+        answers,
+        errors: &[404, 412],
+        run,
+    }
+}
+
+const fn writing(
+    id: &'static str,
+    method: Verb,
+    path: &'static str,
+    run: fn(Call) -> crate::table::Running,
+) -> Endpoint {
+    let put = matches!(method, Verb::Put);
+    Endpoint {
+        id,
+        method,
+        path,
+        about: "Writes a resource of a mesh, as Kuma's API does.",
+        access: Access::Known,
+        query: &[],
+        body: if put { Body::Manifests } else { Body::None },
+        answers: if put { WRITTEN } else { DELETED },
+        errors: &[403, 404, 409, 415],
+        run,
+    }
+}
+
+const ONE: &str = "/meshes/{mesh}/{collection}/{name}";
+const MESH: &str = "/meshes/{mesh}";
+const GLOBAL: &str = "/{collection}/{name}";
+
+/// The endpoints.
+pub const ENDPOINTS: &[Endpoint] = &[
+    reading("kumaListMeshes", "/meshes", &[SIZE, OFFSET, NAME, AT_LEAST], PAGE, |c| {
+        Box::pin(list(c))
+    }),
+    reading("kumaGetMesh", MESH, &[AT_LEAST], READ, |c| Box::pin(get(c))),
+    writing("kumaPutMesh", Verb::Put, MESH, |c| Box::pin(put(c))),
+    writing("kumaDeleteMesh", Verb::Delete, MESH, |c| Box::pin(delete(c))),
+    reading(
+        "kumaList",
+        "/meshes/{mesh}/{collection}",
+        &[SIZE, OFFSET, NAME, AT_LEAST],
+        PAGE,
+        |c| Box::pin(list(c)),
+    ),
+    reading("kumaGet", ONE, &[AT_LEAST], READ, |c| Box::pin(get(c))),
+    writing("kumaPut", Verb::Put, ONE, |c| Box::pin(put(c))),
+    writing("kumaDelete", Verb::Delete, ONE, |c| Box::pin(delete(c))),
+    reading("kumaListGlobal", "/{collection}", &[SIZE, OFFSET, NAME, AT_LEAST], PAGE, |c| {
+        Box::pin(list(c))
+    }),
+    reading("kumaGetGlobal", GLOBAL, &[AT_LEAST], READ, |c| Box::pin(get(c))),
+    writing("kumaPutGlobal", Verb::Put, GLOBAL, |c| Box::pin(put(c))),
+    writing("kumaDeleteGlobal", Verb::Delete, GLOBAL, |c| Box::pin(delete(c))),
+];
+
+/// What a path is about.
+struct Named {
+    kind: &'static str,
+    mesh: Option<String>,
+    name: String,
+}
+
+impl Named {
+    fn key(&self) -> Key {
+        Key {
+            group: GROUP.to_owned(),
+            kind: self.kind.to_owned(),
+            place: self.mesh.clone().map_or(Place::Cluster, Place::Mesh),
+            name: self.name.clone(),
+        }
+    }
+}
+
+fn not_found(title: &str) -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, title, "Not found")
+}
+
+/// The kind that a path names: of a mesh, or of none.
+fn collection(call: &Call) -> Result<(&'static str, bool), Problem> {
+    let path = match call.part("collection") {
+        "" => "meshes",
+        path => path,
+    };
+    let kind = Kind::by_path(path).ok_or_else(|| not_found("Not Found"))?;
+    Ok((kind.name, kind.scope == Scope::Global))
+}
+
+fn named(call: &Call) -> Result<Named, Problem> {
+    let (kind, global) = collection(call)?;
+    let mesh = call.part("mesh").to_owned();
+    if call.part("collection").is_empty() {
+        return Ok(Named { kind, mesh: None, name: mesh });
+    }
+    if global != mesh.is_empty() {
+        return Err(not_found("Not Found"));
+    }
+    let mesh = (!global).then_some(mesh);
+    Ok(Named { kind, mesh, name: call.part("name").to_owned() })
+}
+
+/// A resource in the shape of the API.
+fn shown(state: &State, record: &Record) -> Value {
+    let times =
+        Times { created: record.created.to_string(), modified: record.modified.to_string() };
+    let kuma = &state.analysis.kuma;
+    let object = record_object(state, record);
+    let known = object.and_then(|o| Some((kuma.metas.get(&o)?, *kuma.roots.get(&o)?)));
+    match known {
+        Some((meta, root)) => shapes::stored(&state.analysis.documents, meta, root, &times),
+        // Stored, but not read as one of Kuma's: shown as it is.
+        None => write::data(record),
+    }
+}
+
+fn record_object(state: &State, record: &Record) -> Option<overrule::model::ObjectId> {
+    let snapshot = &state.analysis.snapshot;
+    let names = snapshot.names();
+    let scope = match &record.key.place {
+        Place::Cluster => overrule::model::Scope::Cluster,
+        Place::Namespace(name) => overrule::model::Scope::Namespace(names.lookup(name)?),
+        Place::Mesh(name) => overrule::model::Scope::Mesh(names.lookup(name)?),
+    };
+    let kind = overrule::model::GroupKind {
+        group: names.lookup(&record.key.group)?,
+        kind: names.lookup(&record.key.kind)?,
+    };
+    let key = overrule::model::ObjectKey { kind, scope, name: names.lookup(&record.key.name)? };
+    snapshot.find(key).map(|object| object.id)
+}
+
+async fn get(call: Call) -> Result<Reply, Problem> {
+    let state = state(&call).await?;
+    let key = named(&call)?.key();
+    let missing = || not_found("Could not retrieve a resource");
+    let record = state.records.get(&key).filter(|_| may_read(&call.who.grants, &key));
+    let record = record.ok_or_else(missing)?;
+    let reply = Reply::fine(&shown(&state, record));
+    Ok(reply.with("etag", format!("\"{}\"", record.version)).version(state.revision))
+}
+
+async fn list(call: Call) -> Result<Reply, Problem> {
+    let state = state(&call).await?;
+    let (kind, _) = collection(&call)?;
+    let mesh = call.part("mesh");
+    if !mesh.is_empty() {
+        let known = Key {
+            group: GROUP.to_owned(),
+            kind: "Mesh".to_owned(),
+            place: Place::Cluster,
+            name: mesh.to_owned(),
+        };
+        if !state.records.contains_key(&known) || !may_read(&call.who.grants, &known) {
+            return Err(not_found("Could not retrieve resources"));
+        }
+    }
+    let wanted = |record: &&Arc<Record>| {
+        let key = &record.key;
+        key.group == GROUP
+            && key.kind == kind
+            && (mesh.is_empty() || matches!(&key.place, Place::Mesh(own) if own == mesh))
+            && call.query.text("name").is_none_or(|part| key.name.contains(part))
+            && may_read(&call.who.grants, key)
+    };
+    let all: Vec<&Arc<Record>> = state.records.values().filter(wanted).collect();
+    let size = usize::try_from(call.query.number("size").unwrap_or(100)).unwrap_or(100);
+    let offset = usize::try_from(call.query.number("offset").unwrap_or(0)).unwrap_or(usize::MAX);
+    let end = offset.saturating_add(size);
+    let items: Vec<Value> =
+        all.iter().skip(offset).take(size).map(|record| shown(&state, record)).collect();
+    let path = call.uri.split('?').next().unwrap_or_default();
+    let name = call.query.text("name").map_or_else(String::new, |n| format!("&name={}", encode(n)));
+    let next = (end < all.len() && size > 0)
+        .then(|| format!("{}{path}?offset={end}&size={size}{name}", call.base));
+    let body = json!({"total": all.len(), "items": items, "next": next});
+    Ok(Reply::fine(&body).version(state.revision))
+}
+
+/// A refusal in the words of the API.
+fn invalid(problem: Problem) -> Problem {
+    Problem {
+        status: StatusCode::BAD_REQUEST,
+        title: "Could not process a resource".to_owned(),
+        detail: "Resource is not valid".to_owned(),
+        ..problem
+    }
+}
+
+fn violation(field: &str, message: &str) -> Problem {
+    invalid(Problem::bad("")).cause(field, message)
+}
+
+/// The one resource of the body, checked against the path.
+async fn manifest(call: &Call, named: &Named) -> Result<Manifest, Problem> {
+    let admitted = write::read(call).await?;
+    let [manifest] = admitted.manifests.as_slice() else {
+        return Err(match admitted.refusals.is_empty() {
+            true => Problem::bad("bad request: the body must be one resource"),
+            false => Problem::bad(admitted.refusals.first().map_or("", |d| &d.message)),
+        });
+    };
+    let key = &manifest.key;
+    let mut wrong = invalid(Problem::bad(""));
+    let mut say = |field: &str| {
+        let message = format!("{field} from the URL has to be the same as in body");
+        wrong.causes.push(crate::problem::Cause { field: field.to_owned(), message });
+    };
+    if key.name != named.name {
+        say("name");
+    }
+    if key.kind != named.kind || key.group != GROUP {
+        say("type");
+    }
+    if let Some(mesh) = &named.mesh
+        && key.place != Place::Mesh(mesh.clone())
+    {
+        say("mesh");
+    }
+    if !wrong.causes.is_empty() {
+        return Err(wrong);
+    }
+    let violations = violations(call);
+    if !violations.is_empty() {
+        let problem = invalid(Problem::bad(""));
+        return Err(violations.into_iter().fold(problem, |p, v| p.cause(v.field, v.message)));
+    }
+    if !admitted.refusals.is_empty() {
+        return Err(invalid(write::refused(&admitted)));
+    }
+    Ok(manifest.clone())
+}
+
+/// What that release refuses a body for, in its order and its words.
+fn violations(call: &Call) -> Vec<Cause> {
+    let options = &call.app.reading;
+    let read = ReadOptions {
+        duplicate_keys: options.duplicate_keys,
+        single_letters: options.single_letters,
+        ..ReadOptions::default()
+    };
+    let read = overrule::source::read_one("body", &String::from_utf8_lossy(&call.body), &read);
+    let Some(doc) = read.documents.ids().next() else { return Vec::new() };
+    let root = NodeRef { doc, node: read.documents.root(doc).id() };
+    let profile = options.profiles.get(FAMILY).map_or("", String::as_str);
+    let profile = Profile::from_name(profile, &options.kuma);
+    overrule::kuma::admission::violations(&read.documents, root, &options.kuma, &profile)
+}
+
+async fn put(call: Call) -> Result<Reply, Problem> {
+    let named = named(&call)?;
+    let expect = expectation(&call.headers)?;
+    let key = named.key();
+    write::allowed(&call, std::slice::from_ref(&key))?;
+    let manifest = manifest(&call, &named).await?;
+    let state = call.app.live.state();
+    if let Some(mesh) = &named.mesh {
+        let mesh = Named { kind: "Mesh", mesh: None, name: mesh.clone() }.key();
+        // Another server may have made it a moment ago.
+        let store = Arc::clone(&call.app.store);
+        let there = state.records.contains_key(&mesh)
+            || blocking(move || store.get(&mesh, None)).await?.is_some();
+        if !there {
+            return Err(violation("mesh", "Mesh is not found"));
+        }
+    }
+    let committed = write::commit(&call, vec![write::put(manifest, expect)]).await?;
+    let created = committed.written.iter().any(|w| w.done == overrule_store::Done::Created);
+    let status = if created { StatusCode::CREATED } else { StatusCode::OK };
+    Ok(Reply::json(status, &json!({})).version(committed.revision))
+}
+
+async fn delete(call: Call) -> Result<Reply, Problem> {
+    let named = named(&call)?;
+    let expect = expectation(&call.headers)?;
+    let key = named.key();
+    let state = call.app.live.state();
+    let missing = || not_found("Could not delete a resource");
+    if !state.records.contains_key(&key) || !may_read(&call.who.grants, &key) {
+        return Err(missing());
+    }
+    write::allowed(&call, std::slice::from_ref(&key))?;
+    let mut changes = vec![Change::Delete { key, expect }];
+    if named.kind == "Mesh" {
+        let inside = |place: &Place| matches!(place, Place::Mesh(mesh) if *mesh == named.name);
+        let of_mesh = state.records.keys().filter(|key| inside(&key.place));
+        for key in of_mesh {
+            if key.kind == "Dataplane" {
+                let message = "unable to delete mesh, there are still some dataplanes attached";
+                return Err(violation("mesh", message));
+            }
+            // What belongs to a mesh goes with it.
+            changes.push(Change::Delete { key: key.clone(), expect: Expect::Any });
+        }
+    }
+    let committed = write::commit(&call, changes).await?;
+    Ok(Reply::empty(StatusCode::OK).version(committed.revision))
+}

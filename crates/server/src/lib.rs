@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `overrule serve`: put manifests in, ask what is in force, watch it change.
+//!
+//! ```text
+//!  files ─► folder ─┐
+//!  clients ─► guard ─► http ─► v1, kuma ─► admission ─► store          what is stored
+//!                               │                         │ changes
+//!                               ◄──── state ──── live ◄───┘             what is in force
+//! ```
+//!
+//! In: requests and files. Out: answers from a state that is resolved whole and published at once. Not here: any rule
+//! about policies (`overrule`), how answers are worded (`overrule_ask`), keeping things (`overrule_store`), who may come
+//! in (`overrule_guard`).
+
+mod admission;
+mod app;
+mod call;
+mod changes;
+mod clock;
+mod config;
+mod folder;
+mod http;
+mod inspect;
+mod kuma;
+mod live;
+mod metrics;
+pub mod openapi;
+mod operations;
+mod problem;
+mod reader;
+mod run;
+mod shapes;
+mod table;
+mod v1;
+
+pub use config::{Auth, Config, LogFormat};
+pub use run::{Running, ServeError, run, start, start_beside};

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `/healthz`, `/readyz`, `/metrics`, `/openapi.json`, `/`: what those who run the server ask. Not here: counting
+//! (`metrics`), the document (`openapi`).
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use serde_json::json;
+
+use crate::call::{Call, Reply};
+use crate::problem::Problem;
+use crate::shapes::Health;
+use crate::table::{Access, Answer, Body, Endpoint, Media, Verb};
+use crate::v1::blocking;
+
+const fn simple(
+    id: &'static str,
+    path: &'static str,
+    about: &'static str,
+    access: Access,
+    answers: &'static [Answer],
+    run: fn(Call) -> crate::table::Running,
+) -> Endpoint {
+    Endpoint {
+        id,
+        method: Verb::Get,
+        path,
+        about,
+        access,
+        query: &[],
+        body: Body::None,
+        answers,
+        errors: &[],
+        run,
+    }
+}
+
+const HEALTH: &[Answer] =
+    &[Answer { status: 200, media: Media::Json("Health"), about: "all is well" }];
+
+/// The endpoints.
+pub const ENDPOINTS: &[Endpoint] = &[
+    simple("index", "/", "What this is.", Access::Anybody, INDEX, |call| Box::pin(index(call))),
+    simple("healthz", "/healthz", "Whether the process works.", Access::Anybody, HEALTH, |_| {
+        Box::pin(async { Ok(Reply::fine(&Health { status: "ok".to_owned() })) })
+    }),
+    simple(
+        "readyz",
+        "/readyz",
+        "Whether requests can be answered: the store is there and its state is resolved.",
+        Access::Anybody,
+        HEALTH,
+        |call| Box::pin(ready(call)),
+    ),
+    simple(
+        "metrics",
+        "/metrics",
+        "Figures for Prometheus.",
+        Access::ReadsAll,
+        &[Answer {
+            status: 200,
+            media: Media::Text("application/openmetrics-text; version=1.0.0; charset=utf-8"),
+            about: "figures",
+        }],
+        |call| Box::pin(metrics(call)),
+    ),
+    simple(
+        "openapi",
+        "/openapi.json",
+        "This document.",
+        Access::Anybody,
+        &[Answer { status: 200, media: Media::Json("Anything"), about: "OpenAPI 3.1" }],
+        |_| {
+            Box::pin(async {
+                Ok(Reply::bytes(StatusCode::OK, "application/json", crate::openapi::text()))
+            })
+        },
+    ),
+];
+
+const INDEX: &[Answer] =
+    &[Answer { status: 200, media: Media::Json("Anything"), about: "name and version" }];
+
+async fn index(call: Call) -> Result<Reply, Problem> {
+    let tagline = if call.app.kuma_compat { "Kuma" } else { "Overrule" };
+    Ok(Reply::fine(&json!({
+        "tagline": tagline,
+        "product": "Overrule",
+        "version": env!("CARGO_PKG_VERSION"),
+        "api": "/openapi.json",
+    })))
+}
+
+async fn ready(call: Call) -> Result<Reply, Problem> {
+    let store = Arc::clone(&call.app.store);
+    blocking(move || store.healthy()).await.map_err(|problem| Problem {
+        status: StatusCode::SERVICE_UNAVAILABLE,
+        retry_after: Some(1),
+        // Why is for logs: anybody may ask this.
+        detail: "the store does not answer".to_owned(),
+        ..problem
+    })?;
+    Ok(Reply::fine(&Health { status: "ok".to_owned() }))
+}
+
+async fn metrics(call: Call) -> Result<Reply, Problem> {
+    let app = Arc::clone(&call.app);
+    let text = tokio::task::spawn_blocking(move || app.metrics.text(&app.live.state()));
+    let text = text.await.map_err(|e| Problem::unavailable(e.to_string()))?;
+    let media = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(Reply::bytes(StatusCode::OK, media, text))
+}

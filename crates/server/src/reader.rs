@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: what somebody may read and write. Out: whether that includes a resource. Not here: roles and scopes themselves
+//! (`overrule_guard`).
+
+use overrule::model::{Object, Snapshot};
+use overrule_guard::{Grants, Target};
+use overrule_store::{Key, Place};
+
+use crate::admission::key_of;
+
+/// Somebody who reads.
+pub struct Reader<'a>(pub &'a Grants);
+
+impl overrule_ask::Sees for Reader<'_> {
+    fn object(&self, snapshot: &Snapshot, object: &Object) -> bool {
+        may_read(self.0, &key_of(snapshot, object))
+    }
+
+    fn everything(&self) -> bool {
+        self.0.reads_all()
+    }
+
+    /// Nothing outside of a mesh acts on what is in it.
+    fn closed(&self, snapshot: &Snapshot, object: &Object) -> bool {
+        let key = key_of(snapshot, object);
+        let mesh = match &key.place {
+            Place::Mesh(mesh) => Some(mesh),
+            Place::Cluster if key.group == "kuma.io" && key.kind == "Mesh" => Some(&key.name),
+            _ => None,
+        };
+        self.0.reads_all() || mesh.is_some_and(|mesh| self.0.may_read(&Target::Mesh(mesh)))
+    }
+}
+
+/// Where a resource belongs.
+fn target(key: &Key) -> Target<'_> {
+    match &key.place {
+        // Who may read a mesh may read what it says of itself; the same holds for a namespace.
+        Place::Cluster if key.group == "kuma.io" && key.kind == "Mesh" => Target::Mesh(&key.name),
+        Place::Cluster if key.group.is_empty() && key.kind == "Namespace" => {
+            Target::Namespace(&key.name)
+        }
+        Place::Cluster => Target::Cluster,
+        Place::Namespace(name) => Target::Namespace(name),
+        // A Kubernetes object of Kuma's carries its namespace at the end of its name.
+        Place::Mesh(mesh) => match key.name.rsplit_once('.') {
+            Some((_, namespace)) => Target::Both { mesh, namespace },
+            None => Target::Mesh(mesh),
+        },
+    }
+}
+
+/// Whether a resource may be read.
+pub fn may_read(grants: &Grants, key: &Key) -> bool {
+    grants.may_read(&target(key))
+}
+
+/// Whether a resource may be written.
+pub fn may_write(grants: &Grants, key: &Key) -> bool {
+    grants.may_write(&target(key))
+}

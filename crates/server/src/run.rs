@@ -1,0 +1,596 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: settings. Out: a server that runs until it is told to stop, and then loses nothing. Not here: what settings mean
+//! to each part.
+
+use std::fmt;
+use std::io::{IsTerminal, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use overrule::Options;
+use overrule::kuma::inspect::Flavour;
+use overrule::source::{DuplicateKeys, SingleLetters};
+use overrule_guard::{
+    Certificates, ClientCerts, Doors, Gate, GateSettings, Grants, Limits, Names, Refusal, Report,
+    Tls, Tokens, check_address,
+};
+use overrule_store::{PgTls, Retention, Store, StoreError};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tower::Layer;
+
+use crate::app::{App, Parts};
+use crate::config::{Auth, Config, LogFormat};
+use crate::folder;
+use crate::http::router;
+use crate::live::{Full, Live};
+use crate::problem::{Face, Problem};
+use crate::v1::tokens::mint;
+
+/// The port of Kuma's API, so that its clients find us.
+const PORT: u16 = 5681;
+/// How often the history is pruned.
+const PRUNING: Duration = Duration::from_secs(600);
+
+/// Why the server does not run.
+#[derive(Debug)]
+pub enum ServeError {
+    /// The settings make no sense.
+    Usage(String),
+    /// Something outside does not work.
+    World(String),
+}
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(text) | Self::World(text) => f.write_str(text),
+        }
+    }
+}
+
+impl From<StoreError> for ServeError {
+    fn from(error: StoreError) -> Self {
+        Self::World(error.to_string())
+    }
+}
+
+fn usage(why: impl fmt::Display) -> ServeError {
+    ServeError::Usage(why.to_string())
+}
+
+fn world(why: impl fmt::Display) -> ServeError {
+    ServeError::World(why.to_string())
+}
+
+/// A server that runs.
+pub struct Running {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The first admin token, if this start made it; of a server that was started by [`start`].
+    pub admin_token: Option<String>,
+    /// Whether connections are encrypted.
+    pub tls: bool,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<std::thread::JoinHandle<Report>>,
+}
+
+impl Running {
+    /// Stops it: requests in flight are finished, everything acknowledged is stored.
+    pub fn stop(mut self) -> Report {
+        self.end()
+    }
+
+    fn end(&mut self) -> Report {
+        // Nobody at the other end: it has stopped by itself.
+        self.stop.take().map(|stop| stop.send(()));
+        let report = self.thread.take().and_then(|thread| thread.join().ok());
+        report.unwrap_or_default()
+    }
+
+    /// Waits until it ends by a signal.
+    pub fn wait(mut self) -> Report {
+        // Kept until the end: without it, the server would take itself for stopped.
+        let _stop = self.stop.take();
+        let report = self.thread.take().and_then(|thread| thread.join().ok());
+        report.unwrap_or_default()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Runs a server until a signal ends it. Says on standard output where it listens.
+pub fn run(config: Config, files: Vec<PathBuf>, options: Options) -> Result<(), ServeError> {
+    let config = complete(config)?;
+    log(&config)?;
+    let running = start_with(config, files, options, true)?;
+    let scheme = if running.tls { "https" } else { "http" };
+    let mut out = std::io::stdout();
+    // Who does not read this does not need it.
+    let _ = writeln!(out, "listening on {scheme}://{}", running.address);
+    let _ = out.flush();
+    let report = running.wait();
+    tracing::info!(requests = report.requests, cut = report.cut, "stopped");
+    Ok(())
+}
+
+/// Starts a server that runs until it is stopped; for tests and benchmarks.
+pub fn start(config: Config, files: Vec<PathBuf>, options: Options) -> Result<Running, ServeError> {
+    start_with(complete(config)?, files, options, false)
+}
+
+/// Starts a server that also has answers that never change, for comparing with; each by its path.
+#[doc(hidden)]
+pub fn start_beside(
+    config: Config,
+    files: Vec<PathBuf>,
+    options: Options,
+    fixed: Vec<(String, bytes::Bytes)>,
+) -> Result<Running, ServeError> {
+    let mut config = complete(config)?;
+    config.fixed = fixed;
+    start_with(config, files, options, false)
+}
+
+/// Shows the first admin token once: in the file that was named, on a terminal, else in the data folder. Never in a log.
+/// It is shown before it is stored: a token that nobody has seen would lock everybody out.
+fn first_token(store: &dyn Store, config: &Config) -> Result<(), ServeError> {
+    let terminal = std::io::stderr().is_terminal();
+    let embedded = !config.ephemeral && config.postgres.is_none() && config.postgres_file.is_none();
+    let file = config.admin_token_file.clone().or_else(|| {
+        let data = config.data.clone().unwrap_or_else(default_data);
+        (embedded && !terminal).then(|| data.join("admin-token"))
+    });
+    let known = store.tokens()?;
+    if let Some(file) = &file {
+        finish_token(file, &known);
+    }
+    if !known.is_empty() {
+        return Ok(());
+    }
+    let (row, token) = admin_token()?;
+    match &file {
+        Some(file) => write_token(&token, &aside(file, &row.id))?,
+        None if terminal => {
+            let _ = writeln!(std::io::stderr(), "admin token, shown this once: {token}");
+        }
+        None => {
+            return Err(usage(
+                "the first admin token has nowhere to go: name a file with --admin-token-file, or start on a terminal",
+            ));
+        }
+    }
+    let counts = store.first_token(&row)?;
+    match file {
+        Some(file) => {
+            finish_token(&file, if counts { std::slice::from_ref(&row) } else { &[] });
+        }
+        None if counts => {}
+        None => tracing::warn!("another server made the admin token; the one shown here is void"),
+    }
+    Ok(())
+}
+
+/// Moves the token that counts to its place, and removes those that do not: a start may have been killed in between.
+fn finish_token(file: &Path, known: &[overrule_store::TokenRow]) {
+    let Some((folder, name)) = file.parent().zip(file.file_name().and_then(|n| n.to_str())) else {
+        return;
+    };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let found = entry.file_name();
+        let id = found.to_str().and_then(|f| f.strip_prefix(name)?.strip_prefix('.'));
+        let Some(id) = id else { continue };
+        let done = match known.iter().any(|row| row.id == id) {
+            true => {
+                let file = file.display();
+                tracing::info!(%file, "the admin token is in this file; move it to a safe place");
+                std::fs::rename(entry.path(), folder.join(name))
+            }
+            false if id.len() == 16 => std::fs::remove_file(entry.path()),
+            false => Ok(()),
+        };
+        if let Err(error) = done {
+            tracing::error!(%error, file = %entry.path().display(), "cannot move the admin token");
+        }
+    }
+}
+
+/// Where a token waits until it is known to count.
+fn aside(file: &Path, id: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(format!(".{id}"));
+    PathBuf::from(name)
+}
+
+fn write_token(token: &str, file: &Path) -> Result<(), ServeError> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = std::fs::OpenOptions::new();
+    let opened = options.write(true).create_new(true).mode(0o600).open(file);
+    let written = opened.and_then(|mut f| {
+        writeln!(f, "{token}")?;
+        f.sync_all()
+    });
+    written.map_err(|e| world(format!("cannot write the admin token to {}: {e}", file.display())))
+}
+
+/// A token that may do everything.
+fn admin_token() -> Result<(overrule_store::TokenRow, String), ServeError> {
+    mint("admin".to_owned(), &Grants::admin(), None)
+        .map_err(|problem| ServeError::World(problem.detail))
+}
+
+fn default_data() -> PathBuf {
+    PathBuf::from("overrule-data")
+}
+
+/// Adds the file and the environment.
+fn complete(mut config: Config) -> Result<Config, ServeError> {
+    // Flags choose one store; only if they choose none does the environment, and only then the file.
+    if !config.names_store() {
+        config.postgres = variable("OVERRULE_POSTGRES").map(crate::config::Hidden);
+    }
+    if !config.names_store() {
+        config.postgres_file = variable("OVERRULE_POSTGRES_FILE").map(PathBuf::from);
+    }
+    if !config.names_store() {
+        config.data = variable("OVERRULE_DATA").map(PathBuf::from);
+    }
+    if let Some(path) = config.config.clone() {
+        let text = std::fs::read_to_string(&path)
+            .map_err(|e| usage(format!("cannot read {}: {e}", path.display())))?;
+        let file = Config::read(&path.display().to_string(), &text).map_err(usage)?;
+        config = config.or(file);
+    }
+    config.check().map_err(usage)?;
+    Ok(config)
+}
+
+#[expect(clippy::disallowed_methods, reason = "which store it is may come by the environment")]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// Logs to standard error. Fails where the filter makes no sense; a second call keeps the first.
+fn log(config: &Config) -> Result<(), ServeError> {
+    use tracing_subscriber::EnvFilter;
+    let filter = config.log.as_deref().unwrap_or("info");
+    let filter = EnvFilter::try_new(filter).map_err(|e| usage(format!("--log {filter}: {e}")))?;
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let terminal = std::io::stderr().is_terminal();
+    let _ = match config.log_format.unwrap_or(LogFormat::Text) {
+        LogFormat::Text => builder.with_ansi(terminal).try_init(),
+        LogFormat::Json => builder.json().try_init(),
+    };
+    Ok(())
+}
+
+fn store(config: &Config) -> Result<Arc<dyn Store>, ServeError> {
+    let url = match (&config.postgres, &config.postgres_file) {
+        (Some(url), _) => Some(url.0.clone()),
+        (None, Some(file)) => {
+            let source = overrule_guard::SecretSource::File(file.clone());
+            let secret = overrule_guard::read_secret(&source).map_err(usage)?;
+            Some(secret.expose().trim().to_owned())
+        }
+        (None, None) => None,
+    };
+    let opened = match url {
+        Some(url) => overrule_store::open_postgres(&url, pg_tls(config))?,
+        None if config.ephemeral => overrule_store::open_memory()?,
+        None => {
+            let data = config.data.clone().unwrap_or_else(default_data);
+            overrule_store::open_folder(&data)?
+        }
+    };
+    Ok(Arc::from(opened))
+}
+
+/// Certificates that PostgreSQL is trusted by; without them `sslmode` of the connection must not ask for any.
+fn pg_tls(config: &Config) -> PgTls {
+    config.postgres_ca.clone().map_or(PgTls::Disabled, PgTls::Roots)
+}
+
+fn limits(config: &Config) -> Limits {
+    let usual = Limits::default();
+    Limits {
+        body_bytes: config.max_body.unwrap_or(usual.body_bytes),
+        request_timeout: Duration::from_secs(config.request_timeout.unwrap_or(60)),
+        connections: config.max_connections.unwrap_or(usual.connections),
+        connections_per_ip: config.max_connections.unwrap_or(usual.connections_per_ip),
+        requests_in_flight: config.max_requests.unwrap_or(usual.requests_in_flight),
+        grace: config.grace.map_or(usual.grace, Duration::from_secs),
+        ..usual
+    }
+}
+
+fn tls(config: &Config) -> Result<Option<Tls>, ServeError> {
+    let (Some(certificate), Some(key)) = (&config.tls_cert, &config.tls_key) else {
+        return Ok(None);
+    };
+    let client = match (&config.client_ca, config.client_cert_required) {
+        (None, _) => ClientCerts::None,
+        (Some(_), false) => ClientCerts::Optional,
+        (Some(_), true) => ClientCerts::Required,
+    };
+    Ok(Some(Tls {
+        certificate: certificate.clone(),
+        key: key.clone(),
+        client_ca: config.client_ca.clone(),
+        client,
+    }))
+}
+
+fn certificates(config: &Config) -> Result<Certificates, ServeError> {
+    let rule = |entry: &crate::config::CertificateEntry| {
+        let grants: Grants = entry.grants.join(",").parse().map_err(usage)?;
+        Ok(overrule_guard::CertificateRule {
+            san: entry.san.clone(),
+            subject: entry.subject.clone(),
+            fingerprint: entry.fingerprint.clone(),
+            name: entry.name.clone(),
+            grants,
+        })
+    };
+    let rules: Result<Vec<_>, ServeError> = config.certificates.iter().map(rule).collect();
+    Certificates::new(rules?).map_err(usage)
+}
+
+fn retention(config: &Config) -> Result<Option<Retention>, ServeError> {
+    let age = match &config.history_age {
+        None => None,
+        Some(text) => {
+            let age: jiff::SignedDuration = text.parse().map_err(|_why| {
+                usage(format!("--history-age takes a time such as 720h, not `{text}`"))
+            })?;
+            Some(age)
+        }
+    };
+    let wanted = config.history_entries.is_some() || age.is_some();
+    Ok(wanted.then_some(Retention { entries: config.history_entries, age }))
+}
+
+/// How resources are read: as that release reads them, where it has to be to the letter.
+fn reading(config: &Config, mut options: Options) -> Options {
+    if config.kuma_compat {
+        options.duplicate_keys = DuplicateKeys::LastWins;
+        options.single_letters = SingleLetters::Text;
+        options.kuma.labels = overrule::kuma::LabelSource::AsWritten;
+        options.compare = false;
+    } else {
+        // Questions about one target show where profiles differ.
+        options.compare = true;
+    }
+    options
+}
+
+fn start_with(
+    config: Config,
+    files: Vec<PathBuf>,
+    options: Options,
+    signals: bool,
+) -> Result<Running, ServeError> {
+    let listen = config.listen.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, PORT).into());
+    let auth = config.auth.unwrap_or(match listen.ip().is_loopback() {
+        true => Auth::None,
+        false => Auth::Token,
+    });
+    let tls = tls(&config)?;
+    check_address(listen, tls.is_some(), auth == Auth::Token).map_err(usage)?;
+    let certificates = certificates(&config)?;
+    let retention = retention(&config)?;
+    let names = Names::new(&config.host).map_err(usage)?;
+    let acceptor = tls.map(Tls::load).transpose().map_err(usage)?;
+    let store = store(&config)?;
+    if let Some(file) = &config.restore {
+        restore(&*store, file)?;
+    }
+    let reading = reading(&config, options);
+    // What these files had when the server ran last, and have no longer, is removed now.
+    let before = match config.watch_files {
+        true => folder::kept(&*store)?,
+        false => Default::default(),
+    };
+    let imported = folder::import(&*store, &files, &reading, &before)?;
+    for problem in &imported.problems {
+        tracing::warn!(problem, "not imported");
+    }
+    let doors = match auth {
+        Auth::None => Doors::open(),
+        Auth::Token => Doors::closed(Tokens::default(), certificates)
+            .with_public("/healthz")
+            .with_public("/readyz")
+            .with_public("/openapi.json")
+            .with_public("/"),
+    };
+    let mut admin = None;
+    if auth == Auth::Token {
+        match signals {
+            true => first_token(&*store, &config)?,
+            false => {
+                let (row, token) = admin_token()?;
+                admin = store.first_token(&row)?.then_some(token);
+            }
+        }
+    }
+    let flavour = if config.kuma_compat { Flavour::Compat } else { Flavour::Native };
+    let live = Live::open(Arc::clone(&store), Box::new(Full::new(reading.clone(), flavour)))?;
+    let app = App::new(Parts {
+        store: Arc::clone(&store),
+        live: Arc::new(live),
+        reading: reading.clone(),
+        kuma_compat: config.kuma_compat,
+        doors: Arc::new(doors),
+    });
+    app.metrics.set_tls(acceptor.is_some());
+    app.metrics.resolved(app.live.state().took);
+    let watcher = match config.watch_files && !files.is_empty() {
+        true => {
+            let followed = folder::follow(Arc::clone(&store), files, reading, imported.keys);
+            Some(followed.map_err(|e| world(format!("cannot watch files: {e}")))?)
+        }
+        false => None,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| world(format!("cannot start threads: {e}")))?;
+    let bound = runtime.block_on(TcpListener::bind(listen));
+    let listener = bound.map_err(|e| world(format!("cannot listen on {listen}: {e}")))?;
+    let address = listener.local_addr().map_err(world)?;
+    let limits = limits(&config);
+    let refusing = Arc::clone(&app);
+    let gate = Gate::new(GateSettings {
+        limits,
+        names,
+        authenticator: Arc::clone(&app.doors),
+        answerer: Arc::new(move |asked: &overrule_guard::gate::Asked, refusal: &Refusal| {
+            refusing.metrics.refused(refusal.word());
+            let title = refusal.status().canonical_reason().unwrap_or("Refused");
+            let problem = Problem::new(refusal.status(), title, refusal.to_string());
+            problem.response(Face::of(asked.uri.path()))
+        }),
+    });
+    let fixed = config.fixed;
+    let (stop, stopped) = oneshot::channel::<()>();
+    let encrypted = acceptor.is_some();
+    let thread = std::thread::spawn(move || {
+        let _watcher = watcher;
+        runtime.block_on(async move {
+            tokio::spawn(keep_live(Arc::clone(&app)));
+            tokio::spawn(keep_tokens(Arc::clone(&app)));
+            if let Some(retention) = retention {
+                tokio::spawn(keep_short(Arc::clone(&app), retention));
+            }
+            let ending = Arc::clone(&app);
+            let shutdown = async move {
+                told_to_stop(stopped, signals).await;
+                // Streams that never end by themselves are told; the rest is waited for.
+                ending.end();
+            };
+            let adapt = tower::util::MapRequestLayer::new(|request: ::http::Request<_>| {
+                request.map(Body::new)
+            });
+            let service = gate.layer(adapt.layer(with_fixed(router(&app), fixed)));
+            overrule_guard::serve(listener, acceptor, limits, service, shutdown).await
+        })
+    });
+    Ok(Running {
+        address,
+        admin_token: admin,
+        tls: encrypted,
+        stop: Some(stop),
+        thread: Some(thread),
+    })
+}
+
+/// Adds answers that never change.
+fn with_fixed(router: axum::Router, fixed: Vec<(String, bytes::Bytes)>) -> axum::Router {
+    fixed.into_iter().fold(router, |router, (path, bytes)| {
+        let media = (::http::header::CONTENT_TYPE, "application/json");
+        let answer = move || {
+            let bytes = bytes.clone();
+            async move { ([media], bytes) }
+        };
+        router.route(&path, axum::routing::get(answer))
+    })
+}
+
+async fn told_to_stop(stopped: oneshot::Receiver<()>, signals: bool) {
+    use tokio::signal::unix::{SignalKind, signal};
+    if !signals {
+        let _ = stopped.await;
+        return;
+    }
+    // Without signals nothing but a kill ends the process, which the store survives.
+    let (Ok(mut interrupt), Ok(mut terminate)) =
+        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+        _ = stopped => return,
+    }
+    tracing::info!("stopping; a second signal ends at once");
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        #[expect(clippy::exit, clippy::disallowed_methods, reason = "asked for twice")]
+        std::process::exit(130);
+    });
+}
+
+fn restore(store: &dyn Store, file: &Path) -> Result<(), ServeError> {
+    let opened = std::fs::File::open(file);
+    let opened = opened.map_err(|e| world(format!("cannot read {}: {e}", file.display())))?;
+    let revision = store.restore(&mut std::io::BufReader::new(opened))?;
+    tracing::info!(revision, file = %file.display(), "restored");
+    Ok(())
+}
+
+/// Resolves every change as it comes.
+async fn keep_live(app: Arc<App>) {
+    let mut changes = app.store.subscribe();
+    loop {
+        let resolving = Arc::clone(&app);
+        let done = tokio::task::spawn_blocking(move || {
+            let done = resolving.live.advance();
+            if matches!(done, Ok(true)) {
+                resolving.metrics.resolved(resolving.live.state().took);
+            }
+            done
+        });
+        match done.await {
+            Ok(Ok(_)) => {
+                if changes.changed().await.is_err() {
+                    return;
+                }
+            }
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "changes cannot be read; the last state stays");
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+            Err(error) => {
+                tracing::error!(%error, "resolving failed; the last state stays");
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        }
+    }
+}
+
+async fn keep_tokens(app: Arc<App>) {
+    let mut changes = app.store.token_changes();
+    while changes.changed().await.is_ok() {
+        app.refresh_tokens().await;
+    }
+}
+
+async fn keep_short(app: Arc<App>, retention: Retention) {
+    loop {
+        let (store, retention) = (Arc::clone(&app.store), retention);
+        match tokio::task::spawn_blocking(move || store.prune(&retention)).await {
+            Ok(Ok(pruned)) if pruned.entries > 0 => {
+                tracing::info!(
+                    entries = pruned.entries,
+                    horizon = pruned.horizon,
+                    "history pruned"
+                );
+            }
+            Ok(Err(error)) => tracing::warn!(%error, "history could not be pruned"),
+            _ => {}
+        }
+        tokio::time::sleep(PRUNING).await;
+    }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The endpoints under `/v1`, for all families: one file per concern.
+
+pub mod history;
+pub mod questions;
+pub mod resources;
+pub mod tokens;
+pub mod watch;
+pub mod write;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::StatusCode;
+use overrule_store::{StoreError, StoreError as E};
+
+use crate::call::Call;
+use crate::live::State;
+use crate::problem::Problem;
+use crate::table::{Param, Type};
+
+/// Waits for a version.
+pub const AT_LEAST: Param = Param::new(
+    "at-least",
+    Type::Number(u64::MAX >> 1),
+    "answer from this version or a newer one: wait for it if it is not resolved yet",
+);
+/// Asks about the past.
+pub const AS_OF: Param = Param::new(
+    "as-of",
+    Type::Like("^([0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2}T.+)$"),
+    "answer as it was at this version (a number) or time (RFC 3339)",
+);
+
+/// How long a version is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The state that a request is about.
+pub async fn state(call: &Call) -> Result<Arc<State>, Problem> {
+    if let Some(revision) = call.query.number("at-least") {
+        at_least(call, revision).await?;
+    }
+    match call.query.text("as-of") {
+        None => Ok(call.app.live.state()),
+        Some(text) => {
+            let revision = revision(call, text).await?;
+            call.app.live.as_of(revision).await.map_err(|e| problem(&e))
+        }
+    }
+}
+
+async fn at_least(call: &Call, revision: u64) -> Result<(), Problem> {
+    if call.app.live.state().revision >= revision {
+        return Ok(());
+    }
+    let store = Arc::clone(&call.app.store);
+    let newest = blocking(move || store.revision()).await?;
+    if revision > newest {
+        return Err(Problem::new(
+            StatusCode::PRECONDITION_FAILED,
+            "Precondition Failed",
+            format!("there is no version {revision} yet; the newest is {newest}"),
+        ));
+    }
+    match call.app.live.wait(revision, PATIENCE).await {
+        true => Ok(()),
+        false => Err(Problem::unavailable(format!("version {revision} is still being resolved"))),
+    }
+}
+
+/// A version by number or time.
+pub async fn revision(call: &Call, text: &str) -> Result<u64, Problem> {
+    if let Ok(number) = text.parse::<u64>() {
+        return Ok(number);
+    }
+    let Ok(time) = text.parse::<jiff::Timestamp>() else {
+        let why = "must be a version or a time such as 2026-01-31T09:00:00Z";
+        return Err(
+            Problem::bad(format!("bad request: parameter `as-of`: {why}")).cause("as-of", why)
+        );
+    };
+    let store = Arc::clone(&call.app.store);
+    blocking(move || store.revision_at(time)).await
+}
+
+/// Runs something that waits for the store.
+pub async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, Problem> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|e| Err(E::Other(e.to_string()))).map_err(|e| problem(&e))
+}
+
+/// What a failure of the store means to who asked.
+pub fn problem(error: &StoreError) -> Problem {
+    let say = |status, title: &str| Problem::new(status, title, error.to_string());
+    match error {
+        E::Conflict { .. } => say(StatusCode::CONFLICT, "Conflict"),
+        E::NotFound(_) => say(StatusCode::NOT_FOUND, "Not Found"),
+        E::Gone { .. } => say(StatusCode::GONE, "Gone"),
+        E::Future { .. } => say(StatusCode::BAD_REQUEST, "Bad Request"),
+        E::NotEmpty => say(StatusCode::CONFLICT, "Conflict"),
+        E::Unavailable(_) => Problem {
+            retry_after: Some(1),
+            ..say(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable")
+        },
+        _ => say(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
+    }
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `/v1/tokens`: making, listing, rotating and revoking tokens. Not here: checking them (`overrule_guard`).
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use overrule_guard::{Grants, Token};
+use overrule_store::TokenRow;
+
+use super::blocking;
+use super::write::author;
+use crate::call::{Call, Reply};
+use crate::clock;
+use crate::problem::Problem;
+use crate::shapes::{API_VERSION, NewToken, TokenItem, TokenList, TokenRequest};
+use crate::table::{Access, Answer, Body, Endpoint, Media, Verb};
+
+const NEW: &[Answer] =
+    &[Answer { status: 201, media: Media::Json("NewToken"), about: "the token, shown once" }];
+
+/// The endpoints.
+pub const ENDPOINTS: &[Endpoint] = &[
+    Endpoint {
+        id: "listTokens",
+        method: Verb::Get,
+        path: "/v1/tokens",
+        about: "All tokens, without their secrets.",
+        access: Access::Admin,
+        query: &[],
+        body: Body::None,
+        answers: &[Answer { status: 200, media: Media::Json("TokenList"), about: "all" }],
+        errors: &[],
+        run: |call| Box::pin(list(call)),
+    },
+    Endpoint {
+        id: "makeToken",
+        method: Verb::Post,
+        path: "/v1/tokens",
+        about: "Makes a token. It is in the answer and nowhere else.",
+        access: Access::Admin,
+        query: &[],
+        body: Body::Json("TokenRequest"),
+        answers: NEW,
+        errors: &[415],
+        run: |call| Box::pin(make(call)),
+    },
+    Endpoint {
+        id: "rotateToken",
+        method: Verb::Post,
+        path: "/v1/tokens/{id}/rotate",
+        about: "Makes a token with the same name, grants and end, and revokes the old one.",
+        access: Access::Admin,
+        query: &[],
+        body: Body::None,
+        answers: NEW,
+        errors: &[404],
+        run: |call| Box::pin(rotate(call)),
+    },
+    Endpoint {
+        id: "revokeToken",
+        method: Verb::Delete,
+        path: "/v1/tokens/{id}",
+        about: "Revokes a token: it is refused from now on, on every instance.",
+        access: Access::Admin,
+        query: &[],
+        body: Body::None,
+        answers: &[Answer { status: 204, media: Media::None, about: "it is revoked" }],
+        errors: &[404],
+        run: |call| Box::pin(revoke(call)),
+    },
+];
+
+fn item(row: &TokenRow) -> TokenItem {
+    TokenItem {
+        id: row.id.clone(),
+        name: row.name.clone(),
+        grants: serde_json::from_str(&row.grants).unwrap_or_default(),
+        created: row.created.to_string(),
+        expires: row.expires.map(|t| t.to_string()),
+        revoked: row.revoked.map(|t| t.to_string()),
+    }
+}
+
+async fn rows(call: &Call) -> Result<Vec<TokenRow>, Problem> {
+    let store = Arc::clone(&call.app.store);
+    blocking(move || store.tokens()).await
+}
+
+async fn list(call: Call) -> Result<Reply, Problem> {
+    let items = rows(&call).await?.iter().map(item).collect();
+    Ok(Reply::fine(&TokenList { api_version: API_VERSION, kind: "TokenList", items }))
+}
+
+async fn make(call: Call) -> Result<Reply, Problem> {
+    let wrong = |e: serde_json::Error| Problem::bad(format!("bad request: {e}"));
+    let asked: TokenRequest = serde_json::from_slice(&call.body).map_err(wrong)?;
+    if asked.name.trim().is_empty() || asked.name.chars().count() > 200 {
+        return Err(Problem::bad("bad request: name must have 1 to 200 characters")
+            .cause("name", "must have 1 to 200 characters"));
+    }
+    let one_each = !asked.grants.iter().any(|grant| grant.contains(','));
+    if asked.grants.is_empty() || asked.grants.len() > 100 || !one_each {
+        let why = "must be 1 to 100 grants, one in each text";
+        return Err(Problem::bad(format!("bad request: grants {why}")).cause("grants", why));
+    }
+    let grants: Grants =
+        asked.grants.iter().map(String::as_str).collect::<Vec<_>>().join(",").parse().map_err(
+            |e: overrule_guard::GrantError| {
+                Problem::bad(format!("bad request: {e}")).cause("grants", e.to_string())
+            },
+        )?;
+    let expires = match asked.expires.as_deref().map(str::parse::<jiff::Timestamp>) {
+        None => None,
+        Some(Ok(time)) if time > clock::now() => Some(time),
+        Some(_) => {
+            let why = "must be a time to come, such as 2027-01-31T09:00:00Z";
+            return Err(Problem::bad(format!("bad request: expires {why}")).cause("expires", why));
+        }
+    };
+    new(&call, asked.name, &grants, expires).await
+}
+
+async fn new(
+    call: &Call,
+    name: String,
+    grants: &Grants,
+    expires: Option<jiff::Timestamp>,
+) -> Result<Reply, Problem> {
+    let (row, token) = mint(name, grants, expires)?;
+    let store = Arc::clone(&call.app.store);
+    let stored = row.clone();
+    blocking(move || store.put_token(&stored)).await?;
+    call.app.refresh_tokens().await;
+    call.app.audit(author(call), "make token", &row.id, "done");
+    let made = NewToken { api_version: API_VERSION, kind: "NewToken", item: item(&row), token };
+    Ok(Reply::json(StatusCode::CREATED, &made).with("cache-control", "no-store"))
+}
+
+/// A new token: what is kept, and what is shown.
+pub fn mint(
+    name: String,
+    grants: &Grants,
+    expires: Option<jiff::Timestamp>,
+) -> Result<(TokenRow, String), Problem> {
+    let made = Token::mint().map_err(|e| Problem::unavailable(e.to_string()))?;
+    let grants: Vec<String> = grants.iter().map(ToString::to_string).collect();
+    let row = TokenRow {
+        id: made.id,
+        name,
+        hash: made.hash.to_string().into_bytes(),
+        grants: serde_json::to_string(&grants).unwrap_or_default(),
+        created: clock::now(),
+        expires,
+        revoked: None,
+    };
+    Ok((row, made.plain.expose().to_owned()))
+}
+
+async fn find(call: &Call) -> Result<TokenRow, Problem> {
+    let id = call.part("id");
+    let mut all = rows(call).await?.into_iter();
+    all.find(|row| row.id == id && row.revoked.is_none())
+        .ok_or_else(|| Problem::not_found(format!("no token `{id}` is in use")))
+}
+
+async fn rotate(call: Call) -> Result<Reply, Problem> {
+    let old = find(&call).await?;
+    let texts: Vec<String> = serde_json::from_str(&old.grants).unwrap_or_default();
+    let grants: Grants = texts.join(",").parse().map_err(|e: overrule_guard::GrantError| {
+        Problem::new(StatusCode::CONFLICT, "Conflict", format!("token {}: {e}", old.id))
+    })?;
+    let reply = new(&call, old.name.clone(), &grants, old.expires).await?;
+    end(&call, &old.id).await?;
+    Ok(reply)
+}
+
+async fn revoke(call: Call) -> Result<Reply, Problem> {
+    let old = find(&call).await?;
+    end(&call, &old.id).await?;
+    Ok(Reply::empty(StatusCode::NO_CONTENT))
+}
+
+async fn end(call: &Call, id: &str) -> Result<(), Problem> {
+    let (store, at) = (Arc::clone(&call.app.store), clock::now());
+    let owned = id.to_owned();
+    blocking(move || store.revoke_token(&owned, at)).await?;
+    call.app.refresh_tokens().await;
+    call.app.audit(author(call), "revoke token", id, "done");
+    Ok(())
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `/v1/watch`: which effective policies changed, and why, as server-sent events. Not here: comparing (`overrule_ask`).
+//!
+//! A watcher keeps the state it told of last and compares the newest one with it. So a slow reader misses nothing, it
+//! gets several changes as one, and nothing queues up for it.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body as Stream, Bytes};
+use http::StatusCode;
+use overrule::view::v1;
+use tokio::sync::mpsc;
+
+use super::{problem, revision};
+use crate::call::{Call, Reply};
+use crate::changes;
+use crate::live::State;
+use crate::problem::Problem;
+use crate::reader::Reader;
+use crate::table::{Access, Answer, Body, Endpoint, Media, Param, Type, Verb};
+
+/// Silence after which a sign of life is sent, so that a broken connection is noticed.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// The endpoint.
+pub const ENDPOINT: Endpoint = Endpoint {
+    id: "watch",
+    method: Verb::Get,
+    path: "/v1/watch",
+    about: "Server-sent events: which effective policies changed, and why. `Last-Event-ID` or `since` resumes.",
+    access: Access::Known,
+    query: &[
+        Param::new(
+            "since",
+            Type::Like("^([0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2}T.+)$"),
+            "tell what changed since this version or time first",
+        ),
+        Param::new("kind", Type::Text, "only this policy kind"),
+        Param::new("target", Type::Text, "only targets that begin with this"),
+        Param::new("output", Type::Word(&["json", "table"]), "form of the events; json if absent"),
+    ],
+    body: Body::None,
+    answers: &[Answer { status: 200, media: Media::Text("text/event-stream"), about: "events" }],
+    errors: &[410],
+    run: |call| Box::pin(watch(call)),
+};
+
+async fn watch(call: Call) -> Result<Reply, Problem> {
+    let Some(place) = call.app.watchers() else {
+        return Err(Problem::unavailable("too many clients watch already"));
+    };
+    let header = call.headers.get("last-event-id").and_then(|v| v.to_str().ok());
+    let since = header.or_else(|| call.query.text("since")).map(str::to_owned);
+    let start = match since {
+        Some(text) => {
+            let revision = revision(&call, &text).await?;
+            call.app.live.as_of(revision).await.map_err(|e| problem(&e))?
+        }
+        None => call.app.live.state(),
+    };
+    let (sender, receiver) = mpsc::channel::<Bytes>(1);
+    tokio::spawn(async move {
+        let _place = place;
+        // The other end is gone: that is how watching ends.
+        let _ = tell(call, start, sender).await;
+    });
+    let stream = ReceiverStream(receiver);
+    let mut reply = Reply::bytes(StatusCode::OK, "text/event-stream", Bytes::new());
+    reply.body = Stream::from_stream(stream);
+    Ok(reply.with("cache-control", "no-store").with("x-accel-buffering", "no"))
+}
+
+/// Bytes as they come.
+struct ReceiverStream(mpsc::Receiver<Bytes>);
+
+impl futures_core::Stream for ReceiverStream {
+    type Item = Result<Bytes, Infallible>;
+
+    fn poll_next(
+        mut self: std::pin::Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Self::Item>> {
+        self.0.poll_recv(context).map(|bytes| bytes.map(Ok))
+    }
+}
+
+async fn tell(
+    call: Call,
+    start: Arc<State>,
+    sender: mpsc::Sender<Bytes>,
+) -> Result<(), mpsc::error::SendError<Bytes>> {
+    let mut published = call.app.live.published();
+    let mut ended = call.app.ending();
+    let mut last = start;
+    let hello = format!("event: version\nid: {0}\ndata: {{\"version\":{0}}}\n\n", last.revision);
+    sender.send(hello.into()).await?;
+    loop {
+        let newest = call.app.live.state();
+        if newest.revision != last.revision {
+            // A token that was revoked meanwhile reads no further.
+            let Some(grants) = call.app.still(&call.who) else { return Ok(()) };
+            let (before, after) = (Arc::clone(&last), Arc::clone(&newest));
+            let work = tokio::task::spawn_blocking(move || {
+                changes::changes(&before, &after, &Reader(&grants))
+            });
+            let Ok(found) = work.await else { return Ok(()) };
+            let told = only(found, call.query.text("kind"), call.query.text("target"));
+            if !told.items.is_empty() {
+                let data = match call.query.text("output") {
+                    Some("table") => changes::text(&told),
+                    _ => serde_json::to_string(&told).unwrap_or_default(),
+                };
+                let data: String = data.lines().map(|line| format!("data: {line}\n")).collect();
+                let event = format!("event: change\nid: {}\n{data}\n", newest.revision);
+                sender.send(event.into()).await?;
+            }
+            last = newest;
+            continue;
+        }
+        tokio::select! {
+            () = sender.closed() => return Ok(()),
+            _ = ended.changed() => return Ok(()),
+            changed = published.changed() => if changed.is_err() { return Ok(()) },
+            () = tokio::time::sleep(HEARTBEAT) => sender.send(Bytes::from_static(b": alive\n\n")).await?,
+        }
+    }
+}
+
+fn only(
+    mut changes: v1::EffectiveChanges,
+    kind: Option<&str>,
+    target: Option<&str>,
+) -> v1::EffectiveChanges {
+    changes.items.retain(|item| {
+        kind.is_none_or(|k| item.policy_kind.eq_ignore_ascii_case(k))
+            && target.is_none_or(|t| item.target.starts_with(t))
+    });
+    changes
+}

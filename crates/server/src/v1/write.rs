@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: manifests from a client that is known. Out: them in the store, or what storing them would change. Not here: the
+//! shapes of URLs (`resources`, and Kuma's own).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, StatusCode, header};
+use overrule::view::{self, v1};
+use overrule_store::{Author, Change, Committed, Done, Expect, Form, Key, Record};
+
+use super::{blocking, problem};
+use crate::admission::{Admitted, Manifest, admit, source_name};
+use crate::call::{Call, Reply};
+use crate::changes;
+use crate::clock;
+use crate::live::State;
+use crate::problem::Problem;
+use crate::reader::{Reader, may_write};
+use crate::shapes::{API_VERSION, WriteResult, WrittenItem};
+
+/// How long a writer waits for its change to be resolved before it is told that it is stored.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Who writes, for the history.
+pub fn author(call: &Call) -> Author {
+    Author {
+        name: call.who.name.clone(),
+        token: call.who.token.clone(),
+        request: Some(call.request.clone()),
+    }
+}
+
+/// What a client expects to be there, by `If-Match` and `If-None-Match`.
+pub fn expectation(headers: &HeaderMap) -> Result<Expect, Problem> {
+    let text = |name| headers.get(name).map(|v| v.to_str().unwrap_or("?").trim().to_owned());
+    let wrong = |name: &str, what: &str| {
+        Err(Problem::bad(format!("bad request: header `{name}` must be {what}")))
+    };
+    match (text(header::IF_MATCH), text(header::IF_NONE_MATCH)) {
+        (None, None) => Ok(Expect::Any),
+        (None, Some(any)) if any == "*" => Ok(Expect::Absent),
+        (None, Some(_)) => wrong("if-none-match", "`*`"),
+        (Some(version), None) => match version.trim_matches('"').parse() {
+            Ok(version) => Ok(Expect::Version(version)),
+            Err(_) => wrong("if-match", "a version such as \"12\""),
+        },
+        (Some(_), Some(_)) => wrong("if-match", "alone: `if-none-match` is there too"),
+    }
+}
+
+/// Reads the body, on a thread that may take its time.
+pub async fn read(call: &Call) -> Result<Admitted, Problem> {
+    let app = Arc::clone(&call.app);
+    let body = call.body.clone();
+    let work = tokio::task::spawn_blocking(move || admit("body", &body, &app.reading));
+    work.await.map_err(|e| {
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error", e.to_string())
+    })
+}
+
+/// Reads the body, and refuses what must not be stored.
+pub async fn manifests(call: &Call) -> Result<Admitted, Problem> {
+    let admitted = read(call).await?;
+    if !admitted.refusals.is_empty() {
+        return Err(refused(&admitted));
+    }
+    if admitted.manifests.is_empty() {
+        return Err(Problem::bad("bad request: the body holds no resource; send YAML or JSON"));
+    }
+    Ok(admitted)
+}
+
+/// Says what is wrong with a body.
+pub fn refused(admitted: &Admitted) -> Problem {
+    let first = admitted.refusals.first();
+    let detail = first.map_or_else(String::new, |d| d.message.clone());
+    let mut problem =
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "Resource is not valid", detail);
+    for found in &admitted.refusals {
+        problem = problem.cause(found.field.clone(), found.message.clone());
+    }
+    problem.diagnostics = serde_json::to_value(&admitted.findings).ok();
+    problem
+}
+
+/// Makes sure that everything may be written. What may not be read looks as if it could not exist.
+pub fn allowed(call: &Call, keys: &[Key]) -> Result<(), Problem> {
+    match keys.iter().find(|key| !may_write(&call.who.grants, key)) {
+        None => Ok(()),
+        Some(key) => {
+            let detail = format!("you may not write {}", source_name(key));
+            call.app.audit(author(call), "write", &source_name(key), "denied");
+            Err(Problem::forbidden(detail))
+        }
+    }
+}
+
+/// Stores changes and waits until they are resolved, so that the writer reads what it wrote.
+pub async fn commit(call: &Call, changes: Vec<Change>) -> Result<Committed, Problem> {
+    let author = author(call);
+    let store = Arc::clone(&call.app.store);
+    let committed = blocking(move || store.commit(&author, &changes)).await?;
+    // It is stored, whatever happens now: a slow resolution is no reason to say otherwise.
+    let _ = call.app.live.wait(committed.revision, PATIENCE).await;
+    Ok(committed)
+}
+
+/// What was done, in a word.
+pub fn word(done: Done) -> &'static str {
+    match done {
+        Done::Created => "created",
+        Done::Changed => "changed",
+        Done::Unchanged => "unchanged",
+        Done::Deleted => "deleted",
+    }
+}
+
+/// Stores changes, or tells what they would change.
+pub async fn write(call: &Call, changes: Vec<Change>) -> Result<(WriteResult, bool), Problem> {
+    let keys: Vec<Key> = changes.iter().map(key).cloned().collect();
+    allowed(call, &keys)?;
+    if call.query.is("dry-run") {
+        return Ok((dry_run(call, changes).await?, false));
+    }
+    let committed = commit(call, changes).await?;
+    let created = committed.written.iter().any(|w| w.done == Done::Created);
+    let state = call.app.live.state();
+    let items = committed.written.iter().map(|w| WrittenItem {
+        target: source_name(&w.key),
+        done: word(w.done),
+        version: w.version,
+    });
+    let result = WriteResult {
+        api_version: API_VERSION,
+        kind: "WriteResult",
+        version: committed.revision,
+        dry_run: false,
+        items: items.collect(),
+        diagnostics: findings(call, &state, &keys),
+        changes: None,
+    };
+    Ok((result, created))
+}
+
+fn key(change: &Change) -> &Key {
+    match change {
+        Change::Put { key, .. } | Change::Delete { key, .. } => key,
+    }
+}
+
+/// What is wrong with some resources, as far as the writer may read it.
+fn findings(call: &Call, state: &State, keys: &[Key]) -> Vec<v1::DiagnosticItem> {
+    let names: BTreeSet<String> = keys.iter().map(source_name).collect();
+    let sources = &state.analysis.documents.sources;
+    let about = |d: &&overrule::source::Diagnostic| {
+        let at = d.primary.as_ref().and_then(|l| sources.get(l.span.source));
+        at.is_some_and(|source| names.contains(source.name()))
+    };
+    let found: Vec<_> = state.analysis.diagnostics.iter().filter(about).cloned().collect();
+    let reader = Reader(&call.who.grants);
+    let found = changes::visible(state, &reader, &found);
+    view::diagnostics(sources, &found).items
+}
+
+/// What changes would lead to. Nothing is stored.
+async fn dry_run(call: &Call, changes: Vec<Change>) -> Result<WriteResult, Problem> {
+    let present = call.app.live.state();
+    let mut items = Vec::new();
+    for change in &changes {
+        items.push(expected(&present, change)?);
+    }
+    let keys: Vec<Key> = changes.iter().map(key).cloned().collect();
+    let edit = move |records: &mut crate::live::Records| {
+        for change in changes {
+            match change {
+                Change::Put { key, text, form, .. } => {
+                    let created = records.get(&key).map_or_else(clock::now, |r| r.created);
+                    let record = Record {
+                        key: key.clone(),
+                        text,
+                        form,
+                        version: 0,
+                        created,
+                        modified: clock::now(),
+                    };
+                    records.insert(key, Arc::new(record));
+                }
+                Change::Delete { key, .. } => {
+                    records.remove(&key);
+                }
+            }
+        }
+    };
+    let (before, after) = call.app.live.what_if(edit).await.map_err(|e| problem(&e))?;
+    let diagnostics = findings(call, &after, &keys);
+    let grants = call.who.grants.clone();
+    let revision = before.revision;
+    let work = tokio::task::spawn_blocking(move || {
+        let reader = Reader(&grants);
+        changes::changes(&before, &after, &reader)
+    });
+    let changes = work.await.map_err(|e| Problem::unavailable(e.to_string()))?;
+    Ok(WriteResult {
+        api_version: API_VERSION,
+        kind: "WriteResult",
+        version: revision,
+        dry_run: true,
+        items,
+        diagnostics,
+        changes: Some(changes),
+    })
+}
+
+/// What would become of one change, judged by the present.
+fn expected(state: &State, change: &Change) -> Result<WrittenItem, Problem> {
+    let key = key(change);
+    let there = state.records.get(key);
+    let (expect, done) = match (change, there) {
+        (Change::Put { expect, .. }, None) => (expect, Done::Created),
+        (Change::Put { text, expect, .. }, Some(r)) if r.text == *text => (expect, Done::Unchanged),
+        (Change::Put { expect, .. }, Some(_)) => (expect, Done::Changed),
+        (Change::Delete { expect, .. }, Some(_)) => (expect, Done::Deleted),
+        (Change::Delete { .. }, None) => {
+            return Err(Problem::not_found(format!("`{}` does not exist", source_name(key))));
+        }
+    };
+    let fits = match expect {
+        Expect::Any => true,
+        Expect::Absent => there.is_none(),
+        Expect::Version(version) => there.is_some_and(|r| r.version == *version),
+    };
+    match fits {
+        true => Ok(WrittenItem {
+            target: source_name(key),
+            done: word(done),
+            version: there.map_or(0, |r| r.version),
+        }),
+        false => Err(Problem::new(
+            StatusCode::CONFLICT,
+            "Conflict",
+            format!("`{}` is not as you expect it; read it again", source_name(key)),
+        )),
+    }
+}
+
+/// The change that stores a manifest.
+pub fn put(manifest: Manifest, expect: Expect) -> Change {
+    let Manifest { key, text, form } = manifest;
+    Change::Put { key, text, form, expect }
+}
+
+/// The answer to a write.
+pub fn reply(call: &Call, (result, created): (WriteResult, bool)) -> Reply {
+    let status = if created { StatusCode::CREATED } else { StatusCode::OK };
+    let version = result.version;
+    let reply = match call.query.text("output") {
+        Some("table") => Reply::bytes(status, "text/plain; charset=utf-8", text(&result)),
+        _ => Reply::json(status, &result),
+    };
+    reply.version(version)
+}
+
+/// The same for people.
+fn text(result: &WriteResult) -> String {
+    let mut out = String::new();
+    for item in &result.items {
+        let done = match result.dry_run {
+            true => format!("would be {}", item.done),
+            false => item.done.to_owned(),
+        };
+        out.push_str(&format!("{} {done}\n", view::escape::terminal(&item.target)));
+    }
+    for found in &result.diagnostics {
+        let message = view::escape::terminal(&found.message);
+        out.push_str(&format!("{}[{}]: {message}\n", found.severity, found.code));
+    }
+    if let Some(changes) = &result.changes {
+        out.push_str(&changes::text(changes));
+    }
+    out
+}
+
+/// The text of a record as data.
+pub fn data(record: &Record) -> serde_json::Value {
+    if record.form == Form::Json
+        && let Ok(value) = serde_json::from_str(&record.text)
+    {
+        return value;
+    }
+    let options = overrule::source::ReadOptions::default();
+    let read = overrule::source::read_one("", &record.text, &options);
+    match read.documents.ids().next() {
+        Some(doc) => overrule::kuma::json(read.documents.root(doc)),
+        None => serde_json::Value::Null,
+    }
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The server over real HTTP, on loopback.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "tests fail by panicking, and wait for what comes"
+)]
+
+mod client;
+mod contrib;
+mod live;
+mod operations;
+mod questions;
+mod resources;
+mod tokens;

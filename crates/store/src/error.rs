@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: what went wrong. Out: an error that says what to do about it. Not here: the drivers' own errors, which are turned into
+//! these where they arise and never carry a password.
+
+use std::fmt;
+
+use crate::record::{Expect, Key};
+
+/// Why the store did not do what was asked. A failed call has changed nothing, with one exception that
+/// [`StoreError::Unavailable`] names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoreError {
+    /// The resource is not in the state the writer expected.
+    Conflict {
+        /// Which resource.
+        key: Box<Key>,
+        /// What the writer expected.
+        expected: Expect,
+        /// The version that is there; none if nothing is.
+        found: Option<u64>,
+    },
+    /// A deletion of what is not there.
+    NotFound(Box<Key>),
+    /// The revision has been pruned.
+    Gone {
+        /// The oldest revision that can be read.
+        horizon: u64,
+    },
+    /// The revision does not exist yet.
+    Future {
+        /// The newest revision.
+        newest: u64,
+    },
+    /// The database cannot be reached or cannot write now; trying again later makes sense. If the connection broke in the
+    /// very moment of a commit, the commit is wholly there or wholly absent, and reading tells which.
+    Unavailable(String),
+    /// The database contradicts itself.
+    Damaged(String),
+    /// The database or backup was written by a newer release.
+    TooNew {
+        /// Its version.
+        found: u64,
+        /// The newest version this release knows.
+        known: u64,
+    },
+    /// A restore into a store that is not empty.
+    NotEmpty,
+    /// Anything else.
+    Other(String),
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Conflict { key, expected, found } => conflict(f, key, *expected, *found),
+            Self::NotFound(key) => write!(f, "{key} is not there, so it cannot be deleted"),
+            Self::Gone { horizon } => write!(
+                f,
+                "the history before revision {horizon} has been pruned; ask for revision {horizon} or later"
+            ),
+            Self::Future { newest } => write!(
+                f,
+                "that revision does not exist yet; the newest is {newest}, ask for it or an earlier one"
+            ),
+            Self::Unavailable(why) => write!(f, "the store is not available: {why}"),
+            Self::Damaged(why) => write!(
+                f,
+                "the store is damaged: {why}; keep a copy of it and restore the last backup into an empty store"
+            ),
+            Self::TooNew { found, known } => write!(
+                f,
+                "written by a newer release (version {found}, this release knows {known}); use that release or a later one"
+            ),
+            Self::NotEmpty => {
+                f.write_str("the store is not empty; a backup is restored into an empty store only")
+            }
+            Self::Other(why) => f.write_str(why),
+        }
+    }
+}
+
+fn conflict(
+    f: &mut fmt::Formatter<'_>,
+    key: &Key,
+    expected: Expect,
+    found: Option<u64>,
+) -> fmt::Result {
+    match found {
+        Some(version) => write!(f, "{key} is there in version {version}")?,
+        None => write!(f, "{key} is not there")?,
+    }
+    match expected {
+        Expect::Any => Ok(()),
+        Expect::Absent => f.write_str(", and the change expects that it is not there"),
+        Expect::Version(version) => write!(f, ", and the change expects version {version}"),
+    }?;
+    f.write_str("; read it again and repeat the change on what is there now")
+}
+
+impl std::error::Error for StoreError {}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: settings. Out: connections, lent one at a time, made anew after the server was away. Not here: what is said on them.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use postgres::{Client, Config, NoTls, Statement};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::{Failure, translate};
+use crate::error::StoreError;
+
+/// Connections of one instance for reads and writes; one more listens.
+const MOST: usize = 8;
+/// How long a caller waits for a free connection.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The pauses between attempts to connect, from the first to the longest.
+const PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Statements that the server has prepared on a connection.
+pub(super) type Statements = BTreeMap<String, Statement>;
+
+/// A connection.
+pub(super) struct Link {
+    pub(super) client: Client,
+    pub(super) statements: Statements,
+}
+
+/// All connections of a store.
+pub(super) struct Pool {
+    config: Config,
+    tls: Option<MakeRustlsConnect>,
+    schema: String,
+    channel: String,
+    state: Mutex<State>,
+    freed: Condvar,
+    closed: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    idle: Vec<Link>,
+    lent: usize,
+    /// Set while the server is away.
+    away: Option<Away>,
+}
+
+struct Away {
+    why: StoreError,
+    pause: Duration,
+    until: Instant,
+}
+
+#[expect(clippy::disallowed_methods, reason = "pauses and patience are measured by the clock")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+impl Pool {
+    pub(super) fn new(config: Config, tls: Option<MakeRustlsConnect>, schema: String) -> Self {
+        let channel = format!("overrule_{schema}");
+        let state = Mutex::new(State::default());
+        let (freed, closed) = (Condvar::new(), AtomicBool::new(false));
+        Self { config, tls, schema, channel, state, freed, closed }
+    }
+
+    pub(super) fn schema(&self) -> &str {
+        &self.schema
+    }
+
+    /// Where instances tell each other about commits.
+    pub(super) fn channel(&self) -> &str {
+        &self.channel
+    }
+
+    /// The number of the writers' lock: the same in every instance of a schema, unlikely to be anyone else's (FNV-1a).
+    pub(super) fn lock(&self) -> i64 {
+        let hash = self.channel.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        i64::from_ne_bytes(hash.to_ne_bytes())
+    }
+
+    /// Uses a connection. One that turns out dead before anything was done is replaced, once.
+    pub(super) fn with(
+        &self,
+        mut work: impl FnMut(&mut Link) -> Result<(), Failure>,
+    ) -> Result<(), StoreError> {
+        let mut second = false;
+        loop {
+            let mut lease = self.lend()?;
+            let Some(link) = lease.link.as_mut() else { return Err(self.gone()) };
+            let failure = match work(link) {
+                Ok(()) => return Ok(()),
+                Err(failure) => failure,
+            };
+            match failure {
+                Failure::Refused(error) => return Err(error),
+                Failure::Broken(error) => {
+                    lease.discard();
+                    return Err(error);
+                }
+                Failure::Stale(error) => {
+                    lease.discard();
+                    // Whatever killed one has most likely killed all.
+                    let idle = std::mem::take(&mut self.locked().idle);
+                    drop(idle);
+                    if second {
+                        return Err(error);
+                    }
+                    second = true;
+                }
+            }
+        }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lend(&self) -> Result<Lease<'_>, StoreError> {
+        let deadline = now() + PATIENCE;
+        let mut state = self.locked();
+        loop {
+            if let Some(link) = state.idle.pop() {
+                state.lent += 1;
+                return Ok(Lease { pool: self, link: Some(link) });
+            }
+            if let Some(away) = state.away.as_ref().filter(|away| away.until > now()) {
+                return Err(away.why.clone());
+            }
+            if state.lent < MOST {
+                state.lent += 1;
+                break;
+            }
+            let left = deadline.saturating_duration_since(now());
+            if left.is_zero() {
+                let why = "all connections are in use; try again later";
+                return Err(StoreError::Unavailable(why.to_owned()));
+            }
+            state = self.freed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        drop(state);
+        // From here the lease returns the place, whatever happens.
+        let mut lease = Lease { pool: self, link: None };
+        lease.link = Some(self.attempt()?);
+        Ok(lease)
+    }
+
+    /// Connects, and remembers if that fails, so that a server that is away is not asked by every caller.
+    fn attempt(&self) -> Result<Link, StoreError> {
+        let result = self.connect();
+        let mut state = self.locked();
+        match &result {
+            Ok(_) => state.away = None,
+            Err(why) => {
+                let last = state.away.as_ref().map_or(PAUSE / 2, |away| away.pause);
+                let pause = (last * 2).min(LONGEST_PAUSE);
+                state.away = Some(Away { why: why.clone(), pause, until: now() + pause });
+            }
+        }
+        result
+    }
+
+    /// A new connection, prepared for our work.
+    pub(super) fn connect(&self) -> Result<Link, StoreError> {
+        if self.closed.load(Ordering::Relaxed) {
+            return Err(self.gone());
+        }
+        let client = match &self.tls {
+            Some(tls) => self.config.connect(tls.clone()),
+            None => self.config.connect(NoTls),
+        };
+        let mut client = client.map_err(|error| translate(&error))?;
+        // A commit is acknowledged when it is on disk, even where the server's default is not to wait.
+        let settings = format!(
+            "SET search_path TO \"{}\"; SET statement_timeout = '30s';
+             SET idle_in_transaction_session_timeout = '60s'; SET client_min_messages = warning;
+             SELECT set_config('synchronous_commit', 'on', false)
+             WHERE current_setting('synchronous_commit') = 'off'",
+            self.schema
+        );
+        client.batch_execute(&settings).map_err(|error| translate(&error))?;
+        Ok(Link { client, statements: Statements::new() })
+    }
+
+    fn gone(&self) -> StoreError {
+        StoreError::Unavailable("the store is closed".to_owned())
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    /// Ends all connections, on a thread of their own: the driver must not wait on a thread that drives asynchronous tasks, and
+    /// a store may well be dropped on one.
+    pub(super) fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+        let idle = std::mem::take(&mut self.locked().idle);
+        let _ = std::thread::Builder::new().spawn(move || drop(idle));
+    }
+}
+
+/// A connection on loan.
+struct Lease<'a> {
+    pool: &'a Pool,
+    link: Option<Link>,
+}
+
+impl Lease<'_> {
+    fn discard(&mut self) {
+        self.link = None;
+    }
+}
+
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        let mut state = self.pool.locked();
+        state.lent -= 1;
+        state.idle.extend(self.link.take());
+        drop(state);
+        self.pool.freed.notify_one();
+    }
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a folder, or nothing. Out: a store on SQLite, on disk or in memory. Not here: what is stored; the folder's files and lock,
+//! which are `folder`.
+//!
+//! On disk the journal is written ahead and every commit reaches the disk before it is acknowledged. There is one writer, and
+//! readers never wait for it. In memory there is one connection for everything.
+
+mod folder;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, TransactionBehavior, params_from_iter};
+
+use crate::error::StoreError;
+use crate::shared::{News, Shared};
+use crate::sql::{Each, Engine, Manner, Row, Tx, Value, Work, first};
+use crate::store::Store;
+use folder::Lock;
+
+/// Connections for reading that are kept open while nobody uses them.
+const IDLE: usize = 4;
+/// Prepared statements kept per connection.
+const STATEMENTS: usize = 64;
+
+/// Opens the store in a folder, which is created if it is not there. A second process cannot open it while this one lives.
+pub fn open_folder(dir: &Path) -> Result<Box<dyn Store>, StoreError> {
+    let lock = folder::own(dir)?;
+    let path = folder::database(dir)?;
+    let writer = connect(&path)?;
+    prepare(&writer)?;
+    let disk = Disk { path, idle: Mutex::new(Vec::new()), _lock: lock };
+    let engine = Sqlite { writer: Mutex::new(writer), disk: Some(disk) };
+    Ok(Box::new(Shared::open(engine, News::new())?))
+}
+
+/// Opens a store that ends with the process.
+pub fn open_memory() -> Result<Box<dyn Store>, StoreError> {
+    let connection = Connection::open_in_memory().map_err(error)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    let engine = Sqlite { writer: Mutex::new(connection), disk: None };
+    Ok(Box::new(Shared::open(engine, News::new())?))
+}
+
+fn connect(path: &Path) -> Result<Connection, StoreError> {
+    // No symbolic link is followed: the file is what we made or checked.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let connection = Connection::open_with_flags(path, flags).map_err(error)?;
+    connection.busy_timeout(Duration::from_secs(10)).map_err(error)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    // Removed texts are overwritten, so that a redaction leaves nothing in the file.
+    let settings = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;
+                    PRAGMA trusted_schema = OFF;";
+    connection.execute_batch(settings).map_err(error)?;
+    Ok(connection)
+}
+
+/// Checks the file and makes it keep its journal ahead.
+fn prepare(writer: &Connection) -> Result<(), StoreError> {
+    let check: String =
+        writer.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(error)?;
+    if check != "ok" {
+        return Err(StoreError::Damaged(check));
+    }
+    let mode: String =
+        writer.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(error)?;
+    if mode != "wal" {
+        let why = format!("the file system allows only the journal mode {mode}; use a local disk");
+        return Err(StoreError::Unavailable(why));
+    }
+    writer.execute_batch("PRAGMA journal_size_limit = 67108864;").map_err(error)
+}
+
+struct Disk {
+    path: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+    _lock: Lock,
+}
+
+struct Sqlite {
+    // Before the disk, so that the last connection is closed before the lock is given up.
+    writer: Mutex<Connection>,
+    disk: Option<Disk>,
+}
+
+/// A panic of another thread has ended its transaction, so the connection is as good as before.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Disk {
+    fn reader(&self) -> Result<Connection, StoreError> {
+        if let Some(connection) = locked(&self.idle).pop() {
+            return Ok(connection);
+        }
+        let connection = connect(&self.path)?;
+        connection.execute_batch("PRAGMA query_only = ON;").map_err(error)?;
+        Ok(connection)
+    }
+
+    fn give_back(&self, connection: Connection) {
+        let mut idle = locked(&self.idle);
+        if idle.len() < IDLE {
+            idle.push(connection);
+        }
+    }
+}
+
+impl Engine for Sqlite {
+    fn read(&self, _manner: Manner, work: Work<'_>) -> Result<(), StoreError> {
+        let Some(disk) = &self.disk else {
+            return within(&mut locked(&self.writer), TransactionBehavior::Deferred, work);
+        };
+        let mut connection = disk.reader()?;
+        let result = within(&mut connection, TransactionBehavior::Deferred, work);
+        disk.give_back(connection);
+        result
+    }
+
+    fn write(&self, _manner: Manner, work: Work<'_>) -> Result<(), StoreError> {
+        within(&mut locked(&self.writer), TransactionBehavior::Immediate, work)
+    }
+
+    fn is_new(&self, tx: &mut dyn Tx) -> Result<bool, StoreError> {
+        let sql = "SELECT count(*), coalesce(sum(name = 'meta'), 0) FROM sqlite_master WHERE type = 'table'";
+        match first(tx, sql, &[], |row| Ok((row.int(0)?, row.int(1)?)))? {
+            Some((0, _)) => Ok(true),
+            Some((_, 1)) => Ok(false),
+            _ => Err(StoreError::Other(
+                "the database belongs to another program; name another folder".to_owned(),
+            )),
+        }
+    }
+
+    fn is_alone(&self) -> bool {
+        self.disk.is_none()
+    }
+
+    fn forget(&self) {
+        // If a reader holds the journal now, a later checkpoint overwrites it.
+        let _ = locked(&self.writer).execute_batch("PRAGMA wal_checkpoint(TRUNCATE);");
+    }
+}
+
+/// Runs work in a transaction; an error, or a panic, undoes it.
+fn within(
+    connection: &mut Connection,
+    behavior: TransactionBehavior,
+    work: Work<'_>,
+) -> Result<(), StoreError> {
+    let transaction = connection.transaction_with_behavior(behavior).map_err(error)?;
+    work(&mut SqliteTx(&transaction))?;
+    transaction.commit().map_err(error)
+}
+
+struct SqliteTx<'a>(&'a Connection);
+
+/// SQLite numbers `$1` by appearance and `?1` by number; ours are numbers.
+fn dialect(sql: &str) -> String {
+    sql.replace('$', "?")
+}
+
+impl Tx for SqliteTx<'_> {
+    fn run(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, StoreError> {
+        let mut statement = self.0.prepare_cached(&dialect(sql)).map_err(error)?;
+        let touched = statement.execute(params_from_iter(values)).map_err(error)?;
+        Ok(u64::try_from(touched).unwrap_or(u64::MAX))
+    }
+
+    fn each(&mut self, sql: &str, values: &[Value<'_>], each: Each<'_>) -> Result<(), StoreError> {
+        let mut statement = self.0.prepare_cached(&dialect(sql)).map_err(error)?;
+        let mut rows = statement.query(params_from_iter(values)).map_err(error)?;
+        while let Some(row) = rows.next().map_err(error)? {
+            each(&SqliteRow(row))?;
+        }
+        Ok(())
+    }
+
+    fn define(&mut self, sql: &str) -> Result<(), StoreError> {
+        self.0.execute_batch(sql).map_err(error)
+    }
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Self::Null => ValueRef::Null,
+            Self::Int(number) => ValueRef::Integer(*number),
+            Self::Text(text) => ValueRef::Text(text.as_bytes()),
+            Self::Bytes(bytes) => ValueRef::Blob(bytes),
+        }))
+    }
+}
+
+struct SqliteRow<'a>(&'a rusqlite::Row<'a>);
+
+impl SqliteRow<'_> {
+    fn get<T: rusqlite::types::FromSql>(&self, column: usize) -> Result<T, StoreError> {
+        self.0.get(column).map_err(|error| StoreError::Damaged(error.to_string()))
+    }
+}
+
+impl Row for SqliteRow<'_> {
+    fn int(&self, column: usize) -> Result<i64, StoreError> {
+        self.get(column)
+    }
+
+    fn int_or_null(&self, column: usize) -> Result<Option<i64>, StoreError> {
+        self.get(column)
+    }
+
+    fn text(&self, column: usize) -> Result<String, StoreError> {
+        self.get(column)
+    }
+
+    fn text_or_null(&self, column: usize) -> Result<Option<String>, StoreError> {
+        self.get(column)
+    }
+
+    fn bytes(&self, column: usize) -> Result<Vec<u8>, StoreError> {
+        self.get(column)
+    }
+}
+
+fn error(error: rusqlite::Error) -> StoreError {
+    let text = error.to_string();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Damaged(text),
+        Some(ErrorCode::DiskFull) => {
+            StoreError::Unavailable(format!("the disk is full ({text}); free some space"))
+        }
+        Some(
+            ErrorCode::SystemIoFailure
+            | ErrorCode::CannotOpen
+            | ErrorCode::ReadOnly
+            | ErrorCode::PermissionDenied
+            | ErrorCode::DatabaseBusy
+            | ErrorCode::DatabaseLocked
+            | ErrorCode::FileLockingProtocolFailed
+            | ErrorCode::OutOfMemory
+            | ErrorCode::NoLargeFileSupport,
+        ) => StoreError::Unavailable(text),
+        _ => StoreError::Other(text),
+    }
+}

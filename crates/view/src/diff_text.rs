@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: changes as data. Out: the same for people. Not here: finding anything out.
+
+use std::fmt;
+
+use crate::style::Painted;
+use crate::table::cut;
+use crate::{Styles, escape, field, v1, words, yaml};
+
+/// Widest value shown.
+const VALUE: usize = 60;
+
+/// Changes for people: one paragraph each, then how many there are.
+pub fn changes_text(
+    changes: &v1::EffectiveChanges,
+    styles: &Styles,
+    out: &mut dyn fmt::Write,
+) -> fmt::Result {
+    for item in &changes.items {
+        let word = match (&item.before, &item.after) {
+            (None, Some(_)) => "added",
+            (Some(_), None) => "removed",
+            _ => "changed",
+        };
+        let kind = escape::terminal(&item.policy_kind);
+        let title = format!("{word}: {kind} at {}", escape::terminal(&item.target));
+        writeln!(out, "{}", Painted(styles.bold, &title))?;
+        if item.path.len() > 1 {
+            writeln!(out, "  via {}", words::path(&item.path))?;
+        }
+        for field in &item.fields {
+            writeln!(out, "  {}", line(field))?;
+        }
+        let because = format!("because {}", escape::terminal(&item.because));
+        writeln!(out, "  {}\n", Painted(styles.dim, &because))?;
+    }
+    let v1::ChangeCounts { added, changed, removed } = changes.counts;
+    match added + changed + removed {
+        0 => writeln!(out, "no effective policy changes"),
+        n => {
+            let (policies, verb) =
+                if n == 1 { ("policy", "changes") } else { ("policies", "change") };
+            writeln!(
+                out,
+                "{n} effective {policies} {verb}: {added} added, {changed} changed, {removed} removed"
+            )
+        }
+    }
+}
+
+fn line(field: &v1::FieldChange) -> String {
+    let name = match field.pointer.as_str() {
+        "" => "all of it".to_owned(),
+        pointer => escape::terminal(&field::name(pointer)).into_owned(),
+    };
+    let value = |v: &Option<v1::Value>| {
+        v.as_ref().map_or_else(|| "nothing".to_owned(), |v| cut(&yaml::flow(v), VALUE))
+    };
+    let names = |list: &[String]| match list {
+        [] => "nobody".to_owned(),
+        list => words::shown_and(list),
+    };
+    let (before, after) = (value(&field.before), value(&field.after));
+    let (from, to) = (names(&field.from), names(&field.to));
+    match (before == after, from == to) {
+        (true, _) => format!("{name}: {after}, from {to} instead of {from}"),
+        (false, true) => format!("{name}: {before} → {after}  ({to})"),
+        (false, false) => format!("{name}: {before} → {after}  ({from} → {to})"),
+    }
+}

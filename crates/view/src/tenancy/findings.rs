@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: what the stages found wrong. Out: what of it a reader may know. Not here: counting, text.
+//!
+//! A finding is for a reader if it stands in a document that may be read and depends on nothing else. Whether a target
+//! exists, or which of two policies counts, depends on other documents; where all that matter may be read
+//! ([`Sees::closed`](super::Sees::closed)), every finding is told, without places in documents that may not be read.
+
+use overrule_engine::LadderId;
+use overrule_model::ObjectId;
+use overrule_source::{Diagnostic, Span};
+
+use super::Reader;
+use crate::diagnostics::item;
+use crate::{Part, v1};
+
+/// Codes of findings that a document has by itself: its text, its fields, its own contradictions.
+const OF_ONE_DOCUMENT: &[&str] = &[
+    "OV1001", "OV1002", "OV1003", "OV1004", "OV1005", "OV1006", "OV1007", "OV1008", "OV1009",
+    "OV1010", "OV1011", "OV1012", "OV1013", "OV1101", "OV1103", "OV1104", "OV1105", "OV1106",
+    "OV1107", "OV1108", "OV1109", "OV1110", "OV1211", "OV1214", "OV1215", "OV1216", "OV1217",
+    "OV1218", "OV1220", "OV1306", "OV1310", "OV1311", "OV1318", "OV1319", "OV1401", "OV1402",
+    "OV1501", "OV1502", "OV1601", "OV1602", "OV1621", "OV1624", "OV1625", "OV1626", "OV1627",
+];
+
+impl Reader<'_> {
+    /// The finding as the reader may know it; none if it may not.
+    pub fn finding(&self, found: &Diagnostic) -> Option<Diagnostic> {
+        let object = self.object_at(found.primary.as_ref()?.span).filter(|o| self.object(*o))?;
+        if !self.closed(object) && !OF_ONE_DOCUMENT.contains(&found.code.id) {
+            return None;
+        }
+        let mut found = found.clone();
+        found.related.retain(|label| self.span(label.span));
+        Some(found)
+    }
+
+    /// Whether a place lies in a document that may be read.
+    pub(super) fn span(&self, span: Span) -> bool {
+        self.object_at(span).is_some_and(|o| self.object(o))
+    }
+
+    /// The object that is written around a place.
+    fn object_at(&self, at: Span) -> Option<ObjectId> {
+        let spans = self.spans.get_or_init(|| {
+            let span = |o: &overrule_model::Object| self.scene.documents.view(o.root).span();
+            let mut spans: Vec<_> =
+                self.scene.snapshot.objects().map(|o| (span(o), o.id)).collect();
+            spans.sort();
+            spans
+        });
+        let before =
+            spans.partition_point(|(span, _)| (span.source, span.start) <= (at.source, at.start));
+        let (span, object) = spans.get(before.checked_sub(1)?)?;
+        (span.source == at.source && at.start < span.end && at.end <= span.end).then_some(*object)
+    }
+
+    /// Findings about the policies on a ladder.
+    pub(super) fn findings_on(&self, part: &Part<'_>, ladder: LadderId) -> Vec<v1::DiagnosticItem> {
+        let Some(findings) = self.scene.findings else { return Vec::new() };
+        let policies = part.resolution.outcomes(ladder).iter();
+        let objects = policies
+            .filter_map(|(policy, _)| part.resolution.policy(*policy))
+            .filter(|p| self.object(p.object))
+            .filter_map(|p| self.scene.snapshot.get(p.object));
+        let spans = objects.map(|o| self.scene.documents.view(o.root).span());
+        let found = spans.flat_map(|span| findings.within(span));
+        let found = found.filter_map(|d| self.finding(d));
+        found.map(|d| item(&self.scene.documents.sources, &d)).collect()
+    }
+}
