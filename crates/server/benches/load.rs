@@ -176,6 +176,7 @@ fn resident() -> u64 {
 /// A connection that asks one thing after another.
 struct Connection {
     stream: TcpStream,
+    host: SocketAddr,
     buffer: Vec<u8>,
 }
 
@@ -183,12 +184,12 @@ impl Connection {
     fn open(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_nodelay(true).unwrap();
-        Self { stream, buffer: vec![0; 1 << 20] }
+        Self { stream, host: address, buffer: vec![0; 1 << 20] }
     }
 
     /// Status and length of the body.
     fn get(&mut self, path: &str) -> (u16, usize) {
-        let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
+        let request = format!("GET {path} HTTP/1.1\r\nhost: {}\r\n\r\n", self.host);
         self.stream.write_all(request.as_bytes()).unwrap();
         let mut have = 0;
         loop {

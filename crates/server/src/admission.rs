@@ -41,29 +41,52 @@ const BY_ITSELF: [&str; 16] = [
 /// Whether a finding makes a resource unacceptable.
 pub fn refuses(found: &Diagnostic) -> bool {
     let id = found.code.id;
-    // Reading (OV10..) and identity (OV11..) concern nothing but the text.
-    let text = id.starts_with("OV10") || id.starts_with("OV11");
-    found.severity() == Severity::Error && (text || BY_ITSELF.contains(&id))
+    found.severity() == Severity::Error && (is_about_text(found) || BY_ITSELF.contains(&id))
 }
 
 /// Reads a body. `name` is what findings call it.
 pub fn admit(name: &str, body: &[u8], options: &Options) -> Admitted {
     let alone = Analysis::new(vec![Input::new(name, body)], options);
-    let mut refusals: Vec<Diagnostic> =
-        alone.diagnostics.iter().filter(|d| refuses(d)).cloned().collect();
-    let findings: Vec<Diagnostic> =
-        alone.diagnostics.iter().filter(|d| refuses(d) || is_about_text(d)).cloned().collect();
-    let findings = view::diagnostics(&alone.documents.sources, &findings);
-    let manifests = split(&alone, options);
+    let told = |d: &&Diagnostic| refuses(d) || is_about_text(d);
+    let mut found: Vec<Diagnostic> = alone.diagnostics.iter().filter(told).cloned().collect();
+    let mut manifests = split(&alone, options);
+    manifests.retain(|manifest| match misnamed(&manifest.key) {
+        None => true,
+        Some(why) => {
+            let bad = Diagnostic::new(&overrule::model::codes::INVALID_NAME, why);
+            found.push(bad.field("name").help("use lower case letters, digits, `-`, `_`, `.`"));
+            false
+        }
+    });
     if options.duplicate_keys == overrule::source::DuplicateKeys::LastWins {
         // Where the last one wins, it does among documents too.
-        refusals.retain(|d| d.code.id != "OV1102");
+        found.retain(|d| d.code.id != overrule::model::codes::DUPLICATE_RESOURCE.id);
     }
-    Admitted { manifests, refusals, findings }
+    let findings = view::diagnostics(&alone.documents.sources, &found);
+    found.retain(refuses);
+    Admitted { manifests, refusals: found, findings }
 }
 
-fn is_about_text(found: &Diagnostic) -> bool {
+/// Whether a finding concerns nothing but the text: it cannot be read, or names nothing.
+pub fn is_about_text(found: &Diagnostic) -> bool {
     found.code.id.starts_with("OV10") || found.code.id.starts_with("OV11")
+}
+
+/// Why a resource of Kuma's cannot have its name: no path would lead to it.
+fn misnamed(key: &Key) -> Option<String> {
+    let fine = |name: &str| {
+        let allowed = |b: u8| b.is_ascii_digit() || b.is_ascii_lowercase() || b"-_.".contains(&b);
+        !name.is_empty() && name.len() <= 253 && name.bytes().all(allowed)
+    };
+    let mesh = match &key.place {
+        Place::Mesh(mesh) => mesh.as_str(),
+        _ => "default",
+    };
+    let ours = key.group == overrule::kuma::GROUP;
+    (ours && !(fine(&key.name) && fine(mesh))).then(|| {
+        let name: String = key.name.chars().take(64).collect();
+        format!("`{name}` in mesh `{}` is no name", mesh.chars().take(64).collect::<String>())
+    })
 }
 
 /// Every resource of a body, repeated ones too.

@@ -29,6 +29,8 @@ pub struct App {
     pub metrics: Metrics,
     /// Who may come in.
     pub doors: Arc<Doors>,
+    /// Places for questions that are being worked on.
+    pub questions: Arc<Semaphore>,
     watchers: Arc<Semaphore>,
     ending: watch::Sender<bool>,
 }
@@ -51,6 +53,8 @@ impl App {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Arc<Self> {
         let Parts { store, live, reading, kuma_compat, doors } = parts;
+        let processors = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        let places = processors * 4;
         let app = Arc::new(Self {
             store,
             live,
@@ -58,6 +62,7 @@ impl App {
             kuma_compat,
             metrics: Metrics::new(),
             doors,
+            questions: Arc::new(Semaphore::new(places)),
             watchers: Arc::new(Semaphore::new(WATCHERS)),
             ending: watch::channel(false).0,
         });

@@ -158,6 +158,9 @@ pub fn decode(text: &str, plus: bool) -> String {
 }
 
 fn typed(kind: Type, value: &str) -> Result<Value, String> {
+    if value.contains('\0') {
+        return Err("must not contain a NUL character".to_owned());
+    }
     match kind {
         Type::Any | Type::Like(_) => Ok(Value::from(value)),
         Type::Text | Type::Texts if value.is_empty() => Err("must not be empty".to_owned()),

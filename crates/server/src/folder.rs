@@ -14,7 +14,7 @@ use overrule_store::{
     Author, Change, Committed, Done, Expect, HistoryFilter, Key, Store, StoreError,
 };
 
-use crate::admission::{Manifest, admit};
+use crate::admission::{Manifest, admit, is_about_text};
 
 /// Silence after a change before files are read again: editors and git write several files in a row.
 const SETTLE: Duration = Duration::from_millis(200);
@@ -65,8 +65,9 @@ pub fn import(
     let mut manifests: Vec<Manifest> = Vec::new();
     for input in inputs {
         let admitted = admit(&input.name, &input.bytes, options);
-        let refused: Vec<String> = admitted.refusals.iter().map(|d| d.message.clone()).collect();
-        problems.extend(refused.iter().map(|why| format!("{}: {why}", input.name)));
+        // What can be read is kept as it is, as `check` would show it; the rest is told.
+        let unread = admitted.refusals.iter().filter(|d| is_about_text(d));
+        problems.extend(unread.map(|d| format!("{}: {}", input.name, d.message)));
         manifests.extend(admitted.manifests);
     }
     // What cannot be read now says nothing about the resources it had: they stay.

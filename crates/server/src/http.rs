@@ -126,6 +126,9 @@ async fn take(
     let query = Query::parse(endpoint, parts.uri.query().unwrap_or_default())?;
     let path: BTreeMap<String, String> =
         params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    if path.values().any(|part| part.contains('\0')) {
+        return Err(Problem::bad("bad request: the path contains a NUL character"));
+    }
     let body = match endpoint.body {
         Body::None => Bytes::new(),
         kind => {

@@ -33,5 +33,11 @@ mod shapes;
 mod table;
 mod v1;
 
+/// What reads the texts of strangers, for tests that make them up.
+#[doc(hidden)]
+pub mod hostile {
+    pub use crate::admission::{Admitted, Manifest, admit};
+}
+
 pub use config::{Auth, Config, LogFormat};
 pub use run::{Running, ServeError, run, start, start_beside};

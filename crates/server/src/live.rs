@@ -45,8 +45,21 @@ pub trait Resolver: Send + Sync {
     /// Resolves. `changed` are the identities that differ from the call before; all of them for a state of its own.
     fn resolve(&self, records: &Records, changed: &Changed) -> Analysis;
 
+    /// Resolves with more than a version keeps ready for all: the paths of targets that stand for others or are stood for
+    /// by others, and a kind that has no policy.
+    fn closer(&self, records: &Records, look: &Look) -> Analysis;
+
     /// Whose behaviour Kuma's Inspect API shows.
     fn flavour(&self) -> Flavour;
+}
+
+/// What a question asks for beyond what is kept ready.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Look {
+    /// Targets as typed.
+    pub targets: Vec<String>,
+    /// Words for a policy kind.
+    pub kinds: Vec<String>,
 }
 
 /// What differs from the state before.
@@ -77,6 +90,20 @@ impl Resolver for Full {
             Changed::Everything => tracing::debug!(resources = records.len(), "resolving"),
             Changed::Only(keys) => tracing::debug!(changed = keys.len(), "resolving"),
         }
+        self.analysis(records, &Look::default())
+    }
+
+    fn closer(&self, records: &Records, look: &Look) -> Analysis {
+        self.analysis(records, look)
+    }
+
+    fn flavour(&self) -> Flavour {
+        self.flavour
+    }
+}
+
+impl Full {
+    fn analysis(&self, records: &Records, look: &Look) -> Analysis {
         let mut times = BTreeMap::new();
         let mut inputs = Vec::with_capacity(records.len());
         for (key, record) in records {
@@ -84,13 +111,13 @@ impl Resolver for Full {
             times.insert(name.clone().into(), Created::At(record.created.as_second()));
             inputs.push(Input::new(name, record.text.as_bytes()));
         }
-        let options =
-            Options { assume_created: Assume::Kept(Arc::new(times)), ..self.options.clone() };
+        let options = Options {
+            assume_created: Assume::Kept(Arc::new(times)),
+            focus: look.targets.clone(),
+            include_kinds: look.kinds.clone(),
+            ..self.options.clone()
+        };
         Analysis::new(inputs, &options)
-    }
-
-    fn flavour(&self) -> Flavour {
-        self.flavour
     }
 }
 
@@ -102,6 +129,8 @@ pub struct Live {
     published: watch::Sender<u64>,
     /// States of the past that were asked for last; each costs as much as the present one.
     past: Mutex<Vec<Arc<State>>>,
+    /// Closer looks that were asked for last.
+    closer: Mutex<Vec<(u64, Look, Arc<Analysis>)>>,
     /// At most one state beside the present one is computed at a time.
     beside: tokio::sync::Semaphore,
 }
@@ -124,6 +153,7 @@ impl Live {
             newest: ArcSwap::from_pointee(state),
             published,
             past: Mutex::default(),
+            closer: Mutex::default(),
             beside: tokio::sync::Semaphore::new(1),
         })
     }
@@ -220,6 +250,33 @@ impl Live {
             Ok(built)
         });
         built.await.unwrap_or_else(|e| Err(StoreError::Other(e.to_string())))
+    }
+
+    /// The analysis of a state that has what a question asks for beyond the usual.
+    pub async fn closer(
+        self: &Arc<Self>,
+        state: Arc<State>,
+        look: Look,
+    ) -> Result<Arc<Analysis>, StoreError> {
+        let kept = |live: &Self, look: &Look| {
+            let closer = live.closer.lock().unwrap_or_else(PoisonError::into_inner);
+            let found = closer.iter().find(|(r, l, _)| *r == state.revision && l == look);
+            found.map(|(_, _, analysis)| Arc::clone(analysis))
+        };
+        let _turn = self.beside.acquire().await;
+        if let Some(found) = kept(self, &look) {
+            return Ok(found);
+        }
+        let live = Arc::clone(self);
+        let state = Arc::clone(&state);
+        let built = tokio::task::spawn_blocking(move || {
+            let analysis = Arc::new(live.resolver.closer(&state.records, &look));
+            let mut closer = live.closer.lock().unwrap_or_else(PoisonError::into_inner);
+            closer.insert(0, (state.revision, look, Arc::clone(&analysis)));
+            closer.truncate(PAST);
+            analysis
+        });
+        built.await.map_err(|e| StoreError::Other(e.to_string()))
     }
 
     /// The state that some changes would lead to. Nothing is stored.

@@ -227,6 +227,13 @@ fn kuma() -> Map<String, Value> {
         },
         "required": ["type", "name"],
     });
+    let kubernetes = json!({
+        "type": "object",
+        "properties": {
+            "apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"},
+        },
+        "required": ["apiVersion", "kind", "metadata"],
+    });
     let list = json!({
         "type": "object",
         "properties": {
@@ -236,8 +243,7 @@ fn kuma() -> Map<String, Value> {
         },
         "required": ["total", "items"],
     });
-    let texts_of =
-        |least: u64| json!({"type": "array", "minItems": least, "items": {"type": "string"}});
+    let texts_of = |least: u64| json!({"type": "array", "minItems": least, "maxItems": 10000, "items": {"type": "string", "minLength": 1}});
     let matrix = json!({
         "type": "object",
         "properties": {
@@ -249,9 +255,10 @@ fn kuma() -> Map<String, Value> {
     let all = [
         ("Problem", own),
         ("KumaError", error),
-        ("KumaResource", resource),
+        ("KumaResource", resource.clone()),
         ("KumaList", list),
         ("KumaWritten", json!({"type": "object"})),
+        ("KumaEither", json!({"anyOf": [resource, kubernetes]})),
         ("KumaAnswer", json!({"type": "object"})),
         ("Matrix", matrix),
     ];

@@ -133,7 +133,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
         "/_kri/{kri}",
         "A resource by its identity.",
         &[Param::new("format", Type::Like("^(universal|k8s|kubernetes)?$"), "how it is written")],
-        &[Answer { status: 200, media: Media::Json("KumaResource"), about: "the resource" }],
+        &[Answer { status: 200, media: Media::Json("KumaEither"), about: "the resource" }],
     ),
     inspect("kumaKinds", "/_resources", "Every kind of resource.", &[], ANSWER),
     inspect("kumaPolicyKinds", "/policies", "Every kind of policy.", &[], ANSWER),

@@ -2,13 +2,15 @@
 //! `/v1/effective`, `/v1/explain`, `/v1/reach`, `/v1/can`, `/v1/envoy`, `/v1/graph`, `/v1/check`, `/v1/get`: the questions
 //! of the command line, answered by the same code from the live resolution. Not here: that code (`overrule_ask`).
 
+use std::sync::Arc;
+
 use http::StatusCode;
 use overrule::view::Styles;
-use overrule_ask::{self as ask, Exit, Failure, Known, Shared, Sink};
-use serde::de::DeserializeOwned;
+use overrule_ask::{self as ask, Asked, Exit, Failure, Known, Shared, Sink};
 
-use super::{AS_OF, AT_LEAST, state};
+use super::{AS_OF, AT_LEAST, problem, state};
 use crate::call::{Call, Reply};
+use crate::live::{Look, State};
 use crate::problem::Problem;
 use crate::reader::Reader;
 use crate::table::{Access, Answer, Body, Endpoint, Media, Param, Type, Verb};
@@ -192,11 +194,40 @@ pub const MATRIX: Endpoint = Endpoint {
     run: |call| {
         Box::pin(async {
             let text = String::from_utf8_lossy(&call.body).into_owned();
+            bounded(&text)?;
             let matrix = Some(ask::Text { name: "body".to_owned(), text });
             reply(call, ask::Can { matrix, ..ask::Can::default() }, ask::can).await
         })
     },
 };
+
+/// Questions that one request may ask.
+const MOST: usize = 10_000;
+
+/// Refuses a matrix that asks nothing, or more than one request may: lists multiply.
+fn bounded(text: &str) -> Result<(), Problem> {
+    let read = overrule::source::read_one("body", text, &overrule::source::ReadOptions::default());
+    let Some(doc) = read.documents.ids().next() else {
+        return Err(Problem::bad("bad request: the body must have lists `from` and `to`"));
+    };
+    let mut product: usize = 1;
+    for (name, needed) in
+        [("from", true), ("to", true), ("method", false), ("path", false), ("sni", false)]
+    {
+        let count = read.documents.root(doc).get(name).map_or(0, |list| list.items().count());
+        if needed && count == 0 {
+            return Err(Problem::bad(format!("bad request: `{name}` must name something"))
+                .cause(name, "must not be empty"));
+        }
+        product = product.saturating_mul(count.max(1));
+    }
+    match product <= MOST {
+        true => Ok(()),
+        false => Err(Problem::bad(format!(
+            "bad request: that is {product} questions, and {MOST} may be asked at once; split the lists"
+        ))),
+    }
+}
 
 /// An answer under construction.
 struct Page {
@@ -234,7 +265,7 @@ impl Sink for Page {
 }
 
 /// Answers a question.
-async fn run<Q: DeserializeOwned + Send + 'static>(
+async fn run<Q: Asked + Send + 'static>(
     call: Call,
     names: &'static [&'static str],
     answer: fn(&Known<'_>, &Shared, &Q, &mut dyn Sink) -> Result<Exit, Failure>,
@@ -244,7 +275,7 @@ async fn run<Q: DeserializeOwned + Send + 'static>(
     reply(call, asked, answer).await
 }
 
-async fn reply<Q: Send + 'static>(
+async fn reply<Q: Asked + Send + 'static>(
     call: Call,
     asked: Q,
     answer: fn(&Known<'_>, &Shared, &Q, &mut dyn Sink) -> Result<Exit, Failure>,
@@ -270,11 +301,23 @@ async fn reply<Q: Send + 'static>(
         width,
     };
     let revision = state.revision;
+    let closer = match look(&state, &asked) {
+        Some(look) => {
+            let live = Arc::clone(&call.app.live);
+            Some(live.closer(Arc::clone(&state), look).await.map_err(|e| problem(&e))?)
+        }
+        None => None,
+    };
+    // Work that nobody waits for any more still takes a place, so that it cannot pile up.
+    let Ok(place) = Arc::clone(&call.app.questions).acquire_owned().await else {
+        return Err(Problem::unavailable("the server is about to end"));
+    };
     // Finding and writing an answer is work for a processor: it must not hold up those who wait for the network.
     let work = tokio::task::spawn_blocking(move || {
+        let _place = place;
         let reader = Reader(&call.who.grants);
         let known = Known {
-            analysis: &state.analysis,
+            analysis: closer.as_deref().unwrap_or(&state.analysis),
             sees: &reader,
             source: "overrule check --server URL",
         };
@@ -295,6 +338,28 @@ async fn reply<Q: Send + 'static>(
     let remarks = serde_json::to_string(&page.remarks).unwrap_or_default();
     let reply = Reply::bytes(StatusCode::OK, media, page.text).version(revision);
     Ok(reply.with("overrule-exit", number(exit)).with("overrule-remarks", encode(&remarks)))
+}
+
+/// What a question needs that is not kept ready: nothing, but for a target of a very large fleet that another stands for,
+/// and for a kind without a policy.
+fn look(state: &State, asked: &impl Asked) -> Option<Look> {
+    let needs = asked.needs();
+    let analysis = &state.analysis;
+    let stood_for = analysis.shown().any(|answer| answer.alike > 0);
+    let targets: Vec<String> = match stood_for {
+        true => needs.targets.iter().map(|t| (*t).to_owned()).collect(),
+        false => Vec::new(),
+    };
+    let words = needs.include_kinds();
+    let names = |word: &String| {
+        let of = |answer: &overrule::Answered| {
+            let mut kinds = answer.resolution.kinds();
+            kinds.any(|(_, k)| analysis.snapshot.text(k.kind).eq_ignore_ascii_case(word))
+        };
+        analysis.shown().any(of)
+    };
+    let kinds = if words.iter().any(names) { Vec::new() } else { words };
+    (!targets.is_empty() || !kinds.is_empty()).then_some(Look { targets, kinds })
 }
 
 /// The exit code of the command line for this answer.

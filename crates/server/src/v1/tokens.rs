@@ -94,12 +94,13 @@ async fn list(call: Call) -> Result<Reply, Problem> {
 async fn make(call: Call) -> Result<Reply, Problem> {
     let wrong = |e: serde_json::Error| Problem::bad(format!("bad request: {e}"));
     let asked: TokenRequest = serde_json::from_slice(&call.body).map_err(wrong)?;
-    if asked.name.trim().is_empty() || asked.name.chars().count() > 200 {
+    let readable = !asked.name.contains(char::is_control);
+    if asked.name.trim().is_empty() || asked.name.chars().count() > 200 || !readable {
         return Err(Problem::bad("bad request: name must have 1 to 200 characters")
             .cause("name", "must have 1 to 200 characters"));
     }
-    let one_each = !asked.grants.iter().any(|grant| grant.contains(','));
-    if asked.grants.is_empty() || asked.grants.len() > 100 || !one_each {
+    let wrong = |grant: &String| grant.trim().is_empty() || grant.contains(',');
+    if asked.grants.is_empty() || asked.grants.len() > 100 || asked.grants.iter().any(wrong) {
         let why = "must be 1 to 100 grants, one in each text";
         return Err(Problem::bad(format!("bad request: grants {why}")).cause("grants", why));
     }

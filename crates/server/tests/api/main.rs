@@ -11,6 +11,7 @@
 
 mod client;
 mod contrib;
+mod hostile;
 mod live;
 mod operations;
 mod questions;

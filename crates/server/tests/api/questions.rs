@@ -17,6 +17,11 @@ fn answers_what_the_command_line_answers() {
     assert_eq!(missing.header("content-type"), "application/problem+json");
     assert!(missing.text.contains("cart"), "the nearest name is offered: {}", missing.text);
     client.get("/v1/effective?tarket=x").expect(400);
+    // A kind without a policy covers nothing, which is an answer.
+    let open = client.get("/v1/get?without=AuthPolicy").expect(200).json();
+    assert_eq!(open["kind"], "UncoveredList");
+    assert!(!open["items"].as_array().unwrap().is_empty());
+    client.get("/v1/get?without=NoSuchKind").expect(404);
     client.get("/v1/graph?output=svg").expect(200);
     client.get("/v1/check").expect(200);
     client.get("/v1/get").expect(200);
