@@ -35,6 +35,9 @@ const PORT: u16 = 5681;
 /// How often the history is pruned.
 const PRUNING: Duration = Duration::from_secs(600);
 
+/// How long work that nobody waits for may take at the end.
+const LINGER: Duration = Duration::from_secs(1);
+
 /// Why the server does not run.
 #[derive(Debug)]
 pub enum ServeError {
@@ -464,7 +467,7 @@ fn start_with(
     let encrypted = acceptor.is_some();
     let thread = std::thread::spawn(move || {
         let _watcher = watcher;
-        runtime.block_on(async move {
+        let report = runtime.block_on(async move {
             tokio::spawn(keep_live(Arc::clone(&app)));
             tokio::spawn(keep_tokens(Arc::clone(&app)));
             if let Some(retention) = retention {
@@ -481,7 +484,10 @@ fn start_with(
             });
             let service = gate.layer(adapt.layer(with_fixed(router(&app), fixed)));
             overrule_guard::serve(listener, acceptor, limits, service, shutdown).await
-        })
+        });
+        // Requests have been answered or cut; what still computes is work that nobody waits for.
+        runtime.shutdown_timeout(LINGER);
+        report
     });
     Ok(Running {
         address,
