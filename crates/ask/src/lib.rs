@@ -20,6 +20,7 @@ mod get;
 mod graph;
 mod known;
 mod outcome;
+pub mod percent;
 mod query;
 mod reach;
 mod request;

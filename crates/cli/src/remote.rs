@@ -5,6 +5,7 @@ use std::io::BufReader;
 use std::path::Path;
 use std::sync::Arc;
 
+use overrule_ask::percent::{decode, encode};
 use overrule_ask::{Asked, Exit, Failure, Outcome, Shared, Sink};
 use serde_json::{Map, Value};
 use ureq::http::{Request, Response};
@@ -86,7 +87,7 @@ impl Remote {
             Some("1") => Exit::Findings,
             Some(_) => Exit::World,
         };
-        let remarks = header("overrule-remarks").map(decode);
+        let remarks = header("overrule-remarks").map(|text| decode(text, false));
         let remarks = remarks.and_then(|text| serde_json::from_str(&text).ok());
         Ok(Said { text, exit, remarks: remarks.unwrap_or_default() })
     }
@@ -172,42 +173,6 @@ pub fn path(path: &str, query: &[(String, String)]) -> String {
         true => path.to_owned(),
         false => format!("{path}?{}", pairs.join("&")),
     }
-}
-
-/// Percent-encodes a part of a URL.
-pub fn encode(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => {
-                out.push(char::from(byte));
-            }
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
-}
-
-fn decode(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('%') {
-        let (before, after) = rest.split_at(at);
-        bytes.extend_from_slice(before.as_bytes());
-        let byte = after.get(1..3).and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        match byte {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = after.get(3..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(b'%');
-                rest = after.get(1..).unwrap_or_default();
-            }
-        }
-    }
-    bytes.extend_from_slice(rest.as_bytes());
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// What a refusal means here.

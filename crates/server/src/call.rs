@@ -9,6 +9,7 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use overrule_ask::percent::decode;
 use overrule_guard::Principal;
 use serde_json::{Map, Value};
 
@@ -119,42 +120,6 @@ fn pairs(text: &str) -> impl Iterator<Item = (String, String)> {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         (decode(name, true), decode(value, true))
     })
-}
-
-/// Percent-encodes a value for a link.
-pub fn encode(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => {
-                out.push(char::from(byte));
-            }
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
-}
-
-/// Undoes percent-encoding; what cannot be undone stays as it is.
-pub fn decode(text: &str, plus: bool) -> String {
-    let hex = |byte: Option<&u8>| byte.and_then(|b| char::from(*b).to_digit(16));
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let pair = (*byte == b'%').then(|| (hex(bytes.get(at + 1)), hex(bytes.get(at + 2))));
-        match pair {
-            Some((Some(high), Some(low))) => {
-                out.push(u8::try_from(high * 16 + low).unwrap_or(b'?'));
-                at += 3;
-            }
-            _ => {
-                out.push(if plus && *byte == b'+' { b' ' } else { *byte });
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 fn typed(kind: Type, value: &str) -> Result<Value, String> {

@@ -2,7 +2,7 @@
 //! In: files and folders. Out: their resources in the store, at the start and, if wanted, whenever they change. Not
 //! here: reading resources (`admission`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,23 +62,20 @@ pub fn import(
     let mut problems: Vec<String> = found.errors.iter().map(ToString::to_string).collect();
     let (inputs, unreadable) = files::read(found.files);
     problems.extend(unreadable.iter().map(ToString::to_string));
-    let mut manifests: Vec<Manifest> = Vec::new();
+    // The last of several documents for one resource counts.
+    let mut manifests: BTreeMap<Key, Manifest> = BTreeMap::new();
     for input in inputs {
         let admitted = admit(&input.name, &input.bytes, options);
         // What can be read is kept as it is, as `check` would show it; the rest is told.
         let unread = admitted.refusals.iter().filter(|d| is_about_text(d));
         problems.extend(unread.map(|d| format!("{}: {}", input.name, d.message)));
-        manifests.extend(admitted.manifests);
+        manifests.extend(admitted.manifests.into_iter().map(|m| (m.key.clone(), m)));
     }
     // What cannot be read now says nothing about the resources it had: they stay.
     let complete = problems.is_empty();
-    let keys: BTreeSet<Key> = manifests.iter().map(|m| m.key.clone()).collect();
-    let mut changes: Vec<Change> = Vec::new();
-    for manifest in manifests {
-        // The last of several documents for one resource counts.
-        changes.retain(|change| *change.key() != manifest.key);
-        changes.push(crate::v1::write::put(manifest, Expect::Any));
-    }
+    let keys: BTreeSet<Key> = manifests.keys().cloned().collect();
+    let puts = manifests.into_values().map(|m| crate::v1::write::put(m, Expect::Any));
+    let mut changes: Vec<Change> = puts.collect();
     if complete {
         for key in before.difference(&keys) {
             if store.get(key, None)?.is_some() {

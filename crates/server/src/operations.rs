@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::call::{Call, Reply};
 use crate::problem::Problem;
 use crate::shapes::Health;
-use crate::table::{Access, Answer, Body, Endpoint, Media, Verb};
+use crate::table::{Access, Answer, Endpoint, Media};
 use crate::v1::blocking;
 
 const fn simple(
@@ -21,18 +21,7 @@ const fn simple(
     answers: &'static [Answer],
     run: fn(Call) -> crate::table::Running,
 ) -> Endpoint {
-    Endpoint {
-        id,
-        method: Verb::Get,
-        path,
-        about,
-        access,
-        query: &[],
-        body: Body::None,
-        answers,
-        errors: &[],
-        run,
-    }
+    Endpoint { access, answers, ..Endpoint::reading(id, path, about, run) }
 }
 
 const HEALTH: &[Answer] =

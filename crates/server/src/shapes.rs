@@ -229,7 +229,12 @@ pub struct NewToken {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TokenRequest {
     /// Who it is for.
-    #[schemars(length(min = 1, max = 200), regex(pattern = r"^\P{Cc}*[^\s\p{Cc}]\P{Cc}*$"))]
+    #[schemars(
+        length(min = 1, max = 200),
+        regex(
+            pattern = r"^[^\u0000-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f][^\u0000-\u001f\u007f-\u009f]*$"
+        )
+    )]
     pub name: String,
     /// What it allows: `admin`, `read`, `write`, each but the first with `:mesh/NAME` or `:namespace/NAME` if wanted.
     #[schemars(

@@ -128,6 +128,29 @@ pub struct Endpoint {
     pub run: fn(Call) -> Running,
 }
 
+impl Endpoint {
+    /// One that reads, for whoever may read something; the rest is said by whoever adds it.
+    pub const fn reading(
+        id: &'static str,
+        path: &'static str,
+        about: &'static str,
+        run: fn(Call) -> Running,
+    ) -> Self {
+        Self {
+            id,
+            method: Verb::Get,
+            path,
+            about,
+            access: Access::Known,
+            query: &[],
+            body: Body::None,
+            answers: &[],
+            errors: &[],
+            run,
+        }
+    }
+}
+
 /// Methods in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {

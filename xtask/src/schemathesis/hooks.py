@@ -9,9 +9,13 @@ import requests, schemathesis, yaml
 BASE, ADMIN = os.environ["OVERRULE_BASE"], os.environ["OVERRULE_ADMIN"]
 
 
-def ask(path, fine=(200,)):
+def send(method, path, json=None):
     headers = {"Authorization": f"Bearer {ADMIN}"} if ADMIN else {}
-    answer = requests.get(BASE + path, headers=headers, timeout=30)
+    return requests.request(method, BASE + path, headers=headers, json=json, timeout=30)
+
+
+def ask(path, fine=(200,)):
+    answer = send("GET", path)
     assert answer.status_code in fine, f"{path}: {answer.status_code} {answer.text}"
     return answer.json()
 
@@ -49,6 +53,29 @@ KRIS = sorted({kri for _, all in LAYOUTS for kri in all})
 TARGETS = [r["target"] for r in STORED]
 TOKENS = [t["id"] for t in ask("/v1/tokens")["items"]]
 
+
+
+def spare():
+    """The id of a token that may be rotated or revoked."""
+    return send("POST", "/v1/tokens", {"name": "spare", "grants": ["read"]}).json()["item"]["id"]
+
+
+def answered(part):
+    """A dataplane and an identity that a part of the Inspect API has an answer for."""
+    for owner, kris in LAYOUTS:
+        for kri in kris:
+            path = f"/meshes/{owner['mesh']}/dataplanes/{owner['name']}/{part.replace('{kri}', kri)}"
+            if send("GET", path).status_code == 200:
+                routes = sorted(set(identities(ask(path)))) if part.endswith("_routes") else [kri]
+                if routes:
+                    return {"mesh": owner["mesh"], "name": owner["name"], "kri": kri, "route": routes[0]}
+    raise AssertionError(f"nothing is answered for {part}")
+
+
+# Parameters of paths that surely have an answer, by what the path has in it.
+SURE = {part: answered(part) for part in (
+    "_inbounds/{kri}/_policies", "_outbounds/{kri}/_policies", "_outbounds/{kri}/_routes")}
+
 # Resources of no mesh that nothing else depends on: they can be deleted.
 ALONE = [{"type": "Mesh", "name": "schemathesis"}, {"type": "Zone", "name": "schemathesis", "enabled": True}]
 MANIFESTS = ALONE + list(manifests())
@@ -74,7 +101,7 @@ WORDS = {
     "If-Match": ["\"1\"", "\"2\"", "1"], "If-None-Match": ["*"],
 }
 # Only proxies have configurations.
-WORDS_OF = {"envoy": {"target": PROXIES}}
+WORDS_OF = {"envoy": {"target": PROXIES}, "explain": {"target": PROXIES + TARGETS}}
 
 
 def place(r):
@@ -219,3 +246,42 @@ def map_case(context, case):
         if dice.random() < 0.7:
             case.body.pop("expires", None)
     return case
+
+
+def certain(operation, name, names):
+    """Parameters of the path of a request that is answered as asked."""
+    if "id" in names:
+        return {"id": spare()}
+    if "_routes/{route}" in operation.path:
+        return SURE["_outbounds/{kri}/_routes"]
+    for part, sure in SURE.items():
+        if operation.path.endswith(part):
+            return sure
+    if operation.method == "delete" and (names == {"mesh"} or names == {"collection", "name"}):
+        mesh, zone = ALONE
+        send("PUT", "/meshes/schemathesis", mesh)
+        send("PUT", "/zones/schemathesis", zone)
+        return {"mesh": "schemathesis", "collection": "zones", "name": "schemathesis"}
+    return path_parameters(random.Random(1), operation.path, names)
+
+
+@schemathesis.hook
+def before_add_examples(context, examples):
+    """One request per operation that is answered as asked, so that none is only ever refused."""
+    operation = context.operation
+    name = operation.definition.raw.get("operationId")
+    names = {parameter.name for parameter in operation.path_parameters}
+    words = WORDS | WORDS_OF.get(name, {})
+    query = {p.name: words[p.name][0] for p in operation.query if p.is_required}
+    parts = {key: value for key, value in certain(operation, name, names).items() if key in names}
+    sent = {"query": query}
+    if "requestBody" in operation.definition.raw:
+        manifest = next(m for m in MANIFESTS if suits(m, operation.path, names))
+        sent["body"] = {
+            "canMany": {"from": [words["from"][0]], "to": [words["to"][0]]},
+            "makeToken": {"name": "example", "grants": ["read"]},
+        }.get(name, manifest)
+        sent["media_type"] = "application/json"
+        if name not in ("canMany", "makeToken"):
+            parts = fitting(manifest, names)
+    examples.append(operation.Case(path_parameters=parts, **sent))

@@ -4,11 +4,12 @@
 use std::io::BufRead;
 
 use overrule::files;
+use overrule_ask::percent::encode;
 use overrule_ask::{Exit, Failure, Form, Outcome, Shared, Sink};
 
 use crate::args::{Apply, Delete, Source, Watch};
 use crate::output::Out;
-use crate::remote::{Remote, encode, path};
+use crate::remote::{Remote, path};
 
 fn remote(source: &Source) -> Result<Remote, Failure> {
     Remote::named(source)?.ok_or_else(|| {

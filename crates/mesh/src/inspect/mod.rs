@@ -93,9 +93,9 @@ pub struct Call<'a> {
 }
 
 /// Most bytes of whole answers that are held.
-const MOST_ANSWERS: usize = 128 << 20;
+const MOST_ANSWERS: usize = 512 << 20;
 /// Most bytes of each sort of parts that are held.
-const MOST_PARTS: usize = 32 << 20;
+const MOST_PARTS: usize = 64 << 20;
 
 /// Answers questions about one revision. Asking needs the same live analysis it was made of.
 pub struct Inspector {

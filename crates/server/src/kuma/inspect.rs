@@ -13,7 +13,7 @@ use crate::call::{Call, Reply};
 use crate::live::State;
 use crate::problem::Problem;
 use crate::reader::may_read;
-use crate::table::{Access, Answer, Body, Endpoint, Media, Param, Running, Type, Verb};
+use crate::table::{Answer, Endpoint, Media, Param, Running, Type};
 
 const ANSWER: &[Answer] =
     &[Answer { status: 200, media: Media::Json("KumaAnswer"), about: "the answer" }];
@@ -32,18 +32,7 @@ const fn inspect(
     query: &'static [Param],
     answers: &'static [Answer],
 ) -> Endpoint {
-    Endpoint {
-        id,
-        method: Verb::Get,
-        path,
-        about,
-        access: Access::Known,
-        query,
-        body: Body::None,
-        answers,
-        errors: &[404, 500],
-        run,
-    }
+    Endpoint { query, answers, errors: &[404, 500], ..Endpoint::reading(id, path, about, run) }
 }
 
 /// The endpoints.

@@ -9,15 +9,16 @@ use overrule::kuma::inspect::{self as shapes, Cause, Times};
 use overrule::kuma::kinds::{Kind, Scope};
 use overrule::kuma::{FAMILY, Profile};
 use overrule::source::{NodeRef, ReadOptions};
+use overrule_ask::percent::encode;
 use overrule_store::{Change, Expect, Key, Place, Record};
 use serde_json::{Value, json};
 
 use crate::admission::Manifest;
-use crate::call::{Call, Reply, encode};
+use crate::call::{Call, Reply};
 use crate::live::State;
 use crate::problem::Problem;
 use crate::reader::may_read;
-use crate::table::{Access, Answer, Body, Endpoint, Media, Param, Type, Verb};
+use crate::table::{Answer, Body, Endpoint, Media, Param, Type, Verb};
 use crate::v1::write::{self, expectation};
 use crate::v1::{AT_LEAST, blocking, state};
 
@@ -44,18 +45,8 @@ const fn reading(
     answers: &'static [Answer],
     run: fn(Call) -> crate::table::Running,
 ) -> Endpoint {
-    Endpoint {
-        id,
-        method: Verb::Get,
-        path,
-        about: "Resources of meshes, as Kuma's API has them.",
-        access: Access::Known,
-        query,
-        body: Body::None,
-        answers,
-        errors: &[404, 412],
-        run,
-    }
+    let about = "Resources of meshes, as Kuma's API has them.";
+    Endpoint { query, answers, errors: &[404, 412], ..Endpoint::reading(id, path, about, run) }
 }
 
 const fn writing(
@@ -65,17 +56,13 @@ const fn writing(
     run: fn(Call) -> crate::table::Running,
 ) -> Endpoint {
     let put = matches!(method, Verb::Put);
+    let about = "Writes a resource of a mesh, as Kuma's API does.";
     Endpoint {
-        id,
         method,
-        path,
-        about: "Writes a resource of a mesh, as Kuma's API does.",
-        access: Access::Known,
-        query: &[],
         body: if put { Body::Manifests } else { Body::None },
         answers: if put { WRITTEN } else { DELETED },
         errors: &[403, 404, 409, 415],
-        run,
+        ..Endpoint::reading(id, path, about, run)
     }
 }
 

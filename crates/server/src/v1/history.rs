@@ -5,12 +5,13 @@
 use std::sync::Arc;
 
 use http::StatusCode;
+use overrule_ask::percent::encode;
 use overrule_store::{Entry, HistoryFilter, Key, Place};
 
 use super::blocking;
 use super::write::{author, word};
 use crate::admission::{key_of, source_name};
-use crate::call::{Call, Reply, encode};
+use crate::call::{Call, Reply};
 use crate::problem::Problem;
 use crate::reader::may_read;
 use crate::shapes::{API_VERSION, AuditItem, AuditList, HistoryItem, HistoryList};

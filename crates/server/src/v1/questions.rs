@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use http::StatusCode;
 use overrule::view::Styles;
+use overrule_ask::percent::encode_header;
 use overrule_ask::{self as ask, Asked, Exit, Failure, Known, Shared, Sink};
 
 use super::{AS_OF, AT_LEAST, problem, state};
@@ -52,18 +53,7 @@ const fn question(
     answers: &'static [Answer],
     run: fn(Call) -> crate::table::Running,
 ) -> Endpoint {
-    Endpoint {
-        id,
-        method: Verb::Get,
-        path,
-        about,
-        access: Access::Known,
-        query,
-        body: Body::None,
-        answers,
-        errors: &[404, 410, 412],
-        run,
-    }
+    Endpoint { query, answers, errors: &[404, 410, 412], ..Endpoint::reading(id, path, about, run) }
 }
 
 const fn answer(schema: &'static str) -> Answer {
@@ -337,7 +327,7 @@ async fn reply<Q: Asked + Send + 'static>(
     };
     let remarks = serde_json::to_string(&page.remarks).unwrap_or_default();
     let reply = Reply::bytes(StatusCode::OK, media, page.text).version(revision);
-    Ok(reply.with("overrule-exit", number(exit)).with("overrule-remarks", encode(&remarks)))
+    Ok(reply.with("overrule-exit", number(exit)).with("overrule-remarks", encode_header(&remarks)))
 }
 
 /// What a question needs that is not kept ready: nothing, but for a target of a very large fleet that another stands for,
@@ -381,17 +371,4 @@ fn failed(failure: Failure) -> Problem {
         }
         Failure::Closed => Problem::bad("output closed"),
     }
-}
-
-/// Percent-encodes what a header cannot carry.
-fn encode(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'%' => out.push_str("%25"),
-            0x20..=0x7e => out.push(char::from(byte)),
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
 }

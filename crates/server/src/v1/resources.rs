@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use http::StatusCode;
 use overrule::model::TargetName;
+use overrule_ask::percent::encode;
 use overrule_store::{Change, Expect, Key, Place, Record};
 
 use super::write::{self, data, expectation, manifests, reply};
 use super::{AS_OF, AT_LEAST, state};
 use crate::admission::{key_of, source_name};
-use crate::call::{Call, Reply, encode};
+use crate::call::{Call, Reply};
 use crate::live::State;
 use crate::problem::Problem;
 use crate::reader::may_read;
