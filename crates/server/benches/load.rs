@@ -23,8 +23,8 @@ use std::time::{Duration, Instant};
 
 use overrule::Options;
 use overrule_server::{Config, start, start_beside};
-use overrule_testkit::kuma::{self, Fleet};
 use overrule_testkit::yaml;
+use serde_json::{Value, json};
 
 /// Clients at once.
 const CLIENTS: usize = 4;
@@ -35,13 +35,9 @@ fn main() -> ExitCode {
         std::env::args().skip_while(|a| a != flag).nth(1).and_then(|n| n.parse().ok())
     };
     let minutes = number("--minutes").unwrap_or(0);
-    // With a thousand services that every proxy sends to, an answer has 11 MB; that is no longer about answering.
-    let services = number("--services").map_or(100, |n| usize::try_from(n).unwrap());
-    let full = Fleet { proxies: 10_000, shapes: 50, services, policies: 2_000 };
-    let small = Fleet { proxies: 300, shapes: 10, services: 50, policies: 60 };
-    let fleet = if quick { small } else { full };
+    let (proxies, policies) = if quick { (300, 60) } else { (10_000, 2_000) };
     let folder = tempfile::tempdir().unwrap();
-    let documents = kuma::fleet_documents(fleet);
+    let documents = documents(proxies, policies);
     std::fs::write(folder.path().join("fleet.yaml"), yaml::documents(&documents)).unwrap();
     let names: Vec<(String, String)> = documents
         .iter()
@@ -61,12 +57,7 @@ fn main() -> ExitCode {
     let since = Instant::now();
     let files = vec![folder.path().to_path_buf()];
     let server = start(config(), files.clone(), options()).unwrap();
-    println!(
-        "{} proxies, {} policies: ready after {:.1?}",
-        fleet.proxies,
-        fleet.policies,
-        since.elapsed()
-    );
+    println!("{} proxies, {} policies: ready after {:.1?}", proxies, policies, since.elapsed());
     // Every proxy in turn, so that what is held ready is not only what was asked before.
     let paths: Vec<String> =
         names.iter().map(|(m, n)| format!("/meshes/{m}/dataplanes/{n}/_rules")).collect();
@@ -109,7 +100,45 @@ fn main() -> ExitCode {
     if (holds && flat) || quick { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn text(value: &serde_json::Value) -> String {
+/// A mesh as they are found: a tenth as many apps as proxies; every 50th policy is for the whole mesh, the others for one
+/// app each.
+fn documents(proxies: usize, policies: usize) -> Vec<Value> {
+    let apps = proxies / 10;
+    let mut all = vec![json!({"type": "Mesh", "name": "default"})];
+    for n in 0..proxies {
+        let app = format!("app-{}", n % apps);
+        all.push(json!({
+            "type": "Dataplane", "mesh": "default", "name": format!("{app}-{n}"),
+            "labels": {"app": app},
+            "networking": {
+                "address": format!("10.{}.{}.{}", n / 65536, n / 256 % 256, n % 256),
+                "inbound": [{"port": 8080, "tags": {"kuma.io/service": app, "app": app}}],
+            },
+        }));
+    }
+    let kinds = ["MeshTimeout", "MeshRetry", "MeshCircuitBreaker", "MeshTrafficPermission"];
+    for n in 0..policies {
+        let kind = kinds[n % kinds.len()];
+        let target = match n % 50 {
+            0 => json!({"kind": "Mesh"}),
+            _ => json!({"kind": "MeshSubset", "tags": {"app": format!("app-{}", n % apps)}}),
+        };
+        let conf = match kind {
+            "MeshTimeout" => json!({"idleTimeout": format!("{n}s")}),
+            "MeshRetry" => json!({"http": {"numRetries": n}}),
+            "MeshCircuitBreaker" => json!({"connectionLimits": {"maxConnections": n}}),
+            _ => json!({"action": "Allow"}),
+        };
+        let field = if kind == "MeshTrafficPermission" { "from" } else { "to" };
+        all.push(json!({
+            "type": kind, "mesh": "default", "name": format!("policy-{n}"),
+            "spec": {"targetRef": target, field: [{"targetRef": {"kind": "Mesh"}, "default": conf}]},
+        }));
+    }
+    all
+}
+
+fn text(value: &Value) -> String {
     value.as_str().unwrap().to_owned()
 }
 
