@@ -225,10 +225,12 @@ fn token(source: &Source) -> Result<Option<String>, Failure> {
     Ok(token.map(|t| t.trim().to_owned()).filter(|t| !t.is_empty()))
 }
 
+/// Whether a URL names this machine: by an address, or by the one name that means it everywhere.
 fn is_loopback(base: &str) -> bool {
-    let host = base.trim_start_matches("http://");
-    let host = host.split('/').next().unwrap_or_default();
-    ["127.", "localhost", "[::1]"].iter().any(|own| host.starts_with(own))
+    let host = base.parse::<ureq::http::Uri>().ok().and_then(|uri| uri.host().map(str::to_owned));
+    let Some(host) = host else { return false };
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 fn tls(ca: Option<&Path>) -> Result<ureq::tls::TlsConfig, Failure> {
@@ -257,4 +259,28 @@ fn tls(ca: Option<&Path>) -> Result<ureq::tls::TlsConfig, Failure> {
             Arc::new(rustls::crypto::aws_lc_rs::default_provider()),
         );
     Ok(config.build())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_is_this_machine() {
+        for own in
+            ["http://127.0.0.1:5681", "http://127.9.9.9", "http://localhost", "http://[::1]:1"]
+        {
+            assert!(is_loopback(own), "{own}");
+        }
+        for other in [
+            "http://localhost.example.com",
+            "http://127.example.com",
+            "http://10.0.0.1",
+            "http://user@example.com",
+            "http://localhost@example.com",
+            "http://",
+        ] {
+            assert!(!is_loopback(other), "{other}");
+        }
+    }
 }

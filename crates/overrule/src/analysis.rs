@@ -57,6 +57,18 @@ pub struct Options {
     pub focus: Vec<String>,
 }
 
+impl Options {
+    /// How texts are read for an analysis with these options.
+    pub fn reading(&self) -> ReadOptions {
+        ReadOptions {
+            duplicate_keys: self.duplicate_keys,
+            single_letters: self.single_letters,
+            redactions: SECRETS.to_vec(),
+            ..ReadOptions::default()
+        }
+    }
+}
+
 /// What an analysis tells about its progress.
 pub trait Stages: Sync {
     /// So many bytes more have been read.
@@ -112,13 +124,8 @@ impl Analysis {
     pub fn with_progress(mut inputs: Vec<Input>, options: &Options, stages: &dyn Stages) -> Self {
         // Names, not the order of arguments, decide everything that depends on order.
         inputs.sort_by(|a, b| a.name.cmp(&b.name));
-        let read_options = ReadOptions {
-            duplicate_keys: options.duplicate_keys,
-            single_letters: options.single_letters,
-            redactions: SECRETS.to_vec(),
-            ..ReadOptions::default()
-        };
-        let read = overrule_source::read_with(inputs, &read_options, &|bytes| stages.read(bytes));
+        let read =
+            overrule_source::read_with(inputs, &options.reading(), &|bytes| stages.read(bytes));
         let documents = read.documents;
         let mut diagnostics = read.diagnostics;
         let parsed = overrule_model::parse(&documents);

@@ -2,7 +2,7 @@
 //! In: the body of a request, or a file. Out: the resources in it, each with its own text, and what is wrong with them.
 //! Not here: who may write them, whether they are stored.
 
-use overrule::kuma::LabelSource;
+use overrule::kuma::{GROUP, LabelSource};
 use overrule::model::{Object, Scope, Snapshot};
 use overrule::source::{Diagnostic, Documents, Input, NodeRef, Severity};
 use overrule::view::{self, v1};
@@ -82,7 +82,7 @@ fn misnamed(key: &Key) -> Option<String> {
         Place::Mesh(mesh) => mesh.as_str(),
         _ => "default",
     };
-    let ours = key.group == overrule::kuma::GROUP;
+    let ours = key.group == GROUP;
     (ours && !(fine(&key.name) && fine(mesh))).then(|| {
         let name: String = key.name.chars().take(64).collect();
         format!("`{name}` in mesh `{}` is no name", mesh.chars().take(64).collect::<String>())
@@ -141,12 +141,7 @@ fn text_of(documents: &Documents, at: NodeRef) -> Option<&str> {
 
 /// The one resource of a text; none if there is none, or several.
 fn one(text: &str, options: &Options) -> Option<Key> {
-    let read = overrule::source::ReadOptions {
-        duplicate_keys: options.duplicate_keys,
-        single_letters: options.single_letters,
-        ..Default::default()
-    };
-    let read = overrule::source::read_one("", text, &read);
+    let read = overrule::source::read_one("", text, &options.reading());
     if read.documents.len() != 1 {
         return None;
     }
@@ -173,11 +168,30 @@ pub fn key_of(snapshot: &Snapshot, object: &Object) -> Key {
     }
 }
 
+/// Who a mesh is.
+pub fn mesh_key(name: &str) -> Key {
+    Key {
+        group: GROUP.to_owned(),
+        kind: "Mesh".to_owned(),
+        place: Place::Cluster,
+        name: name.to_owned(),
+    }
+}
+
+/// The mesh that a resource is, or is in.
+pub fn mesh_of(key: &Key) -> Option<&str> {
+    match &key.place {
+        Place::Mesh(mesh) => Some(mesh),
+        Place::Cluster if key.group == GROUP && key.kind == "Mesh" => Some(&key.name),
+        _ => None,
+    }
+}
+
 /// What findings and origins call a stored resource: a target name, with its group where that is not the usual one.
 pub fn source_name(key: &Key) -> String {
     let kind = key.kind.to_lowercase();
     let kind = match key.group.as_str() {
-        "" | "gateway.networking.k8s.io" | "kuma.io" => kind,
+        "" | "gateway.networking.k8s.io" | GROUP => kind,
         group => format!("{kind}.{group}"),
     };
     match &key.place {

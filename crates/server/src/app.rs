@@ -146,9 +146,8 @@ impl App {
 
 /// A token as the guard knows it.
 fn known(row: TokenRow) -> Result<overrule_guard::TokenRow, String> {
-    let texts: Vec<String> = serde_json::from_str(&row.grants).map_err(|e| e.to_string())?;
     Ok(overrule_guard::TokenRow {
-        grants: texts.join(",").parse().map_err(|e: overrule_guard::GrantError| e.to_string())?,
+        grants: serde_json::from_str(&row.grants).map_err(|e| e.to_string())?,
         hash: std::str::from_utf8(&row.hash)
             .map_err(|e| e.to_string())
             .and_then(|text| text.parse().map_err(|e: overrule_guard::HashError| e.to_string()))?,

@@ -102,6 +102,11 @@ impl Query {
         self.0.get(name)?.as_u64()
     }
 
+    /// A number of things; the usual one if none is given.
+    pub fn count(&self, name: &str, usual: usize) -> usize {
+        self.number(name).map_or(usual, |number| usize::try_from(number).unwrap_or(usize::MAX))
+    }
+
     /// Whether a switch is on.
     pub fn is(&self, name: &str) -> bool {
         self.0.get(name).and_then(Value::as_bool).unwrap_or(false)

@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use overrule_guard::CertificateRule;
 use serde::Deserialize;
 
 /// `overrule serve`: the live store and the Inspect API.
@@ -122,7 +123,7 @@ pub struct Config {
     pub postgres: Option<Hidden>,
     /// Who client certificates stand for; only in the file.
     #[arg(skip)]
-    pub certificates: Vec<CertificateEntry>,
+    pub certificates: Vec<CertificateRule>,
     /// Answers that never change, by path; for benchmarks.
     #[arg(skip)]
     #[serde(skip)]
@@ -139,22 +140,6 @@ impl std::fmt::Debug for Hidden {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("(hidden)")
     }
-}
-
-/// Who a client certificate stands for.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct CertificateEntry {
-    /// A subject alternative name: a SPIFFE ID, a DNS name.
-    pub san: Option<String>,
-    /// Its subject.
-    pub subject: Option<String>,
-    /// SHA-256 of the certificate.
-    pub fingerprint: Option<String>,
-    /// Who it is.
-    pub name: String,
-    /// What they may do.
-    pub grants: Vec<String>,
 }
 
 /// How clients prove who they are.

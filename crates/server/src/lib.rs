@@ -18,6 +18,7 @@ mod call;
 mod changes;
 mod clock;
 mod config;
+mod first_token;
 mod folder;
 mod http;
 mod inspect;

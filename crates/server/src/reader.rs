@@ -6,7 +6,7 @@ use overrule::model::{Object, Snapshot};
 use overrule_guard::{Grants, Target};
 use overrule_store::{Key, Place};
 
-use crate::admission::key_of;
+use crate::admission::{key_of, mesh_of};
 
 /// Somebody who reads.
 pub struct Reader<'a>(pub &'a Grants);
@@ -23,11 +23,7 @@ impl overrule_ask::Sees for Reader<'_> {
     /// Nothing outside of a mesh acts on what is in it.
     fn closed(&self, snapshot: &Snapshot, object: &Object) -> bool {
         let key = key_of(snapshot, object);
-        let mesh = match &key.place {
-            Place::Mesh(mesh) => Some(mesh),
-            Place::Cluster if key.group == "kuma.io" && key.kind == "Mesh" => Some(&key.name),
-            _ => None,
-        };
+        let mesh = mesh_of(&key);
         self.0.reads_all() || mesh.is_some_and(|mesh| self.0.may_read(&Target::Mesh(mesh)))
     }
 }
@@ -35,12 +31,11 @@ impl overrule_ask::Sees for Reader<'_> {
 /// Where a resource belongs.
 fn target(key: &Key) -> Target<'_> {
     match &key.place {
-        // Who may read a mesh may read what it says of itself; the same holds for a namespace.
-        Place::Cluster if key.group == "kuma.io" && key.kind == "Mesh" => Target::Mesh(&key.name),
+        // Who may read a namespace may read what it says of itself; so it is with a mesh.
         Place::Cluster if key.group.is_empty() && key.kind == "Namespace" => {
             Target::Namespace(&key.name)
         }
-        Place::Cluster => Target::Cluster,
+        Place::Cluster => mesh_of(key).map_or(Target::Cluster, Target::Mesh),
         Place::Namespace(name) => Target::Namespace(name),
         // A Kubernetes object of Kuma's carries its namespace at the end of its name.
         Place::Mesh(mesh) => match key.name.rsplit_once('.') {

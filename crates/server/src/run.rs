@@ -14,8 +14,8 @@ use overrule::Options;
 use overrule::kuma::inspect::Flavour;
 use overrule::source::{DuplicateKeys, SingleLetters};
 use overrule_guard::{
-    Certificates, ClientCerts, Doors, Gate, GateSettings, Grants, Limits, Names, Refusal, Report,
-    Tls, Tokens, check_address,
+    Certificates, ClientCerts, Doors, Gate, GateSettings, Limits, Names, Refusal, Report, Tls,
+    Tokens, check_address,
 };
 use overrule_store::{PgTls, Retention, Store, StoreError};
 use tokio::net::TcpListener;
@@ -24,11 +24,11 @@ use tower::Layer;
 
 use crate::app::{App, Parts};
 use crate::config::{Auth, Config, LogFormat};
+use crate::first_token;
 use crate::folder;
 use crate::http::router;
 use crate::live::{Full, Live};
 use crate::problem::{Face, Problem};
-use crate::v1::tokens::mint;
 
 /// The port of Kuma's API, so that its clients find us.
 const PORT: u16 = 5681;
@@ -61,11 +61,11 @@ impl From<StoreError> for ServeError {
     }
 }
 
-fn usage(why: impl fmt::Display) -> ServeError {
+pub(crate) fn usage(why: impl fmt::Display) -> ServeError {
     ServeError::Usage(why.to_string())
 }
 
-fn world(why: impl fmt::Display) -> ServeError {
+pub(crate) fn world(why: impl fmt::Display) -> ServeError {
     ServeError::World(why.to_string())
 }
 
@@ -142,96 +142,8 @@ pub fn start_beside(
     start_with(config, files, options, false)
 }
 
-/// Shows the first admin token once: in the file that was named, on a terminal, else in the data folder. Never in a log.
-/// It is shown before it is stored: a token that nobody has seen would lock everybody out.
-fn first_token(store: &dyn Store, config: &Config) -> Result<(), ServeError> {
-    let terminal = std::io::stderr().is_terminal();
-    let embedded = !config.ephemeral && config.postgres.is_none() && config.postgres_file.is_none();
-    let file = config.admin_token_file.clone().or_else(|| {
-        let data = config.data.clone().unwrap_or_else(default_data);
-        (embedded && !terminal).then(|| data.join("admin-token"))
-    });
-    let known = store.tokens()?;
-    if let Some(file) = &file {
-        finish_token(file, &known);
-    }
-    if !known.is_empty() {
-        return Ok(());
-    }
-    let (row, token) = admin_token()?;
-    match &file {
-        Some(file) => write_token(&token, &aside(file, &row.id))?,
-        None if terminal => {
-            let _ = writeln!(std::io::stderr(), "admin token, shown this once: {token}");
-        }
-        None => {
-            return Err(usage(
-                "the first admin token has nowhere to go: name a file with --admin-token-file, or start on a terminal",
-            ));
-        }
-    }
-    let counts = store.first_token(&row)?;
-    match file {
-        Some(file) => {
-            finish_token(&file, if counts { std::slice::from_ref(&row) } else { &[] });
-        }
-        None if counts => {}
-        None => tracing::warn!("another server made the admin token; the one shown here is void"),
-    }
-    Ok(())
-}
-
-/// Moves the token that counts to its place, and removes those that do not: a start may have been killed in between.
-fn finish_token(file: &Path, known: &[overrule_store::TokenRow]) {
-    let Some((folder, name)) = file.parent().zip(file.file_name().and_then(|n| n.to_str())) else {
-        return;
-    };
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for entry in entries.flatten() {
-        let found = entry.file_name();
-        let id = found.to_str().and_then(|f| f.strip_prefix(name)?.strip_prefix('.'));
-        let Some(id) = id else { continue };
-        let done = match known.iter().any(|row| row.id == id) {
-            true => {
-                let file = file.display();
-                tracing::info!(%file, "the admin token is in this file; move it to a safe place");
-                std::fs::rename(entry.path(), folder.join(name))
-            }
-            false if id.len() == 16 => std::fs::remove_file(entry.path()),
-            false => Ok(()),
-        };
-        if let Err(error) = done {
-            tracing::error!(%error, file = %entry.path().display(), "cannot move the admin token");
-        }
-    }
-}
-
-/// Where a token waits until it is known to count.
-fn aside(file: &Path, id: &str) -> PathBuf {
-    let mut name = file.as_os_str().to_owned();
-    name.push(format!(".{id}"));
-    PathBuf::from(name)
-}
-
-fn write_token(token: &str, file: &Path) -> Result<(), ServeError> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let mut options = std::fs::OpenOptions::new();
-    let opened = options.write(true).create_new(true).mode(0o600).open(file);
-    let written = opened.and_then(|mut f| {
-        writeln!(f, "{token}")?;
-        f.sync_all()
-    });
-    written.map_err(|e| world(format!("cannot write the admin token to {}: {e}", file.display())))
-}
-
-/// A token that may do everything.
-fn admin_token() -> Result<(overrule_store::TokenRow, String), ServeError> {
-    mint("admin".to_owned(), &Grants::admin(), None)
-        .map_err(|problem| ServeError::World(problem.detail))
-}
-
-fn default_data() -> PathBuf {
+/// Where the embedded store is, if nothing else is said.
+pub(crate) fn default_data() -> PathBuf {
     PathBuf::from("overrule-data")
 }
 
@@ -332,21 +244,6 @@ fn tls(config: &Config) -> Result<Option<Tls>, ServeError> {
     }))
 }
 
-fn certificates(config: &Config) -> Result<Certificates, ServeError> {
-    let rule = |entry: &crate::config::CertificateEntry| {
-        let grants: Grants = entry.grants.join(",").parse().map_err(usage)?;
-        Ok(overrule_guard::CertificateRule {
-            san: entry.san.clone(),
-            subject: entry.subject.clone(),
-            fingerprint: entry.fingerprint.clone(),
-            name: entry.name.clone(),
-            grants,
-        })
-    };
-    let rules: Result<Vec<_>, ServeError> = config.certificates.iter().map(rule).collect();
-    Certificates::new(rules?).map_err(usage)
-}
-
 fn retention(config: &Config) -> Result<Option<Retention>, ServeError> {
     let age = match &config.history_age {
         None => None,
@@ -388,7 +285,7 @@ fn start_with(
     });
     let tls = tls(&config)?;
     check_address(listen, tls.is_some(), auth == Auth::Token).map_err(usage)?;
-    let certificates = certificates(&config)?;
+    let certificates = Certificates::new(config.certificates.clone()).map_err(usage)?;
     let retention = retention(&config)?;
     let names = Names::new(&config.host).map_err(usage)?;
     let acceptor = tls.map(Tls::load).transpose().map_err(usage)?;
@@ -417,9 +314,9 @@ fn start_with(
     let mut admin = None;
     if auth == Auth::Token {
         match signals {
-            true => first_token(&*store, &config)?,
+            true => first_token::show(&*store, &config)?,
             false => {
-                let (row, token) = admin_token()?;
+                let (row, token) = first_token::mint_admin()?;
                 admin = store.first_token(&row)?.then_some(token);
             }
         }

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use http::StatusCode;
 use overrule::kuma::inspect::{self as shapes, Ask, Times, route};
 use overrule::model::ObjectId;
-use overrule_store::{Key, Place};
 
-use crate::admission::key_of;
+use crate::admission::{key_of, mesh_key};
 use crate::call::{Call, Reply};
 use crate::live::State;
 use crate::problem::Problem;
@@ -168,13 +167,7 @@ fn restricted(
         | Ask::Dataplanes { mesh, .. }
         | Ask::Hostnames { mesh, .. } => mesh.to_string(),
     };
-    let key = Key {
-        group: "kuma.io".to_owned(),
-        kind: "Mesh".to_owned(),
-        place: Place::Cluster,
-        name: mesh,
-    };
-    match may_read(&call.who.grants, &key) {
+    match may_read(&call.who.grants, &mesh_key(&mesh)) {
         true => Ok(reply(state, state.inspect.answer(&state.analysis, base, ask))),
         false => Err(hidden(match ask {
             Ask::Kri { .. } => "Could not retrieve a resource",

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use http::StatusCode;
 use overrule::kuma::inspect::{self as shapes, Cause, Times};
 use overrule::kuma::kinds::{Kind, Scope};
-use overrule::kuma::{FAMILY, Profile};
-use overrule::source::{NodeRef, ReadOptions};
+use overrule::kuma::{FAMILY, GROUP, Profile};
+use overrule::source::NodeRef;
 use overrule_ask::percent::encode;
 use overrule_store::{Change, Expect, Key, Place, Record};
 use serde_json::{Value, json};
 
-use crate::admission::Manifest;
+use crate::admission::{Manifest, mesh_key};
 use crate::call::{Call, Reply};
 use crate::live::State;
 use crate::problem::Problem;
@@ -21,9 +21,6 @@ use crate::reader::may_read;
 use crate::table::{Answer, Body, Endpoint, Media, Param, Type, Verb};
 use crate::v1::write::{self, expectation};
 use crate::v1::{AT_LEAST, blocking, state};
-
-/// The group that Kuma's kinds have here.
-const GROUP: &str = "kuma.io";
 
 const SIZE: Param = Param::new("size", Type::Number(1000), "most items; 100 if absent");
 const OFFSET: Param = Param::new("offset", Type::Number(u64::MAX >> 1), "items to pass over");
@@ -142,7 +139,7 @@ fn named(call: &Call) -> Result<Named, Problem> {
 }
 
 /// A resource in the shape of the API.
-fn shown(state: &State, record: &Record) -> Value {
+fn shown(call: &Call, state: &State, record: &Record) -> Value {
     let times =
         Times { created: record.created.to_string(), modified: record.modified.to_string() };
     let kuma = &state.analysis.kuma;
@@ -151,7 +148,7 @@ fn shown(state: &State, record: &Record) -> Value {
     match known {
         Some((meta, root)) => shapes::stored(&state.analysis.documents, meta, root, &times),
         // Stored, but not read as one of Kuma's: shown as it is.
-        None => write::data(record),
+        None => write::data(record, &call.app.reading),
     }
 }
 
@@ -177,7 +174,7 @@ async fn get(call: Call) -> Result<Reply, Problem> {
     let missing = || not_found("Could not retrieve a resource");
     let record = state.records.get(&key).filter(|_| may_read(&call.who.grants, &key));
     let record = record.ok_or_else(missing)?;
-    let reply = Reply::fine(&shown(&state, record));
+    let reply = Reply::fine(&shown(&call, &state, record));
     Ok(reply.with("etag", format!("\"{}\"", record.version)).version(state.revision))
 }
 
@@ -186,12 +183,7 @@ async fn list(call: Call) -> Result<Reply, Problem> {
     let (kind, _) = collection(&call)?;
     let mesh = call.part("mesh");
     if !mesh.is_empty() {
-        let known = Key {
-            group: GROUP.to_owned(),
-            kind: "Mesh".to_owned(),
-            place: Place::Cluster,
-            name: mesh.to_owned(),
-        };
+        let known = mesh_key(mesh);
         if !state.records.contains_key(&known) || !may_read(&call.who.grants, &known) {
             return Err(not_found("Could not retrieve resources"));
         }
@@ -205,11 +197,10 @@ async fn list(call: Call) -> Result<Reply, Problem> {
             && may_read(&call.who.grants, key)
     };
     let all: Vec<&Arc<Record>> = state.records.values().filter(wanted).collect();
-    let size = usize::try_from(call.query.number("size").unwrap_or(100)).unwrap_or(100);
-    let offset = usize::try_from(call.query.number("offset").unwrap_or(0)).unwrap_or(usize::MAX);
+    let (size, offset) = (call.query.count("size", 100), call.query.count("offset", 0));
     let end = offset.saturating_add(size);
     let items: Vec<Value> =
-        all.iter().skip(offset).take(size).map(|record| shown(&state, record)).collect();
+        all.iter().skip(offset).take(size).map(|record| shown(&call, &state, record)).collect();
     let path = call.uri.split('?').next().unwrap_or_default();
     let name = call.query.text("name").map_or_else(String::new, |n| format!("&name={}", encode(n)));
     let next = (end < all.len() && size > 0)
@@ -275,12 +266,8 @@ async fn manifest(call: &Call, named: &Named) -> Result<Manifest, Problem> {
 /// What that release refuses a body for, in its order and its words.
 fn violations(call: &Call) -> Vec<Cause> {
     let options = &call.app.reading;
-    let read = ReadOptions {
-        duplicate_keys: options.duplicate_keys,
-        single_letters: options.single_letters,
-        ..ReadOptions::default()
-    };
-    let read = overrule::source::read_one("body", &String::from_utf8_lossy(&call.body), &read);
+    let text = String::from_utf8_lossy(&call.body);
+    let read = overrule::source::read_one("body", &text, &options.reading());
     let Some(doc) = read.documents.ids().next() else { return Vec::new() };
     let root = NodeRef { doc, node: read.documents.root(doc).id() };
     let profile = options.profiles.get(FAMILY).map_or("", String::as_str);
@@ -296,7 +283,7 @@ async fn put(call: Call) -> Result<Reply, Problem> {
     let manifest = manifest(&call, &named).await?;
     let state = call.app.live.state();
     if let Some(mesh) = &named.mesh {
-        let mesh = Named { kind: "Mesh", mesh: None, name: mesh.clone() }.key();
+        let mesh = mesh_key(mesh);
         // Another server may have made it a moment ago.
         let store = Arc::clone(&call.app.store);
         let there = state.records.contains_key(&mesh)

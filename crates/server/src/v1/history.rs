@@ -117,7 +117,7 @@ async fn history(call: Call) -> Result<Reply, Problem> {
         (None, Some(name)) => Some(Place::Mesh(name.to_owned())),
         (None, None) => None,
     };
-    let size = usize::try_from(call.query.number("size").unwrap_or(100)).unwrap_or(100);
+    let size = call.query.count("size", 100);
     let mut before = call.query.number("before");
     let mut items: Vec<HistoryItem> = Vec::new();
     let mut more = false;
@@ -172,7 +172,7 @@ fn item(entry: Entry) -> HistoryItem {
 }
 
 async fn audit(call: Call) -> Result<Reply, Problem> {
-    let size = usize::try_from(call.query.number("size").unwrap_or(100)).unwrap_or(100);
+    let size = call.query.count("size", 100);
     let before = call.query.number("before");
     let store = Arc::clone(&call.app.store);
     // One more than shown tells whether there are older ones.

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use http::StatusCode;
+use overrule::Options;
 use overrule::view::Styles;
 use overrule_ask::percent::encode_header;
 use overrule_ask::{self as ask, Asked, Exit, Failure, Known, Shared, Sink};
@@ -196,7 +197,7 @@ const MOST: usize = 10_000;
 
 /// Refuses a matrix that asks nothing, or more than one request may: lists multiply.
 fn bounded(text: &str) -> Result<(), Problem> {
-    let read = overrule::source::read_one("body", text, &overrule::source::ReadOptions::default());
+    let read = overrule::source::read_one("body", text, &Options::default().reading());
     let Some(doc) = read.documents.ids().next() else {
         return Err(Problem::bad("bad request: the body must have lists `from` and `to`"));
     };

@@ -195,7 +195,7 @@ async fn get(call: Call) -> Result<Reply, Problem> {
             kind: "Stored",
             item: item(&record),
             text: record.text.clone(),
-            manifest: data(&record),
+            manifest: data(&record, &call.app.reading),
         }),
     };
     Ok(reply.with("etag", etag).version(state.revision))
@@ -282,8 +282,7 @@ async fn list(call: Call) -> Result<Reply, Problem> {
             && namespace.is_none_or(|n| matches!(&key.place, Place::Namespace(own) if own == n))
             && mesh.is_none_or(|n| matches!(&key.place, Place::Mesh(own) if own == n))
     };
-    let size = usize::try_from(call.query.number("size").unwrap_or(1000)).unwrap_or(1000);
-    let offset = usize::try_from(call.query.number("offset").unwrap_or(0)).unwrap_or(usize::MAX);
+    let (size, offset) = (call.query.count("size", 1000), call.query.count("offset", 0));
     let all: Vec<&Arc<Record>> = state.records.values().filter(wanted).collect();
     let end = offset.saturating_add(size);
     let next = (end < all.len() && size > 0).then(|| {

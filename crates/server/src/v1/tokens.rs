@@ -105,11 +105,9 @@ async fn make(call: Call) -> Result<Reply, Problem> {
         return Err(Problem::bad(format!("bad request: grants {why}")).cause("grants", why));
     }
     let grants: Grants =
-        asked.grants.iter().map(String::as_str).collect::<Vec<_>>().join(",").parse().map_err(
-            |e: overrule_guard::GrantError| {
-                Problem::bad(format!("bad request: {e}")).cause("grants", e.to_string())
-            },
-        )?;
+        asked.grants.join(",").parse().map_err(|e: overrule_guard::GrantError| {
+            Problem::bad(format!("bad request: {e}")).cause("grants", e.to_string())
+        })?;
     let expires = match asked.expires.as_deref().map(str::parse::<jiff::Timestamp>) {
         None => None,
         Some(Ok(time)) if time > clock::now() => Some(time),
@@ -144,12 +142,11 @@ pub fn mint(
     expires: Option<jiff::Timestamp>,
 ) -> Result<(TokenRow, String), Problem> {
     let made = Token::mint().map_err(|e| Problem::unavailable(e.to_string()))?;
-    let grants: Vec<String> = grants.iter().map(ToString::to_string).collect();
     let row = TokenRow {
         id: made.id,
         name,
         hash: made.hash.to_string().into_bytes(),
-        grants: serde_json::to_string(&grants).unwrap_or_default(),
+        grants: serde_json::to_string(grants).unwrap_or_default(),
         created: clock::now(),
         expires,
         revoked: None,
@@ -166,8 +163,7 @@ async fn find(call: &Call) -> Result<TokenRow, Problem> {
 
 async fn rotate(call: Call) -> Result<Reply, Problem> {
     let old = find(&call).await?;
-    let texts: Vec<String> = serde_json::from_str(&old.grants).unwrap_or_default();
-    let grants: Grants = texts.join(",").parse().map_err(|e: overrule_guard::GrantError| {
+    let grants: Grants = serde_json::from_str(&old.grants).map_err(|e| {
         Problem::new(StatusCode::CONFLICT, "Conflict", format!("token {}: {e}", old.id))
     })?;
     let reply = new(&call, old.name.clone(), &grants, old.expires).await?;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, StatusCode, header};
+use overrule::Options;
 use overrule::view::{self, v1};
 use overrule_store::{Author, Change, Committed, Done, Expect, Form, Key, Record};
 
@@ -283,14 +284,13 @@ fn text(result: &WriteResult) -> String {
 }
 
 /// The text of a record as data.
-pub fn data(record: &Record) -> serde_json::Value {
+pub fn data(record: &Record, options: &Options) -> serde_json::Value {
     if record.form == Form::Json
         && let Ok(value) = serde_json::from_str(&record.text)
     {
         return value;
     }
-    let options = overrule::source::ReadOptions::default();
-    let read = overrule::source::read_one("", &record.text, &options);
+    let read = overrule::source::read_one("", &record.text, &options.reading());
     match read.documents.ids().next() {
         Some(doc) => overrule::kuma::json(read.documents.root(doc)),
         None => serde_json::Value::Null,
