@@ -147,6 +147,19 @@ impl FleetSpec {
         }
     }
 
+    /// The scale bar: 100,000 routes, 20,000 policies of three kinds on four levels, 100 gateways.
+    pub fn bar8() -> Self {
+        let policies = PerLevel { gateway: 300, listener: 1_200, route: 12_500, rule: 6_000 };
+        Self { policies, ..Self::bar1() }
+    }
+
+    /// The scale bar on one gateway: as many routes and policies. It has 64 listeners, the most that the Gateway API
+    /// allows, and one policy of each kind per place above the routes, so the rest are on routes.
+    pub fn bar8_one_gateway() -> Self {
+        let policies = PerLevel { gateway: 3, listener: 192, route: 13_805, rule: 6_000 };
+        Self { gateways: 1, listeners: 64, policies, ..Self::bar8() }
+    }
+
     /// The big-gateway bar: one gateway, 64 listeners, every route on all of them, 16 rules each.
     pub fn bar2(routes: u32) -> Self {
         let part = |share: u32| (routes * share / 1000).max(1);
@@ -183,6 +196,8 @@ impl FleetSpec {
             "medium" => Self::medium(),
             "bar1" => Self::bar1(),
             "bar2" => Self::bar2(1_000),
+            "bar8" => Self::bar8(),
+            "bar8-one-gateway" => Self::bar8_one_gateway(),
             "million" => Self::million(),
             _ => return None,
         })
@@ -392,6 +407,8 @@ mod tests {
             FleetSpec::medium(),
             FleetSpec::bar1().divided_by(100),
             FleetSpec::bar2(20),
+            FleetSpec::bar8().divided_by(100),
+            FleetSpec::bar8_one_gateway().divided_by(100),
         ] {
             let run = run(inputs(&spec, Format::Yaml));
             assert_eq!(run.snapshot.len() as u64, spec.resources());
@@ -410,6 +427,14 @@ mod tests {
                 answers.values().flatten().count() * 3 > answers.len(),
                 "most paths have policies"
             );
+        }
+    }
+
+    #[test]
+    fn the_scale_bar_has_its_sizes() {
+        for (spec, gateways) in [(FleetSpec::bar8(), 100), (FleetSpec::bar8_one_gateway(), 1)] {
+            assert_eq!((spec.gateways, spec.routes, spec.kinds), (gateways, 100_000, 3));
+            assert_eq!(spec.policies.sum(), 20_000);
         }
     }
 
