@@ -40,8 +40,9 @@ enum Command {
     Ci(test::Arguments),
     /// Run every case of a tree: our own format, or a folder with MANIFEST.tsv
     Conformance(conformance::Arguments),
-    /// Write a fleet of manifests
-    Fleet(fleet::Arguments),
+    /// Write a fleet of manifests: gateways or a mesh of any size, the same for the same seed
+    #[command(subcommand)]
+    Fleet(fleet::Family),
     /// Check what keeps the repository honest
     Tidy,
     /// Write the index of docs/rules
@@ -65,7 +66,7 @@ fn main() -> ExitCode {
             Ok(false) => return ExitCode::FAILURE,
             result => result.map(|_| ()),
         },
-        Command::Fleet(arguments) => fleet::run(&arguments),
+        Command::Fleet(family) => fleet::run(&family),
         Command::Schemathesis(arguments) => {
             schemathesis::run(&root, &arguments).map(|said| println!("{said}"))
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: numbers. Out: names a platform team would give. Not here: chance; a name depends on its number alone.
 
-use super::FleetSpec;
+use super::{Family, FleetSpec};
 
 const REGIONS: [&str; 8] =
     ["eu-west", "eu-central", "eu-north", "us-east", "us-west", "ap-south", "ap-east", "sa-east"];
@@ -85,13 +85,29 @@ pub(super) fn host(spec: &FleetSpec, gateway: u32, l: u32, route: u32) -> String
 /// Teams own namespaces; there are as many as the fleet says.
 pub(super) fn namespace(spec: &FleetSpec, route: u32) -> String {
     // Neighbouring routes belong to different teams, as routes of one gateway do.
-    let n = route.wrapping_mul(2_654_435_761) % spec.namespaces.max(1);
+    namespace_at(route.wrapping_mul(2_654_435_761) % spec.namespaces.max(1))
+}
+
+/// The n-th namespace.
+pub(super) fn namespace_at(n: u32) -> String {
     format!("{}-{:03}", at(&TEAMS, n), n / size(&TEAMS) + 1)
 }
 
 pub(super) fn team(spec: &FleetSpec, route: u32) -> String {
-    let namespace = namespace(spec, route);
-    namespace.rsplit_once('-').map_or(namespace.clone(), |(team, _)| team.to_owned())
+    team_of(&namespace(spec, route)).to_owned()
+}
+
+/// Whose namespace it is.
+pub(super) fn team_of(namespace: &str) -> &str {
+    namespace.rsplit_once('-').map_or(namespace, |(team, _)| team)
+}
+
+/// A zone of a mesh: a region, and its next data centre when all regions are used.
+pub(super) fn zone(n: u32) -> String {
+    match n / size(&REGIONS) {
+        0 => at(&REGIONS, n).to_owned(),
+        centre => format!("{}-{}", at(&REGIONS, n), centre + 1),
+    }
 }
 
 pub(super) fn tier(route: u32) -> &'static str {
@@ -111,14 +127,14 @@ pub(super) fn path(route: u32, r: u32) -> String {
     format!("{}/v{}", at(&THINGS, route + r), r)
 }
 
-/// Two rules out of three have a name.
-pub(super) fn rule_is_named(route: u32, r: u32) -> bool {
-    (route + r) % 3 != 2
+/// Two rules out of three have a name; all of them where the family finds rules by what is written only.
+pub(super) fn rule_is_named(spec: &FleetSpec, route: u32, r: u32) -> bool {
+    spec.family == Family::Kgateway || (route + r) % 3 != 2
 }
 
 /// The section name of a rule.
-pub(super) fn rule(route: u32, r: u32) -> String {
-    if rule_is_named(route, r) {
+pub(super) fn rule(spec: &FleetSpec, route: u32, r: u32) -> String {
+    if rule_is_named(spec, route, r) {
         format!("{}-{r}", at(&THINGS, route + r))
     } else {
         format!("rule-{}", r + 1)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: numbers. Out: policies of the example kinds, and the descriptors of those kinds. Not here: other resources.
+//! In: numbers. Out: where the n-th policy of a gateway fleet goes; policies of the example kinds, and the descriptors of
+//! those kinds. Not here: the content of a family's policies, other resources.
 
 use serde_json::{Map, Value, json};
 
-use super::{FleetSpec, names};
+use super::{FleetSpec, kgateway, names};
 use crate::rng::Rng;
 
 /// Group of the example kinds.
@@ -35,15 +36,29 @@ pub(super) fn kind(i: u32) -> Value {
 }
 
 /// Where a policy goes.
-struct Goal {
-    namespace: String,
-    target: Value,
+pub(super) struct Goal {
+    pub namespace: String,
+    pub target: Value,
     /// How the target is called, for the name of the policy.
-    called: String,
+    pub called: String,
 }
 
-/// The n-th policy: kinds alternate; levels come one after the other.
-pub(super) fn policy(spec: &FleetSpec, n: u32) -> Value {
+/// What the n-th policy is about.
+pub(super) struct Draft {
+    /// Which of the fleet's kinds.
+    pub kind: u32,
+    /// 0 is the gateway, 1 the listener, 2 the route, 3 the rule.
+    pub level: usize,
+    /// Which target of that level.
+    pub place: u32,
+    pub goal: Goal,
+    pub metadata: Value,
+    /// Goes on where names and times left off.
+    pub rng: Rng,
+}
+
+/// The n-th policy without its content: kinds alternate; levels come one after the other.
+pub(super) fn draft(spec: &FleetSpec, n: u32, kinds: &[&str]) -> Draft {
     let mut rng = Rng::new(spec.seed, "policy", u64::from(n));
     let kind = n % spec.kinds.max(1);
     let levels = spec.policies;
@@ -56,7 +71,7 @@ pub(super) fn policy(spec: &FleetSpec, n: u32) -> Value {
     let (place, goal) = goal(spec, level, place(spec, level, i, counts[level]), &mut rng);
     let mut metadata = json!({
         // The number keeps names unique where several policies have one target.
-        "name": format!("{}-{}-{n}", goal.called, NAMES[kind as usize].trim_end_matches("Policy").to_lowercase()),
+        "name": format!("{}-{}-{n}", goal.called, kinds[kind as usize].trim_end_matches("Policy").to_lowercase()),
         "namespace": goal.namespace,
     });
     if rng.percent(spec.created) {
@@ -65,6 +80,12 @@ pub(super) fn policy(spec: &FleetSpec, n: u32) -> Value {
         metadata["creationTimestamp"] =
             format!("2026-0{}-{day:02}T{hour:02}:00:00Z", 1 + rng.below(9)).into();
     }
+    Draft { kind, level, place, goal, metadata, rng }
+}
+
+/// The n-th policy of a fleet of example kinds.
+pub(super) fn policy(spec: &FleetSpec, n: u32) -> Value {
+    let Draft { kind, level, place, goal, metadata, mut rng } = draft(spec, n, &NAMES);
     let mut body = body(kind, level, place, &mut rng);
     let selector = goal.target.get("matchLabels").is_some();
     let key = if selector { "targetSelectors" } else { "targetRefs" };
@@ -89,7 +110,7 @@ fn place(spec: &FleetSpec, level: usize, mut i: u32, count: u32) -> u32 {
     let targets = match level {
         0 => u64::from(spec.gateways),
         1 => u64::from(spec.gateways) * u64::from(spec.listeners),
-        2 => u64::from(spec.routes),
+        2 => u64::from(spec.delegates()) + u64::from(spec.routes),
         _ => u64::from(spec.routes) * u64::from(spec.rules),
     };
     u32::try_from(u64::from(i) * targets / u64::from(count.max(1))).unwrap()
@@ -97,7 +118,13 @@ fn place(spec: &FleetSpec, level: usize, mut i: u32, count: u32) -> u32 {
 
 fn goal(spec: &FleetSpec, level: usize, place: u32, rng: &mut Rng) -> (u32, Goal) {
     let group = "gateway.networking.k8s.io";
+    let delegates = spec.delegates();
     let goal = match level {
+        2 if place < delegates => {
+            let (namespace, name) = kgateway::delegate_name(spec, place);
+            let target = json!({"group": group, "kind": "HTTPRoute", "name": name});
+            Goal { namespace, target, called: name }
+        }
         0 | 1 => {
             let (gateway, listener) = if level == 0 {
                 (place, None)
@@ -115,14 +142,14 @@ fn goal(spec: &FleetSpec, level: usize, place: u32, rng: &mut Rng) -> (u32, Goal
         }
         _ => {
             let (route, rule) = if level == 2 {
-                (place, None)
+                (place - delegates, None)
             } else {
                 (place / spec.rules, Some(place % spec.rules))
             };
             let name = names::service(route);
             let mut target = json!({"group": group, "kind": "HTTPRoute", "name": name});
             if let Some(r) = rule {
-                target["sectionName"] = names::rule(route, r).into();
+                target["sectionName"] = names::rule(spec, route, r).into();
             } else if rng.percent(spec.selectors) {
                 let labels = match rng.percent(50) {
                     true => json!({"app.kubernetes.io/name": name}),
