@@ -31,6 +31,6 @@ pub use names::{Names, Sym};
 pub use object::{GroupKind, Object, ObjectId, Scope};
 pub use parse::{Parsed, parse};
 pub use scope::{cluster_scoped, short_names};
-pub use snapshot::{Display, ObjectKey, Snapshot};
+pub use snapshot::{Display, ObjectKey, Snapshot, is_called};
 pub use suggest::nearest;
 pub use target::{TargetName, TargetNameError};

@@ -189,7 +189,7 @@ impl Snapshot {
 }
 
 /// Whether `word` (lower case) is a name of the kind: itself, its plural, or a short name.
-fn is_called(kind: &str, word: &str) -> bool {
+pub fn is_called(kind: &str, word: &str) -> bool {
     let lower = kind.to_lowercase();
     lower == word || plural(&lower) == word || short_names(kind).contains(&word)
 }

@@ -12,7 +12,7 @@ use overrule_gateway::topology::{self, GatewayTopology};
 use overrule_mesh::topology::MeshTopology;
 use overrule_model::{Created, Snapshot};
 use overrule_source::{
-    Diagnostic, Documents, DuplicateKeys, Input, ReadOptions, Redaction, SingleLetters,
+    Diagnostic, Documents, DuplicateKeys, Input, Read, ReadOptions, Redaction, SingleLetters,
 };
 use overrule_view::{Findings, Other, Part, Scene};
 
@@ -126,8 +126,13 @@ impl Analysis {
         inputs.sort_by(|a, b| a.name.cmp(&b.name));
         let read =
             overrule_source::read_with(inputs, &options.reading(), &|bytes| stages.read(bytes));
-        let documents = read.documents;
-        let mut diagnostics = read.diagnostics;
+        Self::of(read, options)
+    }
+
+    /// Runs the pipeline on texts that were read with the same options. Give them by name: where two texts have the same
+    /// resource, the first one counts.
+    pub fn of(read: Read, options: &Options) -> Self {
+        let Read { documents, mut diagnostics } = read;
         let parsed = overrule_model::parse(&documents);
         diagnostics.extend(parsed.diagnostics);
         let mut snapshot = parsed.snapshot;

@@ -31,6 +31,7 @@ mod analysis;
 mod conditions;
 mod families;
 pub mod files;
+pub mod live;
 mod mesh;
 mod requests;
 

@@ -2,6 +2,8 @@
 //! In: trees and the sources they came from. Out: small ids that name any node of any document, and views of them.
 //! Not here: reading (`reader`), what a document means (the `model` crate).
 
+use std::sync::Arc;
+
 use crate::source_map::{SourceId, SourceMap};
 use crate::tree::{NodeId, Tree, View};
 
@@ -25,8 +27,8 @@ pub struct Document {
     pub source: SourceId,
     /// Which document of its source it is, from 0, counting those that could not be read but no empty ones.
     pub index: u32,
-    /// Its content.
-    pub tree: Tree,
+    /// Its content. It may be part of several readings.
+    pub tree: Arc<Tree>,
 }
 
 /// Every document of one reading, in the order of the inputs, with the texts they point into.

@@ -23,6 +23,7 @@ mod findings;
 mod json;
 mod limits;
 mod locate;
+mod piece;
 mod quick;
 mod reader;
 mod redact;
@@ -37,6 +38,7 @@ pub use diagnostic::{Code, CodeInfo, Diagnostic, Label, Severity};
 pub use document::{DocId, Document, Documents, NodeRef};
 pub use limits::Limits;
 pub use locate::locate;
+pub use piece::Piece;
 pub use reader::{
     DuplicateKeys, Input, Read, ReadOptions, SingleLetters, read, read_one, read_with,
 };

@@ -86,22 +86,39 @@ pub fn read_with(
     progress: &(dyn Fn(usize) + Sync),
 ) -> Read {
     let options = &ReadOptions { limits: options.limits.clamped(), ..options.clone() };
-    let texts: Vec<Text> = inputs.into_par_iter().map(|input| decode(input, options)).collect();
-    let batches: Vec<Batch> = (0u32..)
-        .zip(&texts)
-        .collect::<Vec<_>>()
-        .into_par_iter()
-        .flat_map_iter(|(source, text)| batches(SourceId(source), text))
-        .collect();
-    let outcomes: Vec<(SourceId, Outcome)> = batches
-        .into_par_iter()
-        .map(|batch| {
-            let outcome = read_chunks(batch.text, batch.source, &batch.chunks, options);
-            progress(batch.bytes);
-            (batch.source, outcome)
-        })
-        .collect();
-    assemble(texts, outcomes)
+    let share = Share::of(&inputs);
+    let texts: Vec<Text> = share.each(inputs, |input| decode(input, options));
+    let sources: Vec<(u32, &Text)> = (0u32..).zip(&texts).collect();
+    let batches = share.each(sources, |(source, text)| batches(SourceId(source), text));
+    let outcomes = share.each(batches.into_iter().flatten().collect(), |batch: Batch<'_>| {
+        let outcome = read_chunks(batch.text, batch.source, &batch.chunks, options);
+        progress(batch.bytes);
+        (batch.source, outcome)
+    });
+    assemble(texts, outcomes, share)
+}
+
+/// Whether work is shared out. Waking other threads takes longer than reading a few small files, and a process that reads
+/// no more than that should not start any.
+#[derive(Clone, Copy)]
+enum Share {
+    Alone,
+    Threads,
+}
+
+impl Share {
+    fn of(inputs: &[Input]) -> Self {
+        let bytes: usize = inputs.iter().map(|input| input.bytes.len()).sum();
+        if bytes <= BATCH { Self::Alone } else { Self::Threads }
+    }
+
+    /// The results of each, in order.
+    fn each<T: Send, U: Send>(self, items: Vec<T>, work: impl Fn(T) -> U + Sync + Send) -> Vec<U> {
+        match self {
+            Self::Alone => items.into_iter().map(work).collect(),
+            Self::Threads => items.into_par_iter().map(work).collect(),
+        }
+    }
 }
 
 /// Reads one text.
@@ -199,7 +216,7 @@ struct Gathered {
     blanks: Ranges,
 }
 
-fn assemble(texts: Vec<Text>, outcomes: Vec<(SourceId, Outcome)>) -> Read {
+fn assemble(texts: Vec<Text>, outcomes: Vec<(SourceId, Outcome)>, share: Share) -> Read {
     let mut read = Read::default();
     let mut gathered: Vec<Gathered> = texts.iter().map(|_| Gathered::default()).collect();
     let mut index = 0;
@@ -211,7 +228,7 @@ fn assemble(texts: Vec<Text>, outcomes: Vec<(SourceId, Outcome)>) -> Read {
         let Some(about) = gathered.get_mut(source.0 as usize) else { continue };
         for tree in outcome.documents {
             if let Some(tree) = tree {
-                read.documents.push(Document { source, index, tree });
+                read.documents.push(Document { source, index, tree: tree.into() });
             }
             index += 1;
         }
@@ -221,12 +238,9 @@ fn assemble(texts: Vec<Text>, outcomes: Vec<(SourceId, Outcome)>) -> Read {
         about.template = about.template.or(outcome.template);
     }
     // Texts are blanked and their lines counted in parallel: for large files that is real work.
-    let sources: Vec<(Source, Vec<Diagnostic>)> = texts
-        .into_par_iter()
-        .zip(gathered)
-        .enumerate()
-        .map(|(i, (text, about))| finish(SourceId(to_u32(i)), text, about))
-        .collect();
+    let numbered = (0..).map(SourceId).zip(texts.into_iter().zip(gathered)).collect();
+    let sources: Vec<(Source, Vec<Diagnostic>)> =
+        share.each(numbered, |(source, (text, about))| finish(source, text, about));
     for (source, diagnostics) in sources {
         read.documents.sources.add(source);
         read.diagnostics.extend(diagnostics);

@@ -3,6 +3,7 @@
 //! Not here: parsing. This is the only place that knows how a source is called.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// One text that was read: a file, standard input, a request body.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,28 +135,33 @@ pub(crate) fn to_u32(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-/// All texts of one reading, in the order they were given.
+/// All texts of one reading, in the order they were given. A text may be part of several readings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SourceMap {
-    sources: Vec<Source>,
+    sources: Vec<Arc<Source>>,
 }
 
 impl SourceMap {
     /// Adds a source and returns its id.
-    pub fn add(&mut self, source: Source) -> SourceId {
+    pub fn add(&mut self, source: impl Into<Arc<Source>>) -> SourceId {
         let id = SourceId(to_u32(self.sources.len()));
-        self.sources.push(source);
+        self.sources.push(source.into());
         id
     }
 
     /// The source of an id this map handed out.
     pub fn get(&self, id: SourceId) -> Option<&Source> {
-        self.sources.get(id.0 as usize)
+        self.sources.get(id.0 as usize).map(|source| &**source)
+    }
+
+    /// Every source, to stand in another map too.
+    pub(crate) fn shared(&self) -> impl Iterator<Item = Arc<Source>> {
+        self.sources.iter().cloned()
     }
 
     /// Every source with its id.
     pub fn iter(&self) -> impl Iterator<Item = (SourceId, &Source)> {
-        self.sources.iter().enumerate().map(|(i, s)| (SourceId(to_u32(i)), s))
+        self.sources.iter().enumerate().map(|(i, s)| (SourceId(to_u32(i)), &**s))
     }
 
     /// How many sources there are.

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: one text as it was read. Out: who its resources are, and whom they mention, as written. Not here: whether what
+//! is mentioned exists: an index of mentions finds a thing that appears as well as one that changes.
+//!
+//! Nothing here knows a vendor. Whatever a kind means, it can concern another resource only by naming it (a mapping with
+//! a name, perhaps a kind and a namespace) or by selecting its labels. Taking a mention for more than it is costs a
+//! little work; missing one would cost a wrong answer.
+
+use std::hash::BuildHasher;
+
+use hashbrown::DefaultHashBuilder;
+use overrule_gateway::topology::{GROUP, RouteKind, X_GROUP};
+use overrule_kgateway::delegation::LABEL;
+use overrule_model::{Object, Snapshot, cluster_scoped};
+use overrule_source::{Documents, Kind, View};
+use smallvec::SmallVec;
+
+/// A hashed name. Two names with one hash make an answer dearer, not wrong.
+pub(super) type Key = u64;
+
+/// What a resource can do to others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// A route: answers are kept for it.
+    Route,
+    /// What routes stand on: classes, Gateways, ListenerSets.
+    Ground,
+    /// Anything that acts on what it names or selects, and on whoever names it.
+    Other,
+    /// Namespaces and grants: they act on everything in a namespace.
+    Place,
+    /// Descriptions of kinds, requirements: they act on everything.
+    Global,
+    /// A resource of a mesh: it acts on proxies, never on routes.
+    Mesh,
+}
+
+/// One resource.
+#[derive(Debug)]
+pub(super) struct Facts {
+    pub(super) role: Role,
+    /// Group and kind.
+    pub(super) kind: Key,
+    /// The keys by which others may mention it.
+    pub(super) own: SmallVec<[Key; 4]>,
+    /// The keys by which others may select it.
+    pub(super) labels: SmallVec<[Key; 4]>,
+    /// What it mentions.
+    pub(super) mentions: SmallVec<[Key; 8]>,
+    /// What it selects.
+    pub(super) selects: SmallVec<[Key; 1]>,
+    /// Namespaces it stands in or mentions, as keys of what acts on them.
+    pub(super) places: SmallVec<[Key; 4]>,
+    /// Whether it hands over to all routes of a namespace or label.
+    pub(super) delegates_widely: bool,
+}
+
+/// Turns names into keys.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Keys {
+    hasher: DefaultHashBuilder,
+    /// kgateway: the namespace whose policies select everywhere.
+    global_namespace: Option<String>,
+    /// kgateway: the namespace by which a label is meant everywhere.
+    wildcard_namespace: String,
+}
+
+/// Every name, namespace or value.
+const ANY: &str = "*";
+
+impl Keys {
+    pub(super) fn new(settings: &overrule_kgateway::Settings) -> Self {
+        Self {
+            hasher: DefaultHashBuilder::default(),
+            global_namespace: settings.global_namespace.clone(),
+            wildcard_namespace: settings.wildcard_namespace.clone(),
+        }
+    }
+
+    /// A resource by name.
+    pub(super) fn named(&self, kind: &str, namespace: &str, name: &str) -> Key {
+        self.hasher.hash_one((kind, namespace, name))
+    }
+
+    fn labelled(&self, kind: &str, namespace: &str, label: (&str, &str)) -> Key {
+        self.hasher.hash_one((kind, namespace, label))
+    }
+
+    /// What all resources of a text are and mention.
+    pub(super) fn facts(&self, documents: &Documents, snapshot: &Snapshot) -> Vec<Facts> {
+        snapshot.objects().map(|object| self.of(documents, snapshot, object)).collect()
+    }
+
+    fn of(&self, documents: &Documents, snapshot: &Snapshot, object: &Object) -> Facts {
+        let text = |sym| snapshot.text(sym);
+        let (group, kind) = (text(object.kind.group), text(object.kind.kind));
+        let (namespace, name) = (text(object.scope.name()), text(object.name));
+        let mut facts = Facts {
+            role: role(group, kind),
+            kind: self.hasher.hash_one((group, kind)),
+            own: SmallVec::from_slice(&[
+                self.named(kind, namespace, name),
+                self.named("", namespace, name),
+                self.named(kind, namespace, ANY),
+            ]),
+            labels: SmallVec::new(),
+            mentions: SmallVec::new(),
+            selects: SmallVec::new(),
+            places: SmallVec::from_slice(&self.places(namespace)),
+            delegates_widely: false,
+        };
+        let mut pairs: SmallVec<[(&str, &str); 4]> = SmallVec::new();
+        pairs.extend(object.labels.iter().map(|(key, value)| (text(key), text(value))));
+        pairs.push((ANY, ANY));
+        for pair in &pairs {
+            facts.labels.push(self.labelled(kind, namespace, *pair));
+            facts.labels.push(self.labelled(kind, ANY, *pair));
+        }
+        for (_, value) in pairs.iter().filter(|(key, _)| *key == LABEL) {
+            facts.own.push(self.named("label", namespace, value));
+            facts.own.push(self.named("label", &self.wildcard_namespace, value));
+        }
+        if matches!(facts.role, Role::Mesh | Role::Global) {
+            return facts;
+        }
+        let root = documents.view(object.root);
+        let spec = root.get("spec").unwrap_or(root);
+        Scan { keys: self, facts: &mut facts, namespace }.any("", spec);
+        if let Some(annotations) = root.get("metadata").and_then(|m| m.get("annotations")) {
+            Scan { keys: self, facts: &mut facts, namespace }.any("", annotations);
+        }
+        facts
+    }
+
+    /// What acts on everything in a namespace.
+    fn places(&self, namespace: &str) -> [Key; 2] {
+        [self.named("Namespace", "", namespace), self.named("ReferenceGrant", namespace, ANY)]
+    }
+}
+
+fn role(group: &str, kind: &str) -> Role {
+    match (group, kind) {
+        (GROUP, kind) if RouteKind::from_name(kind).is_some() => Role::Route,
+        (GROUP | X_GROUP, "GatewayClass" | "Gateway" | "ListenerSet" | "XListenerSet") => {
+            Role::Ground
+        }
+        ("", "Namespace") | (GROUP, "ReferenceGrant") => Role::Place,
+        ("overrule" | "apiextensions.k8s.io", _) => Role::Global,
+        (overrule_mesh::GROUP, _) => Role::Mesh,
+        _ => Role::Other,
+    }
+}
+
+/// Looks for mentions.
+struct Scan<'k, 'f> {
+    keys: &'k Keys,
+    facts: &'f mut Facts,
+    namespace: &'k str,
+}
+
+impl Scan<'_, '_> {
+    /// A value under a key. Depth is bounded by the reader.
+    fn any(&mut self, under: &str, value: View<'_>) {
+        match value.kind() {
+            Kind::List => value.items().for_each(|item| self.any(under, item)),
+            Kind::Map => {
+                self.map(under, value);
+                for (key, member) in value.entries() {
+                    self.any(key.key_text(), member);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn map(&mut self, under: &str, map: View<'_>) {
+        let text = |key: &str| map.get(key).and_then(View::as_str);
+        if let Some(class) = text("gatewayClassName") {
+            self.facts.mentions.push(self.keys.named("GatewayClass", "", class));
+        }
+        let (kind, name) = (text("kind"), text("name"));
+        if kind.is_none() && name.is_none() {
+            return;
+        }
+        // What is not written means this where Gateway API says so.
+        let kind = kind.unwrap_or(match under {
+            "parentRefs" => "Gateway",
+            "backendRefs" | "backendRef" => "Service",
+            _ => "",
+        });
+        let namespace = text("namespace").unwrap_or(self.namespace);
+        let name = name.filter(|name| !name.is_empty()).unwrap_or(ANY);
+        self.facts.delegates_widely |=
+            self.facts.role == Role::Route && (kind == "label" || name == ANY);
+        self.facts.mentions.push(self.keys.named(kind, namespace, name));
+        let scoped = cluster_scoped(text("group").unwrap_or(""), kind);
+        if scoped != Some(false) {
+            self.facts.mentions.push(self.keys.named(kind, "", name));
+        }
+        if namespace != self.namespace {
+            self.facts.places.extend(self.keys.places(namespace));
+        }
+        self.selector(kind, namespace, map);
+    }
+
+    /// What a mention selects by label: any one pair of those it asks for leads to it.
+    fn selector(&mut self, kind: &str, namespace: &str, map: View<'_>) {
+        let inner = map.entries().map(|(_, value)| value);
+        let selector = std::iter::once(map)
+            .chain(inner)
+            .find(|m| m.get("matchLabels").is_some() || m.get("matchExpressions").is_some());
+        let Some(selector) = selector else { return };
+        let labels = selector.get("matchLabels");
+        let pair = labels
+            .into_iter()
+            .flat_map(View::entries)
+            .find_map(|(key, value)| value.as_str().map(|value| (key.key_text(), value)));
+        let everywhere = self.keys.global_namespace.as_deref() == Some(namespace);
+        let namespace = if everywhere { ANY } else { namespace };
+        let pair = pair.unwrap_or((ANY, ANY));
+        self.facts.selects.push(self.keys.labelled(kind, namespace, pair));
+    }
+}

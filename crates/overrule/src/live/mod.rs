@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: texts that come, change and go. Out: what is in force now, without resolving what did not change.
+//! Not here: files, stores, threads.
+//!
+//! ```text
+//! edit ──► piece: read once, whom it mentions ──► reach: which routes it can affect
+//!                                                     │ few                        │ many
+//!                                                     ▼                            ▼
+//!                        their neighbourhood, resolved by the whole pipeline       the whole world
+//!                                                     └──────────► Published ◄─────┘
+//! ```
+//!
+//! The answer about a route depends on a few dozen resources however large the fleet is: what it stands on, what it
+//! sends to, and the policies of those. That neighbourhood is a small world of its own, and the pipeline that resolves
+//! whole fleets resolves it too: there is no second implementation of any rule. Lists, counts and findings are about
+//! everything, so they come with the next whole resolution ([`World::gather`]), for which nothing is read again.
+//!
+//! What a reader has is a [`Published`], which never changes; the next one takes its place at once.
+
+mod facts;
+mod links;
+mod reach;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use overrule_gateway::topology::RouteKind;
+use overrule_model::{Created, TargetName};
+use overrule_source::{Input, Piece, Read, ReadOptions};
+
+use crate::{Analysis, Assume, Options};
+use facts::{Facts, Key, Keys};
+use links::{Links, PieceId};
+use reach::{Affected, Neighbours, Pieces, Reach};
+
+/// A text that comes, changes, or goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Edit {
+    /// It is there, and says this.
+    Put {
+        /// Its name and content.
+        input: Input,
+        /// When its resources were created, if they do not say it themselves.
+        created: Option<Created>,
+    },
+    /// It is not there any more.
+    Remove {
+        /// Its name.
+        name: Box<str>,
+    },
+}
+
+/// A text of the world.
+#[derive(Debug)]
+struct Kept {
+    piece: Piece,
+    created: Option<Created>,
+    facts: Vec<Facts>,
+}
+
+/// The texts of a world, with indexes of who concerns whom. One writer at a time; readers have what it publishes.
+#[derive(Debug)]
+pub struct World {
+    options: Options,
+    reading: ReadOptions,
+    keys: Keys,
+    by_name: BTreeMap<Box<str>, PieceId>,
+    slab: Slab,
+    links: Links,
+    version: u64,
+    published: Arc<Published>,
+}
+
+/// Texts by place; places of texts that went are taken again.
+#[derive(Debug, Default)]
+struct Slab {
+    kept: Vec<Option<Arc<Kept>>>,
+    free: Vec<PieceId>,
+}
+
+impl Slab {
+    fn get(&self, id: PieceId) -> Option<&Arc<Kept>> {
+        self.kept.get(id as usize)?.as_ref()
+    }
+
+    fn insert(&mut self, kept: Arc<Kept>) -> PieceId {
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.kept.push(None);
+            PieceId::try_from(self.kept.len() - 1).unwrap_or(PieceId::MAX)
+        });
+        if let Some(slot) = self.kept.get_mut(id as usize) {
+            *slot = Some(kept);
+        }
+        id
+    }
+
+    fn remove(&mut self, id: PieceId) -> Option<Arc<Kept>> {
+        let kept = self.kept.get_mut(id as usize)?.take()?;
+        self.free.push(id);
+        Some(kept)
+    }
+}
+
+impl Pieces for Slab {
+    fn facts(&self, piece: PieceId) -> &[Facts] {
+        self.get(piece).map_or(&[], |kept| &kept.facts)
+    }
+}
+
+/// What is in force at one version. Immutable.
+#[derive(Debug, Clone)]
+pub struct Published {
+    /// How many changes led here.
+    pub version: u64,
+    /// The newest whole resolution.
+    pub whole: Arc<Analysis>,
+    /// The version that is of.
+    pub whole_version: u64,
+    /// Routes that changes since then affect: the version of their answer, and the answer if there is one yet.
+    near: Vec<Near>,
+    /// The last change that could affect any route.
+    everything: u64,
+    keys: Keys,
+}
+
+#[derive(Debug, Clone)]
+struct Near {
+    key: Key,
+    version: u64,
+    analysis: Option<Arc<Analysis>>,
+}
+
+impl Published {
+    /// Whether the whole resolution is of this version.
+    pub fn is_settled(&self) -> bool {
+        self.whole_version == self.version
+    }
+
+    /// An analysis that has the answers about a target as of this version; none if only the next whole resolution or a
+    /// look at the world ([`World::about`]) has them.
+    pub fn about(&self, target: &str) -> Option<&Arc<Analysis>> {
+        if self.is_settled() {
+            return Some(&self.whole);
+        }
+        let key = self.keys.route(target)?;
+        match self.near.binary_search_by_key(&key, |near| near.key) {
+            Ok(at) => self.near.get(at).and_then(|near| near.analysis.as_ref()),
+            Err(_) => (self.everything <= self.whole_version).then_some(&self.whole),
+        }
+    }
+}
+
+impl Keys {
+    /// The key of a route as somebody types it; none if it is no route.
+    fn route(&self, target: &str) -> Option<Key> {
+        let target: TargetName = target.parse().ok()?;
+        let kind = RouteKind::ALL.into_iter().find(|kind| {
+            overrule_model::is_called(kind.name(), &target.kind.to_lowercase())
+                && target.group.as_deref().is_none_or(|g| g == overrule_gateway::topology::GROUP)
+        })?;
+        Some(self.named(kind.name(), target.namespace.as_deref()?, &target.name))
+    }
+}
+
+impl World {
+    /// Reads and resolves everything. Names of texts are unique; of two with one name the last counts.
+    pub fn new(texts: Vec<(Input, Option<Created>)>, options: Options) -> Self {
+        let reading = options.reading();
+        let keys = Keys::new(&options.kgateway);
+        let (inputs, created): (Vec<Input>, Vec<Option<Created>>) = texts.into_iter().unzip();
+        let read = overrule_source::read(inputs, &reading);
+        let published = Arc::new(Published {
+            version: 0,
+            whole: Arc::default(),
+            whole_version: 0,
+            near: Vec::new(),
+            everything: 0,
+            keys: keys.clone(),
+        });
+        let mut world = Self {
+            options,
+            reading,
+            keys,
+            by_name: BTreeMap::new(),
+            slab: Slab::default(),
+            links: Links::default(),
+            version: 0,
+            published,
+        };
+        for (piece, created) in read.pieces().into_iter().zip(created) {
+            let name: Box<str> = piece.name().into();
+            world.take_out(&name);
+            world.take_in(name, piece, created);
+        }
+        let whole = world.gather().resolve();
+        world.settled(0, Arc::new(whole));
+        world
+    }
+
+    /// What is in force.
+    pub fn published(&self) -> Arc<Published> {
+        Arc::clone(&self.published)
+    }
+
+    /// Applies edits as one change and publishes what it leads to. Routes it affects are resolved; if they are many, that
+    /// is left to the next whole resolution.
+    pub fn change(&mut self, edits: Vec<Edit>) -> Arc<Published> {
+        self.version += 1;
+        let mut before = Vec::new();
+        let affected = self.apply(edits, &mut before);
+        let mut next = Published { version: self.version, ..(*self.published).clone() };
+        match affected {
+            Affected::Everything => {
+                next.everything = self.version;
+                next.near.clear();
+            }
+            Affected::Routes(routes) => {
+                for route in routes {
+                    self.renew(route, &mut next.near);
+                }
+                // A route that is gone has no answer, also not the one it had.
+                for key in before.into_iter().filter(|k| self.links.called.count(&[*k]) == 0) {
+                    put(&mut next.near, Near { key, version: self.version, analysis: None });
+                }
+            }
+        }
+        self.publish(next)
+    }
+
+    /// Answers again for the routes of a piece.
+    fn renew(&self, piece: PieceId, near: &mut Vec<Near>) {
+        let analysis = self.near(piece).map(Arc::new);
+        for fact in self.slab.facts(piece).iter().filter(|f| f.role == facts::Role::Route) {
+            let Some(key) = fact.own.first().copied() else { continue };
+            put(near, Near { key, version: self.version, analysis: analysis.clone() });
+        }
+    }
+
+    /// An analysis that has the answers about a route as of now, whatever was published; none for another target, for
+    /// a route that is not there, and for one that depends on a large part of the world.
+    pub fn about(&self, target: &str) -> Option<Analysis> {
+        let key = [self.keys.route(target)?];
+        let piece = self.links.called.under(&key).next()?;
+        self.near(piece)
+    }
+
+    fn near(&self, route: PieceId) -> Option<Analysis> {
+        let pieces = Neighbours::of(&self.links, &self.slab, route)?;
+        let kept = pieces.iter().filter_map(|id| self.slab.get(*id).cloned()).collect();
+        Some(Gathered::new(self.version, kept, self.options.clone()).resolve())
+    }
+
+    /// Everything a whole resolution needs, to run it without holding the world.
+    pub fn gather(&self) -> Gathered {
+        let kept = self.by_name.values().filter_map(|id| self.slab.get(*id).cloned()).collect();
+        Gathered::new(self.version, kept, self.options.clone())
+    }
+
+    /// Takes the result of a whole resolution in, and publishes it. What changed since stays answered for itself.
+    pub fn settled(&mut self, version: u64, whole: Arc<Analysis>) -> Arc<Published> {
+        let mut next = (*self.published).clone();
+        if version < next.whole_version {
+            return self.published();
+        }
+        (next.whole, next.whole_version) = (whole, version);
+        next.near.retain(|near| near.version > version);
+        self.publish(next)
+    }
+
+    fn publish(&mut self, next: Published) -> Arc<Published> {
+        self.published = Arc::new(next);
+        self.published()
+    }
+
+    /// Applies edits; `before` gets the keys of routes that were in texts which changed.
+    fn apply(&mut self, edits: Vec<Edit>, before: &mut Vec<Key>) -> Affected {
+        let mut all = Affected::Routes(Default::default());
+        for edit in edits {
+            let name = match &edit {
+                Edit::Put { input, .. } => input.name.clone(),
+                Edit::Remove { name } => name.clone(),
+            };
+            // What it affected as it was, and what it affects as it is.
+            if let Some(id) = self.by_name.get(&name) {
+                let facts = self.slab.facts(*id);
+                let routes = facts.iter().filter(|f| f.role == facts::Role::Route);
+                before.extend(routes.filter_map(|f| f.own.first()));
+                join(&mut all, Reach::new(&self.links, &self.slab).of(*id, facts));
+            }
+            let gone = self.take_out(&name);
+            let mut came = None;
+            if let Edit::Put { input, created } = edit {
+                let read = overrule_source::read(vec![input], &self.reading);
+                if let Some(piece) = read.pieces().into_iter().next() {
+                    let kinds = self.take_in(name.clone(), piece, created);
+                    came = Some(kinds);
+                }
+                if let Some(id) = self.by_name.get(&name) {
+                    let facts = self.slab.facts(*id);
+                    join(&mut all, Reach::new(&self.links, &self.slab).of(*id, facts));
+                }
+            }
+            // The first and the last of a kind are felt everywhere: kinds that nobody uses take no part.
+            if kinds_differ(gone, came) {
+                all = Affected::Everything;
+            }
+        }
+        all
+    }
+
+    /// Removes a text; the kinds that went with it.
+    fn take_out(&mut self, name: &str) -> Vec<Key> {
+        let Some(id) = self.by_name.remove(name) else { return Vec::new() };
+        let Some(kept) = self.slab.remove(id) else { return Vec::new() };
+        self.links.remove(id, &kept.facts)
+    }
+
+    /// Adds a text; the kinds that came with it.
+    fn take_in(&mut self, name: Box<str>, piece: Piece, created: Option<Created>) -> Vec<Key> {
+        let read = Read::of([&piece]);
+        let parsed = overrule_model::parse(&read.documents);
+        let facts = self.keys.facts(&read.documents, &parsed.snapshot);
+        let kept = Arc::new(Kept { piece, created, facts });
+        let id = self.slab.insert(Arc::clone(&kept));
+        self.by_name.insert(name, id);
+        self.links.add(id, &kept.facts)
+    }
+}
+
+/// Whether the kinds that went are not the ones that came.
+fn kinds_differ(mut gone: Vec<Key>, came: Option<Vec<Key>>) -> bool {
+    let mut came = came.unwrap_or_default();
+    gone.sort_unstable();
+    came.sort_unstable();
+    gone != came
+}
+
+fn join(all: &mut Affected, more: Affected) {
+    match (all, more) {
+        (Affected::Routes(all), Affected::Routes(more)) if all.len() + more.len() <= reach::FEW => {
+            all.extend(more);
+        }
+        (all, _) => *all = Affected::Everything,
+    }
+}
+
+fn put(near: &mut Vec<Near>, one: Near) {
+    match near.binary_search_by_key(&one.key, |n| n.key) {
+        Ok(at) => near.iter_mut().skip(at).take(1).for_each(|slot| *slot = one.clone()),
+        Err(at) => near.insert(at, one),
+    }
+}
+
+/// Texts to resolve, and how.
+#[derive(Debug)]
+pub struct Gathered {
+    /// The version they are of.
+    pub version: u64,
+    kept: Vec<Arc<Kept>>,
+    options: Options,
+}
+
+impl Gathered {
+    fn new(version: u64, mut kept: Vec<Arc<Kept>>, mut options: Options) -> Self {
+        // By name, as the texts of every analysis are.
+        kept.sort_by(|a, b| a.piece.name().cmp(b.piece.name()));
+        let times = kept.iter().filter_map(|k| Some((k.piece.name().into(), k.created?)));
+        let times: BTreeMap<Box<str>, Created> = times.collect();
+        if !times.is_empty() {
+            options.assume_created = Assume::Kept(Arc::new(times));
+        }
+        Self { version, kept, options }
+    }
+
+    /// Runs the pipeline on them.
+    pub fn resolve(&self) -> Analysis {
+        Analysis::of(Read::of(self.kept.iter().map(|k| &k.piece)), &self.options)
+    }
+}

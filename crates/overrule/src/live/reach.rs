@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: indexes and what changed. Out: the routes whose answers may differ, and everything that decides the answer of
+//! one route. Not here: resolving.
+//!
+//! ```text
+//!            class ◄── Gateway ◄── ListenerSet                     what a route stands on, and who stands there with it
+//!                          ▲
+//!   delegating route ──► route ──► backends, extensions            the spine of the route
+//!                          ▲
+//!   policies: whoever mentions or selects a part of the spine, and what they mention themselves
+//! ```
+//!
+//! Both questions are answered too broadly rather than too narrowly: taking in a resource that does not matter costs
+//! microseconds. Where the answer would be large, it is "everything", and the whole world is resolved.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::facts::{Facts, Key, Role};
+use super::links::{Links, PieceId};
+
+/// Routes that are answered one by one; with more, everything is resolved.
+pub(super) const FEW: usize = 16;
+/// Pieces that one route may depend on.
+const MOST: usize = 400;
+
+/// What a change can affect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Affected {
+    /// Anything.
+    Everything,
+    /// Answers about these routes, and nothing else that is asked for by a route.
+    Routes(BTreeSet<PieceId>),
+}
+
+/// Facts by piece.
+pub(super) trait Pieces {
+    /// The facts of a piece.
+    fn facts(&self, piece: PieceId) -> &[Facts];
+}
+
+/// Follows a change to the routes it can affect.
+pub(super) struct Reach<'a, P> {
+    links: &'a Links,
+    pieces: &'a P,
+    routes: BTreeSet<PieceId>,
+    /// Pieces whose change was followed, and those whose paths were.
+    followed: BTreeSet<PieceId>,
+    touched: BTreeSet<PieceId>,
+    everything: bool,
+}
+
+impl<'a, P: Pieces> Reach<'a, P> {
+    pub(super) fn new(links: &'a Links, pieces: &'a P) -> Self {
+        let (routes, followed, touched) = Default::default();
+        Self { links, pieces, routes, followed, touched, everything: false }
+    }
+
+    /// What the change of a piece with these facts can affect.
+    pub(super) fn of(mut self, piece: PieceId, facts: &[Facts]) -> Affected {
+        self.changed(piece, facts);
+        if self.everything || self.routes.len() > FEW {
+            return Affected::Everything;
+        }
+        Affected::Routes(self.routes)
+    }
+
+    fn stop(&mut self) -> bool {
+        self.everything |= self.routes.len() > FEW;
+        self.everything
+    }
+
+    /// A piece says something else now.
+    fn changed(&mut self, piece: PieceId, facts: &[Facts]) {
+        if self.stop() || !self.followed.insert(piece) {
+            return;
+        }
+        self.touch(piece, facts);
+        for fact in facts.iter().filter(|f| f.role == Role::Other) {
+            // What it acts on.
+            self.each(self.links.called.count(&fact.mentions), |me| {
+                let found: Vec<PieceId> = me.links.called.under(&fact.mentions).collect();
+                found.into_iter().for_each(|target| me.touch(target, me.pieces.facts(target)));
+            });
+            self.each(self.links.labelled.count(&fact.selects), |me| {
+                let found: Vec<PieceId> = me.links.labelled.under(&fact.selects).collect();
+                found.into_iter().for_each(|target| me.touch(target, me.pieces.facts(target)));
+            });
+            // Who speaks of it speaks of something else now.
+            self.each(self.links.others.count(&fact.own), |me| {
+                let found: Vec<PieceId> = me.links.others.under(&fact.own).collect();
+                found.into_iter().for_each(|user| me.changed(user, me.pieces.facts(user)));
+            });
+        }
+    }
+
+    /// Goes on unless there are so many that everything is cheaper.
+    fn each(&mut self, count: usize, go: impl FnOnce(&mut Self)) {
+        if count > MOST {
+            self.everything = true;
+        }
+        if !self.stop() {
+            go(self);
+        }
+    }
+
+    /// Answers on paths through a piece may differ.
+    fn touch(&mut self, piece: PieceId, facts: &[Facts]) {
+        if self.stop() || !self.touched.insert(piece) {
+            return;
+        }
+        for fact in facts {
+            match fact.role {
+                Role::Global | Role::Place => self.everything = true,
+                Role::Route => {
+                    self.routes.insert(piece);
+                    // Routes that lead here, and routes that this one leads to.
+                    self.routes_under(&fact.own);
+                    self.each(self.links.called.count(&fact.mentions), |me| {
+                        let found: Vec<PieceId> = me.links.called.under(&fact.mentions).collect();
+                        for target in found {
+                            let facts = me.pieces.facts(target);
+                            if facts.iter().any(|f| f.role == Role::Route) {
+                                me.touch(target, facts);
+                            }
+                        }
+                    });
+                }
+                Role::Ground => {
+                    self.routes_under(&fact.own);
+                    // Listeners of one Gateway stand in each other's way, and a class has Gateways.
+                    let near = self.links.others.under(&fact.own);
+                    let near = near.chain(self.links.called.under(&fact.mentions));
+                    let near: Vec<PieceId> = near.take(MOST + 1).collect();
+                    self.each(near.len(), |me| {
+                        for other in near {
+                            let facts = me.pieces.facts(other);
+                            if facts.iter().any(|f| f.role == Role::Ground) {
+                                me.touch(other, facts);
+                            }
+                        }
+                    });
+                }
+                Role::Other => self.routes_under(&fact.own),
+                Role::Mesh => {}
+            }
+        }
+    }
+
+    /// Routes that mention something.
+    fn routes_under(&mut self, keys: &[Key]) {
+        self.each(self.links.routes.count(keys), |me| {
+            let found: Vec<PieceId> = me.links.routes.under(keys).collect();
+            found.into_iter().for_each(|route| me.touch(route, me.pieces.facts(route)));
+        });
+    }
+}
+
+/// Gathers what decides the answers about one route.
+pub(super) struct Neighbours<'a, P> {
+    links: &'a Links,
+    pieces: &'a P,
+    found: BTreeSet<PieceId>,
+    /// Parts of the spine, and whether what they lead to is part of it too.
+    spine: BTreeMap<PieceId, bool>,
+    too_many: bool,
+}
+
+impl<'a, P: Pieces> Neighbours<'a, P> {
+    /// Every piece that decides the answers about a route; none if they are too many.
+    pub(super) fn of(links: &'a Links, pieces: &'a P, route: PieceId) -> Option<Vec<PieceId>> {
+        let (found, spine) = Default::default();
+        let mut all = Self { links, pieces, found, spine, too_many: false };
+        all.spine(route, true);
+        all.found.extend(&links.global);
+        // Some rules ask whether there is anything of a kind at all.
+        let there: BTreeSet<Key> =
+            all.found.iter().flat_map(|p| pieces.facts(*p)).map(|f| f.kind).collect();
+        all.found.extend(links.representatives(&there));
+        (!all.too_many && all.found.len() <= MOST).then(|| all.found.into_iter().collect())
+    }
+
+    fn full(&mut self) -> bool {
+        self.too_many |= self.found.len() > MOST;
+        self.too_many
+    }
+
+    /// A part of the topology the route is in. Below a route that leads here its other routes do not matter.
+    fn spine(&mut self, piece: PieceId, down: bool) {
+        if self.full() || self.spine.get(&piece).is_some_and(|known| *known || !down) {
+            return;
+        }
+        self.spine.insert(piece, down);
+        self.take(piece);
+        for fact in self.pieces.facts(piece) {
+            if fact.role == Role::Global {
+                continue;
+            }
+            if fact.role == Role::Route {
+                self.too_many |= down && fact.delegates_widely;
+                let parents: Vec<PieceId> = self.links.routes.under(&fact.own).collect();
+                parents.into_iter().for_each(|parent| self.spine(parent, false));
+            }
+            for target in self.bounded(self.links.called.under(&fact.mentions)) {
+                let route = self.pieces.facts(target).iter().any(|f| f.role == Role::Route);
+                if !route || (down && fact.role == Role::Route) {
+                    self.spine(target, down);
+                }
+            }
+            let hanging = self.links.others.under(&fact.own);
+            let hanging = hanging.chain(self.links.selecting.under(&fact.labels));
+            for user in self.bounded(hanging) {
+                self.hanging(user);
+            }
+        }
+    }
+
+    /// Something that acts on the spine, with what it speaks of.
+    fn hanging(&mut self, piece: PieceId) {
+        if self.full() || !self.take(piece) {
+            return;
+        }
+        for fact in self.pieces.facts(piece).iter().filter(|f| f.role == Role::Other) {
+            for target in self.bounded(self.links.called.under(&fact.mentions)) {
+                let other = self.pieces.facts(target).iter().all(|f| f.role == Role::Other);
+                match other {
+                    true => self.hanging(target),
+                    false => {
+                        self.take(target);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes a piece in, with what acts on its namespaces.
+    fn take(&mut self, piece: PieceId) -> bool {
+        let new = self.found.insert(piece);
+        if new {
+            let facts = self.pieces.facts(piece).iter();
+            facts.for_each(|f| self.found.extend(self.links.called.under(&f.places)));
+        }
+        new
+    }
+
+    fn bounded(&mut self, found: impl Iterator<Item = PieceId>) -> Vec<PieceId> {
+        let found: Vec<PieceId> = found.take(MOST + 1).collect();
+        self.too_many |= found.len() > MOST;
+        found
+    }
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: random worlds of every family and random edits. Out: whether what a change publishes is what a resolution from
+//! scratch says, for every route, at every version. Not here: how fast that is (`benches/change.rs`).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a test stops at the first surprise"
+)]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use overrule::live::{Edit, Published, World};
+use overrule::model::Created;
+use overrule::source::Input;
+use overrule::{Analysis, Assume, Options};
+use overrule_testkit::rng::Rng;
+use overrule_testkit::{generate, kgateway, kuadrant, kuma, yaml};
+use proptest::strategy::{Strategy as _, ValueTree as _};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use serde_json::Value;
+
+/// A text, and since when its keeper has it.
+struct Text {
+    text: String,
+    created: Option<Created>,
+}
+
+/// Texts by name, as the world and the analysis from scratch get them.
+type Texts = BTreeMap<String, Text>;
+
+/// What identifies a resource, as the name of its text.
+fn name_of(resource: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or("").to_owned();
+    let meta = &resource["metadata"];
+    match resource["type"].as_str() {
+        Some(kind) => format!("{kind}/{}/{}", text(&resource["mesh"]), text(&resource["name"])),
+        None => format!(
+            "{}/{}/{}",
+            text(&resource["kind"]),
+            text(&meta["namespace"]),
+            text(&meta["name"])
+        ),
+    }
+}
+
+/// Everything an analysis says about one route, findings about the whole fleet aside.
+fn about(analysis: &Analysis, route: &str) -> Vec<String> {
+    let stage = analysis.stage();
+    let scene = stage.scene();
+    let mut said = Vec::new();
+    for part in scene.parts {
+        for (kind, _) in part.resolution.kinds() {
+            for (path, _) in part.resolution.contexts(kind) {
+                let through = part.resolution.paths.nodes(path).into_iter().any(|node| {
+                    let object = part.topology.get(node).and_then(|n| n.object);
+                    object.is_some_and(|o| analysis.snapshot.display(o).to_string() == route)
+                });
+                if through {
+                    let mut effective = overrule::view::effective(&scene, part, kind, path);
+                    effective.diagnostics.clear();
+                    said.push(overrule::view::json_line(&effective));
+                }
+            }
+        }
+    }
+    said
+}
+
+fn routes(analysis: &Analysis) -> Vec<String> {
+    let all = analysis.snapshot.objects();
+    let routes = all.filter(|o| analysis.snapshot.text(o.kind.kind).ends_with("Route"));
+    let shown = routes.map(|o| analysis.snapshot.display(o.id).to_string());
+    shown.filter(|name| !name.starts_with("mesh")).collect()
+}
+
+fn from_scratch(texts: &Texts, options: &Options) -> Analysis {
+    let input = |(name, text): (&String, &Text)| Input::new(name.as_str(), text.text.as_bytes());
+    let time = |(name, text): (&String, &Text)| Some((name.as_str().into(), text.created?));
+    let times = Assume::Kept(Arc::new(texts.iter().filter_map(time).collect()));
+    let options = Options { assume_created: times, ..options.clone() };
+    Analysis::new(texts.iter().map(input).collect(), &options)
+}
+
+/// One random history: a world, then edits drawn from another world, each version compared with scratch.
+struct History {
+    rng: Rng,
+    options: Options,
+    texts: Texts,
+    world: World,
+    /// Comparisons of answers that were published with a change, looked up in the world, and of whole resolutions.
+    compared: [u64; 3],
+}
+
+impl History {
+    fn new(seed: u64, resources: &[Value], options: Options) -> Self {
+        let mut rng = Rng::new(seed, "live", 0);
+        let texts: Texts = resources.iter().map(|r| (name_of(r), text(&mut rng, r))).collect();
+        let given =
+            texts.iter().map(|(n, t)| (Input::new(n.as_str(), t.text.as_bytes()), t.created));
+        let world = World::new(given.collect(), options.clone());
+        Self { rng, options, texts, world, compared: [0; 3] }
+    }
+
+    /// Changes one to three texts: some go, some come, some say something else.
+    fn step(&mut self, from: &[Value]) {
+        let mut edits = Vec::new();
+        for _ in 0..=self.rng.below(3) {
+            let names: Vec<String> = self.texts.keys().cloned().collect();
+            if self.rng.percent(30) && !names.is_empty() {
+                let name = self.rng.pick(&names).clone();
+                self.texts.remove(&name);
+                edits.push(Edit::Remove { name: name.into() });
+            } else if !from.is_empty() {
+                let resource = self.rng.pick(from).clone();
+                let (name, text) = (name_of(&resource), text(&mut self.rng, &resource));
+                let input = Input::new(name.as_str(), text.text.as_bytes());
+                edits.push(Edit::Put { input, created: text.created });
+                self.texts.insert(name, text);
+            }
+        }
+        let published = self.world.change(edits);
+        self.compare(&published);
+    }
+
+    fn compare(&mut self, published: &Published) {
+        let scratch = from_scratch(&self.texts, &self.options);
+        for route in routes(&scratch) {
+            let expected = about(&scratch, &route);
+            if let Some(near) = published.about(&route) {
+                self.compared[0] += 1;
+                self.same(&expected, &about(near, &route), &route, "published");
+            }
+            if let Some(near) = self.world.about(&route) {
+                self.compared[1] += 1;
+                self.same(&expected, &about(&near, &route), &route, "looked up");
+            }
+        }
+        if self.rng.percent(40) {
+            let gathered = self.world.gather();
+            let whole = Arc::new(gathered.resolve());
+            assert_eq!(everything(&whole), everything(&scratch), "a whole resolution");
+            self.compared[2] += 1;
+            let settled = self.world.settled(gathered.version, whole);
+            assert!(settled.is_settled());
+        }
+    }
+
+    fn same(&self, expected: &[String], found: &[String], route: &str, how: &str) {
+        let lines = |a: &[String], b: &[String]| -> String {
+            a.iter().filter(|line| !b.contains(line)).map(|l| format!("{l}\n")).collect()
+        };
+        if expected != found {
+            let (lost, new) = (lines(expected, found), lines(found, expected));
+            let all: Vec<&str> = self.texts.values().map(|t| t.text.as_str()).collect();
+            let all = all.join("---\n");
+            panic!("{how}: {route} differs\nexpected\n{lost}\nfound\n{new}\nworld\n{all}");
+        }
+    }
+}
+
+/// Everything an analysis says: every effective policy, every outcome, every finding.
+fn everything(analysis: &Analysis) -> String {
+    let stage = analysis.stage();
+    let scene = stage.scene();
+    let mut said = String::new();
+    for part in scene.parts {
+        for (kind, _) in part.resolution.kinds() {
+            for (path, _) in part.resolution.contexts(kind) {
+                let effective = overrule::view::effective(&scene, part, kind, path);
+                said.push_str(&overrule::view::json_line(&effective));
+            }
+        }
+        for (policy, _) in part.resolution.policies() {
+            said.push_str(part.resolution.outcome(policy).word());
+        }
+    }
+    let found = overrule::view::diagnostics(&analysis.documents.sources, &analysis.diagnostics);
+    said.push_str(&overrule::view::json_line(&found));
+    said
+}
+
+/// A resource as a text, sometimes with a time that only its keeper knows.
+fn text(rng: &mut Rng, resource: &Value) -> Text {
+    let created = rng.percent(20).then(|| Created::At(i64::try_from(rng.below(3)).unwrap()));
+    Text { text: yaml::documents(std::slice::from_ref(resource)), created }
+}
+
+/// Histories of worlds that `world` makes of seeds; how many answers were compared.
+fn histories(count: u64, world: impl Fn(u64) -> (Vec<Value>, Options)) -> [u64; 3] {
+    let mut compared = [0; 3];
+    for seed in 0..count {
+        let (first, options) = world(seed * 2);
+        let (second, _) = world(seed * 2 + 1);
+        let both: Vec<Value> = first.iter().chain(&second).cloned().collect();
+        let mut history = History::new(seed, &first, options);
+        for _ in 0..6 {
+            history.step(&both);
+        }
+        for (sum, more) in compared.iter_mut().zip(history.compared) {
+            *sum += more;
+        }
+    }
+    println!("published {}, looked up {}, whole {}", compared[0], compared[1], compared[2]);
+    compared
+}
+
+/// How many histories: more on request, for a long run.
+fn count(usual: u64) -> u64 {
+    std::env::var("OVERRULE_HISTORIES").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
+}
+
+fn enough(compared: [u64; 3]) {
+    assert!(compared.iter().all(|n| *n > 10), "hardly anything was compared: {compared:?}");
+}
+
+#[test]
+fn gateway_api() {
+    let world = |seed: u64| {
+        let bytes: Vec<u8> = seed.to_le_bytes().iter().cycle().take(32).copied().collect();
+        let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+        let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+        let made = generate::world().new_tree(&mut runner).unwrap().current();
+        (made.resources, Options::default())
+    };
+    enough(histories(count(40), world));
+}
+
+#[test]
+fn kuadrant_policies() {
+    for profile in ["design", "latest", "operator"] {
+        let world = |seed: u64| {
+            let mut rng = Rng::new(seed, "live-kuadrant", 0);
+            let one_block = profile == "operator";
+            let shape = kuadrant::Shape { one_block, ..Default::default() };
+            let resources = kuadrant::world(&mut rng, &shape);
+            let profiles = [("kuadrant".to_owned(), profile.to_owned())].into();
+            (resources, Options { profiles, compare: true, ..Options::default() })
+        };
+        enough(histories(count(20), world));
+    }
+}
+
+#[test]
+fn kgateway_policies() {
+    for profile in ["design", "shipped"] {
+        let world = |seed: u64| {
+            let (resources, settings) = kgateway::world::objects(seed);
+            let mut ours = overrule::kgateway::Settings {
+                global_namespace: settings.global_policy_namespace,
+                wildcard_namespace: settings.delegation_wildcard_namespace,
+                ..Default::default()
+            };
+            for (unit, how) in settings.policy_merge {
+                // Some are misspelt on purpose; such a setting is refused, and changes nothing.
+                let _ = ours.set("policyMerge", &serde_json::json!({unit: how}));
+            }
+            let profiles = [("kgateway".to_owned(), profile.to_owned())].into();
+            (resources, Options { profiles, compare: true, kgateway: ours, ..Options::default() })
+        };
+        enough(histories(count(30), world));
+    }
+}
+
+#[test]
+fn meshes_have_no_routes_of_gateways_and_are_resolved_whole() {
+    let world = |seed: u64| (kuma::world::documents(seed), Options::default());
+    let compared = histories(count(10), world);
+    assert!(compared[2] > 10, "hardly anything was compared: {compared:?}");
+}
+
+#[test]
+fn families_together() {
+    let world = |seed: u64| {
+        let mut rng = Rng::new(seed, "live-all", 0);
+        let mut all = kuadrant::world(&mut rng, &kuadrant::Shape::default());
+        all.extend(kgateway::world::objects(seed).0);
+        all.extend(kuma::world::documents(seed).into_iter().take(20));
+        (all, Options::default())
+    };
+    enough(histories(count(10), world));
+}
+
+#[test]
+fn what_changed_meanwhile_stays_answered() {
+    let mut rng = Rng::new(7, "live-meanwhile", 0);
+    let resources = kuadrant::world(&mut rng, &kuadrant::Shape::default());
+    let mut history = History::new(7, &resources, Options::default());
+    let gathered = history.world.gather();
+    history.step(&resources);
+    // The whole resolution of the version before comes late: the change is not forgotten.
+    let late = history.world.settled(gathered.version, Arc::new(gathered.resolve()));
+    assert!(!late.is_settled());
+    history.compare(&late);
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: what was read. Out: the same text by text, and put together again in any selection without reading again.
+//! Not here: reading (`reader`).
+//!
+//! A text that did not change need not be read twice: its tree points into itself only, so that it can stand in
+//! several readings at once. What differs between them is the number of its source.
+
+use std::sync::Arc;
+
+use crate::diagnostic::{Diagnostic, Label};
+use crate::document::{Document, Documents};
+use crate::reader::Read;
+use crate::source_map::{Source, SourceId, Span};
+use crate::tree::Tree;
+
+/// One text as it was read. Cheap to copy.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Piece {
+    source: Arc<Source>,
+    /// Each document with its number in the text.
+    trees: Vec<(u32, Arc<Tree>)>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Piece {
+    /// The name of its text.
+    pub fn name(&self) -> &str {
+        self.source.name()
+    }
+
+    /// How many documents it has.
+    pub fn len(&self) -> usize {
+        self.trees.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.trees.is_empty()
+    }
+}
+
+impl Read {
+    /// Puts pieces together as if they had been read together, in this order.
+    pub fn of<'p>(pieces: impl IntoIterator<Item = &'p Piece>) -> Self {
+        let mut read = Self::default();
+        for piece in pieces {
+            let source = read.documents.sources.add(Arc::clone(&piece.source));
+            for (index, tree) in &piece.trees {
+                let tree = Arc::clone(tree);
+                read.documents.push(Document { source, index: *index, tree });
+            }
+            read.diagnostics.extend(piece.diagnostics.iter().map(|d| moved(d.clone(), source)));
+        }
+        read
+    }
+
+    /// Takes a reading apart, text by text in its order.
+    pub fn pieces(self) -> Vec<Piece> {
+        let Self { documents, diagnostics } = self;
+        let mut pieces: Vec<Piece> = documents
+            .sources
+            .shared()
+            .map(|source| Piece { source, trees: Vec::new(), diagnostics: Vec::new() })
+            .collect();
+        for document in documents.all() {
+            if let Some(piece) = pieces.get_mut(document.source.0 as usize) {
+                piece.trees.push((document.index, Arc::clone(&document.tree)));
+            }
+        }
+        for diagnostic in diagnostics {
+            let source = diagnostic.primary.as_ref().map_or(SourceId(0), |at| at.span.source);
+            if let Some(piece) = pieces.get_mut(source.0 as usize) {
+                piece.diagnostics.push(moved(diagnostic, SourceId(0)));
+            }
+        }
+        pieces
+    }
+}
+
+/// A finding of one text, when that text has another number. Reading never relates one text to another.
+fn moved(mut diagnostic: Diagnostic, source: SourceId) -> Diagnostic {
+    let to = |label: &mut Label| label.span = Span { source, ..label.span };
+    diagnostic.primary.iter_mut().for_each(to);
+    diagnostic.related.iter_mut().for_each(to);
+    diagnostic
+}
+
+impl Documents {
+    fn all(&self) -> impl Iterator<Item = &Document> {
+        self.ids().filter_map(|id| self.get(id))
+    }
+}
