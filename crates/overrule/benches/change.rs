@@ -8,6 +8,8 @@
     clippy::print_stdout,
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
     reason = "a bench measures time, prints, and stops at the first surprise"
 )]
 
@@ -28,7 +30,7 @@ fn main() -> ExitCode {
         return ended;
     }
     let quick = std::env::args().any(|a| a == "--quick");
-    let spec = FleetSpec { per_file: 1, ..FleetSpec::bar8_one_gateway() };
+    let spec = FleetSpec { per_file: 1, ..FleetSpec::bar8() };
     let spec = if quick { spec.divided_by(20) } else { spec };
     let mut report = Report::default();
     measure(&spec, &mut report);
@@ -83,7 +85,9 @@ fn changes(
         let start = ProcessTime::now();
         let published = world.change(vec![edit]);
         times.push(start.elapsed());
-        let near = published.about(target).expect("an answer about the route");
+        let near = published.about(target);
+        let near =
+            near.unwrap_or_else(|| panic!("an answer about {target}, which this affects:\n{text}"));
         pieces = near.documents.len();
     }
     times.sort();

@@ -3,15 +3,18 @@
 //! request. Not here: HTTP.
 //!
 //! ```text
-//! store ──changes──► records ──Resolver──► State ──swap──► readers (never wait for a writer)
+//!                 ┌─► Near: routes that a change affects, in microseconds ─┐
+//! store ──changes──► World                                                 ├─swap─► readers (never wait for a writer)
+//!                 └─► State: everything, by the next whole resolution ─────┘
 //! ```
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use overrule::kuma::inspect::Flavour;
+use overrule::live::{Edit, Published, World};
 use overrule::model::Created;
 use overrule::source::Input;
 use overrule::{Analysis, Assume, Options};
@@ -32,25 +35,75 @@ pub struct State {
     /// Resources as stored.
     pub records: Records,
     /// The pipeline's results over them.
-    pub analysis: Analysis,
+    pub analysis: Arc<Analysis>,
     /// What Kuma's Inspect API answers from.
     pub inspect: Inspect,
     /// How long resolving took.
     pub took: Duration,
 }
 
-/// Turns resources into what is in force. Everything that changes between two versions goes through here, so that it
-/// can keep what did not change.
-pub trait Resolver: Send + Sync {
-    /// Resolves. `changed` are the identities that differ from the call before; all of them for a state of its own.
-    fn resolve(&self, records: &Records, changed: &Changed) -> Analysis;
-
-    /// Resolves with more than a version keeps ready for all: the paths of targets that stand for others or are stood for
-    /// by others, and a kind that has no policy.
-    fn closer(&self, records: &Records, look: &Look) -> Analysis;
-
+/// How resources are resolved.
+pub struct Resolving {
+    options: Options,
     /// Whose behaviour Kuma's Inspect API shows.
-    fn flavour(&self) -> Flavour;
+    flavour: Flavour,
+}
+
+impl Resolving {
+    /// With these options.
+    pub fn new(options: Options, flavour: Flavour) -> Self {
+        Self { options, flavour }
+    }
+
+    /// A world of these resources, resolved.
+    fn world(&self, records: &Records) -> World {
+        let text = |(key, record): (&Key, &Arc<Record>)| {
+            let input = Input::new(source_name(key), record.text.as_bytes());
+            (input, Some(created(record)))
+        };
+        World::new(records.iter().map(text).collect(), self.options.clone())
+    }
+
+    /// An analysis beside the live one: of other resources, or of more than a version keeps ready for all: the paths of
+    /// targets that stand for others or are stood for by others, and a kind that has no policy.
+    fn beside(&self, records: &Records, look: &Look) -> Analysis {
+        let mut times = BTreeMap::new();
+        let mut inputs = Vec::with_capacity(records.len());
+        for (key, record) in records {
+            let name = source_name(key);
+            times.insert(name.clone().into(), created(record));
+            inputs.push(Input::new(name, record.text.as_bytes()));
+        }
+        let options = Options {
+            assume_created: Assume::Kept(Arc::new(times)),
+            focus: look.targets.clone(),
+            include_kinds: look.kinds.clone(),
+            ..self.options.clone()
+        };
+        Analysis::new(inputs, &options)
+    }
+
+    fn state(
+        &self,
+        revision: u64,
+        records: Records,
+        took: Duration,
+        analysis: Arc<Analysis>,
+    ) -> State {
+        let inspect = Inspect::new(&analysis, self.flavour);
+        State { revision, records, analysis, inspect, took }
+    }
+
+    /// A state of its own, beside the live one.
+    fn alone(&self, revision: u64, records: Records) -> State {
+        let since = clock::instant();
+        let analysis = Arc::new(self.beside(&records, &Look::default()));
+        self.state(revision, records, since.elapsed(), analysis)
+    }
+}
+
+fn created(record: &Record) -> Created {
+    Created::At(record.created.as_second())
 }
 
 /// What a question asks for beyond what is kept ready.
@@ -62,70 +115,29 @@ pub struct Look {
     pub kinds: Vec<String>,
 }
 
-/// What differs from the state before.
-#[derive(Debug, Clone)]
-pub enum Changed {
-    /// Nothing is known about a state before.
-    Everything,
-    /// Only these.
-    Only(Vec<Key>),
+/// What is known of changes before everything is resolved again.
+struct Ahead {
+    revision: u64,
+    records: Records,
+    world: World,
 }
 
-/// Resolves everything, every time.
-pub struct Full {
-    options: Options,
-    flavour: Flavour,
-}
-
-impl Full {
-    /// With these options.
-    pub fn new(options: Options, flavour: Flavour) -> Self {
-        Self { options, flavour }
-    }
-}
-
-impl Resolver for Full {
-    fn resolve(&self, records: &Records, changed: &Changed) -> Analysis {
-        match changed {
-            Changed::Everything => tracing::debug!(resources = records.len(), "resolving"),
-            Changed::Only(keys) => tracing::debug!(changed = keys.len(), "resolving"),
-        }
-        self.analysis(records, &Look::default())
-    }
-
-    fn closer(&self, records: &Records, look: &Look) -> Analysis {
-        self.analysis(records, look)
-    }
-
-    fn flavour(&self) -> Flavour {
-        self.flavour
-    }
-}
-
-impl Full {
-    fn analysis(&self, records: &Records, look: &Look) -> Analysis {
-        let mut times = BTreeMap::new();
-        let mut inputs = Vec::with_capacity(records.len());
-        for (key, record) in records {
-            let name = source_name(key);
-            times.insert(name.clone().into(), Created::At(record.created.as_second()));
-            inputs.push(Input::new(name, record.text.as_bytes()));
-        }
-        let options = Options {
-            assume_created: Assume::Kept(Arc::new(times)),
-            focus: look.targets.clone(),
-            include_kinds: look.kinds.clone(),
-            ..self.options.clone()
-        };
-        Analysis::new(inputs, &options)
-    }
+/// Answers about single routes, which come before everything else of their version.
+pub struct Near {
+    /// The version.
+    pub revision: u64,
+    published: Arc<Published>,
 }
 
 /// The newest state, and how to come to others.
 pub struct Live {
     store: Arc<dyn Store>,
-    resolver: Box<dyn Resolver>,
+    resolving: Resolving,
+    ahead: Mutex<Ahead>,
+    near: ArcSwap<Near>,
     newest: ArcSwap<State>,
+    /// Versions of which answers about routes are there, and those of which everything is.
+    noticed: watch::Sender<u64>,
     published: watch::Sender<u64>,
     /// States of the past that were asked for last; each costs as much as the present one.
     past: Mutex<Vec<Arc<State>>>,
@@ -142,16 +154,22 @@ const BATCH: usize = 10_000;
 
 impl Live {
     /// Reads the store and resolves it.
-    pub fn open(store: Arc<dyn Store>, resolver: Box<dyn Resolver>) -> Result<Self, StoreError> {
+    pub fn open(store: Arc<dyn Store>, resolving: Resolving) -> Result<Self, StoreError> {
         let snapshot = store.snapshot(None)?;
-        let records = records(snapshot.records);
-        let state = state(&*resolver, snapshot.revision, records, &Changed::Everything);
-        let (published, _) = watch::channel(state.revision);
+        let (records, revision) = (records(snapshot.records), snapshot.revision);
+        let since = clock::instant();
+        let world = resolving.world(&records);
+        let near = Near { revision, published: world.published() };
+        let whole = Arc::clone(&near.published.whole);
+        let state = resolving.state(revision, records.clone(), since.elapsed(), whole);
         Ok(Self {
             store,
-            resolver,
+            resolving,
+            ahead: Mutex::new(Ahead { revision, records, world }),
+            near: ArcSwap::from_pointee(near),
             newest: ArcSwap::from_pointee(state),
-            published,
+            noticed: watch::channel(revision).0,
+            published: watch::channel(revision).0,
             past: Mutex::default(),
             closer: Mutex::default(),
             beside: tokio::sync::Semaphore::new(1),
@@ -168,51 +186,113 @@ impl Live {
         self.published.subscribe()
     }
 
-    /// Brings the state up to what the store has; whether there was anything new. One caller at a time.
+    /// Tells of every version that is taken in.
+    pub fn noticed(&self) -> watch::Receiver<u64> {
+        self.noticed.subscribe()
+    }
+
+    /// An analysis with the answers about a route, of a version newer than the newest state; none if there is no newer one,
+    /// or if only the next state has them. Never waits for a resolution.
+    pub fn about(&self, target: &str) -> Option<(u64, Arc<Analysis>)> {
+        let near = self.near.load_full();
+        if near.revision <= self.newest.load().revision {
+            return None;
+        }
+        if let Some(analysis) = near.published.about(target) {
+            return Some((near.revision, Arc::clone(analysis)));
+        }
+        // Many routes are affected: this one is answered on request.
+        let ahead = self.ahead();
+        let analysis = ahead.world.about(target)?;
+        Some((ahead.revision, Arc::new(analysis)))
+    }
+
+    fn ahead(&self) -> MutexGuard<'_, Ahead> {
+        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in what the store has; whether there was anything new. Routes that it affects are answered from now on, and
+    /// everything after the next [`Live::settle`]. One caller at a time.
     pub fn advance(&self) -> Result<bool, StoreError> {
-        let before = self.state();
-        let mut records = before.records.clone();
-        let mut revision = before.revision;
-        let mut changed = Vec::new();
+        let mut ahead = self.ahead();
+        // All of it is read before anything is taken in: a store that fails halfway leaves no half of a change behind.
+        let Some(entries) = self.feed(ahead.revision)? else { return self.reload(&mut ahead) };
+        let Some(last) = entries.last().map(|entry| entry.revision) else { return Ok(false) };
+        if !entries.iter().all(|entry| apply(&mut ahead.records, entry)) {
+            return self.reload(&mut ahead);
+        }
+        ahead.revision = last;
+        let mut changed: Vec<Key> = entries.into_iter().map(|entry| entry.key).collect();
+        changed.sort();
+        changed.dedup();
+        tracing::debug!(changed = changed.len(), "taking in");
+        let edits = changed.iter().map(|key| edit(key, ahead.records.get(key))).collect();
+        ahead.world.change(edits);
+        self.notice(&ahead);
+        Ok(true)
+    }
+
+    /// What came since a version; none if that is not known any more: history that is gone, or a store that went back.
+    fn feed(&self, since: u64) -> Result<Option<Vec<Entry>>, StoreError> {
+        let mut all: Vec<Entry> = Vec::new();
         loop {
-            let entries = match self.store.changes(revision, BATCH) {
-                // History that is gone, or a store that went back: start over.
-                Err(StoreError::Gone { .. } | StoreError::Future { .. }) => return self.reload(),
+            let since = all.last().map_or(since, |entry| entry.revision);
+            let entries = match self.store.changes(since, BATCH) {
+                Err(StoreError::Gone { .. } | StoreError::Future { .. }) => return Ok(None),
                 entries => entries?,
             };
             let last = entries.len() < BATCH;
-            for entry in entries {
-                revision = entry.revision;
-                if !apply(&mut records, &entry) {
-                    return self.reload();
-                }
-                changed.push(entry.key);
-            }
+            all.extend(entries);
             if last {
-                break;
+                return Ok(Some(all));
             }
         }
-        if revision == before.revision {
-            return Ok(false);
-        }
-        changed.sort();
-        changed.dedup();
-        self.publish(state(&*self.resolver, revision, records, &Changed::Only(changed)));
-        Ok(true)
     }
 
-    fn reload(&self) -> Result<bool, StoreError> {
+    fn reload(&self, ahead: &mut Ahead) -> Result<bool, StoreError> {
         let snapshot = self.store.snapshot(None)?;
-        let records = records(snapshot.records);
-        self.publish(state(&*self.resolver, snapshot.revision, records, &Changed::Everything));
+        ahead.records = records(snapshot.records);
+        ahead.revision = snapshot.revision;
+        ahead.world = self.resolving.world(&ahead.records);
+        self.notice(ahead);
         Ok(true)
     }
 
-    fn publish(&self, state: State) {
-        let revision = state.revision;
+    fn notice(&self, ahead: &Ahead) {
+        let near = Near { revision: ahead.revision, published: ahead.world.published() };
+        self.near.store(Arc::new(near));
+        self.noticed.send_replace(ahead.revision);
+    }
+
+    /// Resolves everything that was taken in, and publishes it; whether there was anything. Nothing is read again. One
+    /// caller at a time.
+    pub fn settle(&self) -> bool {
+        let since = clock::instant();
+        let (revision, records, gathered) = {
+            let ahead = self.ahead();
+            if ahead.revision == self.newest.load().revision {
+                return false;
+            }
+            (ahead.revision, ahead.records.clone(), ahead.world.gather())
+        };
+        let analysis = Arc::new(gathered.resolve());
+        {
+            let mut ahead = self.ahead();
+            ahead.world.settled(gathered.version, Arc::clone(&analysis));
+            self.notice(&ahead);
+        }
+        let state = self.resolving.state(revision, records, since.elapsed(), analysis);
         self.newest.store(Arc::new(state));
         // Nobody listening is fine.
         self.published.send_replace(revision);
+        true
+    }
+
+    /// Waits until answers about routes are of a version, or everything is; whether that came in time.
+    pub async fn wait_near(&self, revision: u64, at_most: Duration) -> bool {
+        let mut noticed = self.noticed.subscribe();
+        let there = async { noticed.wait_for(|now| *now >= revision).await.is_ok() };
+        tokio::time::timeout(at_most, there).await.unwrap_or(false)
     }
 
     /// Waits until a version is there; whether it came in time.
@@ -243,7 +323,7 @@ impl Live {
         let built = tokio::task::spawn_blocking(move || {
             let snapshot = live.store.snapshot(Some(revision))?;
             let records = records(snapshot.records);
-            let built = Arc::new(state(&*live.resolver, revision, records, &Changed::Everything));
+            let built = Arc::new(live.resolving.alone(revision, records));
             let mut past = live.past.lock().unwrap_or_else(PoisonError::into_inner);
             past.insert(0, Arc::clone(&built));
             past.truncate(PAST);
@@ -270,7 +350,7 @@ impl Live {
         let live = Arc::clone(self);
         let state = Arc::clone(&state);
         let built = tokio::task::spawn_blocking(move || {
-            let analysis = Arc::new(live.resolver.closer(&state.records, &look));
+            let analysis = Arc::new(live.resolving.beside(&state.records, &look));
             let mut closer = live.closer.lock().unwrap_or_else(PoisonError::into_inner);
             closer.insert(0, (state.revision, look, Arc::clone(&analysis)));
             closer.truncate(PAST);
@@ -290,7 +370,7 @@ impl Live {
             let before = live.state();
             let mut records = before.records.clone();
             edit(&mut records);
-            let after = state(&*live.resolver, before.revision, records, &Changed::Everything);
+            let after = live.resolving.alone(before.revision, records);
             (before, Arc::new(after))
         });
         built.await.map_err(|e| StoreError::Other(e.to_string()))
@@ -326,9 +406,14 @@ fn apply(records: &mut Records, entry: &Entry) -> bool {
     }
 }
 
-fn state(resolver: &dyn Resolver, revision: u64, records: Records, changed: &Changed) -> State {
-    let since = clock::instant();
-    let analysis = resolver.resolve(&records, changed);
-    let inspect = Inspect::new(&analysis, resolver.flavour());
-    State { revision, records, analysis, inspect, took: since.elapsed() }
+/// A change of a resource as a change of its text.
+fn edit(key: &Key, record: Option<&Arc<Record>>) -> Edit {
+    let name = source_name(key);
+    match record {
+        Some(record) => {
+            let input = Input::new(name, record.text.as_bytes());
+            Edit::Put { input, created: Some(created(record)) }
+        }
+        None => Edit::Remove { name: name.into() },
+    }
 }

@@ -27,7 +27,7 @@ use crate::config::{Auth, Config, LogFormat};
 use crate::first_token;
 use crate::folder;
 use crate::http::router;
-use crate::live::{Full, Live};
+use crate::live::{Live, Resolving};
 use crate::problem::{Face, Problem};
 
 /// The port of Kuma's API, so that its clients find us.
@@ -322,7 +322,7 @@ fn start_with(
         }
     }
     let flavour = if config.kuma_compat { Flavour::Compat } else { Flavour::Native };
-    let live = Live::open(Arc::clone(&store), Box::new(Full::new(reading.clone(), flavour)))?;
+    let live = Live::open(Arc::clone(&store), Resolving::new(reading.clone(), flavour))?;
     let app = App::new(Parts {
         store: Arc::clone(&store),
         live: Arc::new(live),
@@ -365,6 +365,7 @@ fn start_with(
     let thread = std::thread::spawn(move || {
         let _watcher = watcher;
         let report = runtime.block_on(async move {
+            tokio::spawn(keep_near(Arc::clone(&app)));
             tokio::spawn(keep_live(Arc::clone(&app)));
             tokio::spawn(keep_tokens(Arc::clone(&app)));
             if let Some(retention) = retention {
@@ -443,19 +444,12 @@ fn restore(store: &dyn Store, file: &Path) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Resolves every change as it comes.
-async fn keep_live(app: Arc<App>) {
+/// Takes every change in as it comes.
+async fn keep_near(app: Arc<App>) {
     let mut changes = app.store.subscribe();
     loop {
-        let resolving = Arc::clone(&app);
-        let done = tokio::task::spawn_blocking(move || {
-            let done = resolving.live.advance();
-            if matches!(done, Ok(true)) {
-                resolving.metrics.resolved(resolving.live.state().took);
-            }
-            done
-        });
-        match done.await {
+        let taking = Arc::clone(&app);
+        match tokio::task::spawn_blocking(move || taking.live.advance()).await {
             Ok(Ok(_)) => {
                 if changes.changed().await.is_err() {
                     return;
@@ -469,6 +463,27 @@ async fn keep_live(app: Arc<App>) {
                 tracing::error!(%error, "resolving failed; the last state stays");
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
+        }
+    }
+}
+
+/// Resolves everything that was taken in; what comes meanwhile is for the next time.
+async fn keep_live(app: Arc<App>) {
+    let mut noticed = app.live.noticed();
+    loop {
+        let resolving = Arc::clone(&app);
+        let done = tokio::task::spawn_blocking(move || {
+            if resolving.live.settle() {
+                resolving.metrics.resolved(resolving.live.state().took);
+            }
+        });
+        if let Err(error) = done.await {
+            tracing::error!(%error, "resolving failed; the last state stays");
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            continue;
+        }
+        if noticed.changed().await.is_err() {
+            return;
         }
     }
 }

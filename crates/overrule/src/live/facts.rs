@@ -23,7 +23,9 @@ pub(super) type Key = u64;
 pub(super) enum Role {
     /// A route: answers are kept for it.
     Route,
-    /// What routes stand on: classes, Gateways, ListenerSets.
+    /// What Gateways stand on.
+    Class,
+    /// What routes stand on: Gateways and ListenerSets.
     Ground,
     /// Anything that acts on what it names or selects, and on whoever names it.
     Other,
@@ -47,6 +49,8 @@ pub(super) struct Facts {
     pub(super) labels: SmallVec<[Key; 4]>,
     /// What it mentions.
     pub(super) mentions: SmallVec<[Key; 8]>,
+    /// The class it is of. Apart, because a class with ten thousand Gateways is still one small thing.
+    pub(super) class: Option<Key>,
     /// What it selects.
     pub(super) selects: SmallVec<[Key; 1]>,
     /// Namespaces it stands in or mentions, as keys of what acts on them.
@@ -105,6 +109,7 @@ impl Keys {
             ]),
             labels: SmallVec::new(),
             mentions: SmallVec::new(),
+            class: None,
             selects: SmallVec::new(),
             places: SmallVec::from_slice(&self.places(namespace)),
             delegates_widely: false,
@@ -141,9 +146,8 @@ impl Keys {
 fn role(group: &str, kind: &str) -> Role {
     match (group, kind) {
         (GROUP, kind) if RouteKind::from_name(kind).is_some() => Role::Route,
-        (GROUP | X_GROUP, "GatewayClass" | "Gateway" | "ListenerSet" | "XListenerSet") => {
-            Role::Ground
-        }
+        (GROUP, "GatewayClass") => Role::Class,
+        (GROUP | X_GROUP, "Gateway" | "ListenerSet" | "XListenerSet") => Role::Ground,
         ("", "Namespace") | (GROUP, "ReferenceGrant") => Role::Place,
         ("overrule" | "apiextensions.k8s.io", _) => Role::Global,
         (overrule_mesh::GROUP, _) => Role::Mesh,
@@ -176,7 +180,7 @@ impl Scan<'_, '_> {
     fn map(&mut self, under: &str, map: View<'_>) {
         let text = |key: &str| map.get(key).and_then(View::as_str);
         if let Some(class) = text("gatewayClassName") {
-            self.facts.mentions.push(self.keys.named("GatewayClass", "", class));
+            self.facts.class = Some(self.keys.named("GatewayClass", "", class));
         }
         let (kind, name) = (text("kind"), text("name"));
         if kind.is_none() && name.is_none() {
@@ -189,6 +193,12 @@ impl Scan<'_, '_> {
             _ => "",
         });
         let namespace = text("namespace").unwrap_or(self.namespace);
+        if namespace != self.namespace {
+            self.facts.places.extend(self.keys.places(namespace));
+        }
+        if self.selector(kind, namespace, map) && name.is_none() {
+            return;
+        }
         let name = name.filter(|name| !name.is_empty()).unwrap_or(ANY);
         self.facts.delegates_widely |=
             self.facts.role == Role::Route && (kind == "label" || name == ANY);
@@ -197,19 +207,15 @@ impl Scan<'_, '_> {
         if scoped != Some(false) {
             self.facts.mentions.push(self.keys.named(kind, "", name));
         }
-        if namespace != self.namespace {
-            self.facts.places.extend(self.keys.places(namespace));
-        }
-        self.selector(kind, namespace, map);
     }
 
-    /// What a mention selects by label: any one pair of those it asks for leads to it.
-    fn selector(&mut self, kind: &str, namespace: &str, map: View<'_>) {
+    /// What a mention selects by label, if it does: any one pair of those it asks for leads to it.
+    fn selector(&mut self, kind: &str, namespace: &str, map: View<'_>) -> bool {
         let inner = map.entries().map(|(_, value)| value);
         let selector = std::iter::once(map)
             .chain(inner)
             .find(|m| m.get("matchLabels").is_some() || m.get("matchExpressions").is_some());
-        let Some(selector) = selector else { return };
+        let Some(selector) = selector else { return false };
         let labels = selector.get("matchLabels");
         let pair = labels
             .into_iter()
@@ -219,5 +225,6 @@ impl Scan<'_, '_> {
         let namespace = if everywhere { ANY } else { namespace };
         let pair = pair.unwrap_or((ANY, ANY));
         self.facts.selects.push(self.keys.labelled(kind, namespace, pair));
+        true
     }
 }

@@ -106,6 +106,8 @@ pub(super) struct Links {
     pub(super) routes: Table,
     /// Others that mention it.
     pub(super) others: Table,
+    /// Gateways of a class.
+    pub(super) of_class: Table,
     /// Who selects it.
     pub(super) selecting: Table,
     /// Who has these labels.
@@ -132,6 +134,7 @@ impl Links {
             self.called.add(&fact.own, piece);
             self.labelled.add(&fact.labels, piece);
             self.mentions(fact.role).add(&fact.mentions, piece);
+            self.of_class.add(fact.class.as_slice(), piece);
             self.selecting.add(&fact.selects, piece);
         }
         new
@@ -152,6 +155,7 @@ impl Links {
             self.called.remove(&fact.own, piece);
             self.labelled.remove(&fact.labels, piece);
             self.mentions(fact.role).remove(&fact.mentions, piece);
+            self.of_class.remove(fact.class.as_slice(), piece);
             self.selecting.remove(&fact.selects, piece);
         }
         gone

@@ -136,7 +136,7 @@ impl Published {
         self.whole_version == self.version
     }
 
-    /// An analysis that has the answers about a target as of this version; none if only the next whole resolution or a
+    /// An analysis that has the answers about a target as of this version, without findings unless it is settled; none if only the next whole resolution or a
     /// look at the world ([`World::about`]) has them.
     pub fn about(&self, target: &str) -> Option<&Arc<Analysis>> {
         if self.is_settled() {
@@ -247,7 +247,10 @@ impl World {
     fn near(&self, route: PieceId) -> Option<Analysis> {
         let pieces = Neighbours::of(&self.links, &self.slab, route)?;
         let kept = pieces.iter().filter_map(|id| self.slab.get(*id).cloned()).collect();
-        Some(Gathered::new(self.version, kept, self.options.clone()).resolve())
+        let mut analysis = Gathered::new(self.version, kept, self.options.clone()).resolve();
+        // Findings speak of everything ("in force nowhere"), which this world is not.
+        analysis.diagnostics.clear();
+        Some(analysis)
     }
 
     /// Everything a whole resolution needs, to run it without holding the world.

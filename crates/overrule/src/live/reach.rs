@@ -125,11 +125,12 @@ impl<'a, P: Pieces> Reach<'a, P> {
                         }
                     });
                 }
-                Role::Ground => {
+                Role::Class | Role::Ground => {
                     self.routes_under(&fact.own);
                     // Listeners of one Gateway stand in each other's way, and a class has Gateways.
                     let near = self.links.others.under(&fact.own);
                     let near = near.chain(self.links.called.under(&fact.mentions));
+                    let near = near.chain(self.links.of_class.under(&fact.own));
                     let near: Vec<PieceId> = near.take(MOST + 1).collect();
                     self.each(near.len(), |me| {
                         for other in near {
@@ -200,7 +201,9 @@ impl<'a, P: Pieces> Neighbours<'a, P> {
                 let parents: Vec<PieceId> = self.links.routes.under(&fact.own).collect();
                 parents.into_iter().for_each(|parent| self.spine(parent, false));
             }
-            for target in self.bounded(self.links.called.under(&fact.mentions)) {
+            let mentioned = self.links.called.under(&fact.mentions);
+            let mentioned = mentioned.chain(self.links.called.under(fact.class.as_slice()));
+            for target in self.bounded(mentioned) {
                 let route = self.pieces.facts(target).iter().any(|f| f.role == Role::Route);
                 if !route || (down && fact.role == Role::Route) {
                     self.spine(target, down);

@@ -5,14 +5,14 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use overrule::Options;
 use overrule::view::Styles;
+use overrule::{Analysis, Options};
 use overrule_ask::percent::encode_header;
-use overrule_ask::{self as ask, Asked, Exit, Failure, Known, Shared, Sink};
+use overrule_ask::{self as ask, Asked, Compare, Exit, Failure, Known, Shared, Sink};
 
 use super::{AS_OF, AT_LEAST, problem, state};
 use crate::call::{Call, Reply};
-use crate::live::{Look, State};
+use crate::live::{Live, Look};
 use crate::problem::Problem;
 use crate::reader::Reader;
 use crate::table::{Access, Answer, Body, Endpoint, Media, Param, Type, Verb};
@@ -271,7 +271,7 @@ async fn reply<Q: Asked + Send + 'static>(
     asked: Q,
     answer: fn(&Known<'_>, &Shared, &Q, &mut dyn Sink) -> Result<Exit, Failure>,
 ) -> Result<Reply, Problem> {
-    let state = state(&call).await?;
+    let (revision, analysis) = analysis(&call, &asked).await?;
     let mut shared = call.query.only(&SHARED);
     let form = call.query.text("output").unwrap_or("json").to_owned();
     if let Some(shared) = shared.as_object_mut() {
@@ -291,14 +291,6 @@ async fn reply<Q: Asked + Send + 'static>(
         styles: columns.map_or(styles, |w| styles.with_width(w)),
         width,
     };
-    let revision = state.revision;
-    let closer = match look(&state, &asked) {
-        Some(look) => {
-            let live = Arc::clone(&call.app.live);
-            Some(live.closer(Arc::clone(&state), look).await.map_err(|e| problem(&e))?)
-        }
-        None => None,
-    };
     // Work that nobody waits for any more still takes a place, so that it cannot pile up.
     let Ok(place) = Arc::clone(&call.app.questions).acquire_owned().await else {
         return Err(Problem::unavailable("the server is about to end"));
@@ -307,11 +299,8 @@ async fn reply<Q: Asked + Send + 'static>(
     let work = tokio::task::spawn_blocking(move || {
         let _place = place;
         let reader = Reader(&call.who.grants);
-        let known = Known {
-            analysis: closer.as_deref().unwrap_or(&state.analysis),
-            sees: &reader,
-            source: "overrule check --server URL",
-        };
+        let known =
+            Known { analysis: &analysis, sees: &reader, source: "overrule check --server URL" };
         let exit = answer(&known, &shared, &asked, &mut page);
         (exit, page)
     });
@@ -331,11 +320,40 @@ async fn reply<Q: Asked + Send + 'static>(
     Ok(reply.with("overrule-exit", number(exit)).with("overrule-remarks", encode_header(&remarks)))
 }
 
+/// The analysis that answers a question, and its version: the newest state or the one asked for, looked at closer where
+/// the question needs that. A question about one route is answered from a change before everything is resolved again.
+async fn analysis(call: &Call, asked: &impl Asked) -> Result<(u64, Arc<Analysis>), Problem> {
+    if let Some(found) = near(call, asked).await? {
+        return Ok(found);
+    }
+    let state = state(call).await?;
+    let Some(look) = look(&state.analysis, asked) else {
+        return Ok((state.revision, Arc::clone(&state.analysis)));
+    };
+    let closer = call.app.live.closer(Arc::clone(&state), look).await.map_err(|e| problem(&e))?;
+    Ok((state.revision, closer))
+}
+
+/// What a change says about one route, if that is newer than the newest state.
+async fn near(call: &Call, asked: &impl Asked) -> Result<Option<(u64, Arc<Analysis>)>, Problem> {
+    let needs = asked.needs();
+    let &[target] = needs.targets.as_slice() else { return Ok(None) };
+    if needs.compare != Compare::Always || call.query.text("as-of").is_some() {
+        return Ok(None);
+    }
+    if let Some(revision) = call.query.number("at-least") {
+        super::at_least(call, revision, Live::wait_near).await?;
+    }
+    let (live, target) = (Arc::clone(&call.app.live), target.to_owned());
+    let found = tokio::task::spawn_blocking(move || live.about(&target)).await.unwrap_or(None);
+    let oldest = call.query.number("at-least").unwrap_or(0);
+    Ok(found.filter(|(revision, a)| *revision >= oldest && look(a, asked).is_none()))
+}
+
 /// What a question needs that is not kept ready: nothing, but for a target of a very large fleet that another stands for,
 /// and for a kind without a policy.
-fn look(state: &State, asked: &impl Asked) -> Option<Look> {
+fn look(analysis: &Analysis, asked: &impl Asked) -> Option<Look> {
     let needs = asked.needs();
-    let analysis = &state.analysis;
     let stood_for = analysis.shown().any(|answer| answer.alike > 0);
     let targets: Vec<String> = match stood_for {
         true => needs.targets.iter().map(|t| (*t).to_owned()).collect(),
