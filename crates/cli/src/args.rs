@@ -75,20 +75,29 @@ pub struct Source {
         display_order = 14
     )]
     pub color: Color,
+    /// Neither use nor keep answers about large inputs (docs/guides/cache.md).
+    #[arg(
+        long,
+        global = true,
+        display_order = 17,
+        env = "OVERRULE_NO_CACHE",
+        value_parser = clap::builder::FalseyValueParser::new()
+    )]
+    pub no_cache: bool,
     /// Ask this server instead of reading files: `http://127.0.0.1:5681`.
-    #[arg(long, value_name = "URL", global = true, display_order = 17, env = "OVERRULE_SERVER")]
+    #[arg(long, value_name = "URL", global = true, display_order = 18, env = "OVERRULE_SERVER")]
     pub server: Option<String>,
     /// File that holds the token for the server; OVERRULE_TOKEN holds the token itself.
     #[arg(
         long,
         value_name = "FILE",
         global = true,
-        display_order = 18,
+        display_order = 19,
         env = "OVERRULE_TOKEN_FILE"
     )]
     pub token_file: Option<PathBuf>,
     /// Certificates that the server's certificate must be signed by [default: those of the web].
-    #[arg(long, value_name = "FILE", global = true, display_order = 19, env = "OVERRULE_CA_FILE")]
+    #[arg(long, value_name = "FILE", global = true, display_order = 20, env = "OVERRULE_CA_FILE")]
     pub ca_file: Option<PathBuf>,
 }
 

@@ -2,6 +2,7 @@
 //! In: what was typed. Out: an answer on stdout, everything else on stderr, an exit code. Not here: any rule.
 
 mod args;
+mod cache;
 mod command;
 mod output;
 mod remote;
@@ -25,14 +26,14 @@ fn main() -> ExitCode {
     let (source, shared) = (&args.source, &args.shared);
     let mut out = Out::new(source, shared);
     let result = match &args.command {
-        Command::Check(c) => command::answer(source, shared, c, &mut out),
-        Command::Get(c) => command::answer(source, shared, c, &mut out),
-        Command::Effective(c) => command::answer(source, shared, c, &mut out),
-        Command::Explain(c) => command::answer(source, shared, c, &mut out),
-        Command::Reach(c) => command::answer(source, shared, c, &mut out),
-        Command::Can(c) => command::can(source, shared, c, &mut out),
-        Command::Envoy(c) => command::answer(source, shared, c, &mut out),
-        Command::Graph(c) => command::answer(source, shared, c, &mut out),
+        Command::Check(c) => command::answer(&args, c, &mut out),
+        Command::Get(c) => command::answer(&args, c, &mut out),
+        Command::Effective(c) => command::answer(&args, c, &mut out),
+        Command::Explain(c) => command::answer(&args, c, &mut out),
+        Command::Reach(c) => command::answer(&args, c, &mut out),
+        Command::Can(c) => command::can(&args, c, &mut out),
+        Command::Envoy(c) => command::answer(&args, c, &mut out),
+        Command::Graph(c) => command::answer(&args, c, &mut out),
         Command::Test(c) => command::test::run(source, shared, c, &mut out),
         Command::Serve(c) => command::serve::run(source, c),
         Command::Apply(c) => command::client::apply(source, shared, c, &mut out),
@@ -55,7 +56,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// ^C ends the process at once with the code shells expect. Nothing here writes state that could be half done.
+/// ^C ends the process at once with the code shells expect. The only thing that could be half done is an entry of the
+/// cache, which has another name until it is whole.
 fn interrupts() {
     // A second handler (there is none) would be the only way for this to fail; ^C then keeps its default.
     let _ = ctrlc::set_handler(|| {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: results and remarks. Out: results on stdout, remarks on stderr, exit codes. Not here: their text.
 
+use std::cell::Cell;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -22,6 +23,37 @@ pub fn code(exit: Exit) -> ExitCode {
     })
 }
 
+/// Something that was said, before it was styled or silenced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Said {
+    Result(String),
+    Remark(String),
+    Problem(String),
+}
+
+/// Bytes of what is said that are remembered, at most.
+const REMEMBERED: usize = 24 << 20;
+
+/// What was said since somebody asked to remember it.
+#[derive(Default)]
+struct Memory {
+    said: Vec<Said>,
+    bytes: usize,
+}
+
+impl Memory {
+    /// Whether there was room for it.
+    fn add(&mut self, said: Said) -> bool {
+        let (Said::Result(text) | Said::Remark(text) | Said::Problem(text)) = &said;
+        self.bytes += text.len();
+        match (self.said.last_mut(), said) {
+            (Some(Said::Result(before)), Said::Result(text)) => before.push_str(&text),
+            (_, said) => self.said.push(said),
+        }
+        self.bytes <= REMEMBERED
+    }
+}
+
 /// The two streams.
 pub struct Out {
     stdout: BufWriter<io::Stdout>,
@@ -32,6 +64,9 @@ pub struct Out {
     /// Styles of remarks.
     remark_styles: Styles,
     quiet: bool,
+    memory: Option<Memory>,
+    /// Whether somebody asked what time it is.
+    dated: Cell<bool>,
 }
 
 impl Out {
@@ -48,6 +83,40 @@ impl Out {
             width,
             remark_styles: styles(io::stderr().is_terminal()),
             quiet: shared.quiet,
+            memory: None,
+            dated: Cell::new(false),
+        }
+    }
+
+    /// From now on, remembers what is said.
+    pub fn remember(&mut self) {
+        self.memory = Some(Memory::default());
+        self.dated.set(false);
+    }
+
+    /// What was said since then, if it can be said again: it was not too much, and does not depend on the time.
+    pub fn remembered(&mut self) -> Option<Vec<Said>> {
+        let memory = self.memory.take()?;
+        (!self.dated.get()).then_some(memory.said)
+    }
+
+    /// Says what was said before.
+    pub fn say(&mut self, said: &[Said]) -> Result<(), Failure> {
+        for one in said {
+            match one {
+                Said::Result(text) => self.result(text)?,
+                Said::Remark(text) => self.remark(text),
+                Said::Problem(text) => self.problem(text),
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, said: impl FnOnce() -> Said) {
+        if let Some(memory) = &mut self.memory
+            && !memory.add(said())
+        {
+            self.memory = None;
         }
     }
 
@@ -65,11 +134,13 @@ impl Out {
 
 impl Sink for Out {
     fn result(&mut self, text: &str) -> Result<(), Failure> {
+        self.note(|| Said::Result(text.to_owned()));
         Ok(self.stdout.write_all(text.as_bytes())?)
     }
 
     /// -q silences it.
     fn remark(&mut self, text: &str) {
+        self.note(|| Said::Remark(text.to_owned()));
         if !self.quiet {
             self.aside(text);
         }
@@ -77,6 +148,7 @@ impl Sink for Out {
 
     /// Never silenced.
     fn problem(&mut self, text: &str) {
+        self.note(|| Said::Problem(text.to_owned()));
         let style = self.remark_styles.error;
         let text = format!(
             "{}error:{} {}",
@@ -96,6 +168,7 @@ impl Sink for Out {
     }
 
     fn now(&self) -> Option<i64> {
+        self.dated.set(true);
         #[expect(
             clippy::disallowed_methods,
             reason = "ages are counted from now; the core never asks"

@@ -9,27 +9,24 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use overrule::files::{self, File};
 use overrule::model::Created;
-use overrule::source::DuplicateKeys;
+use overrule::source::{DuplicateKeys, Input};
 use overrule::{Analysis, Assume, Options, Stages};
 use overrule_ask::{Compare, Exit, Failure, Needs, Shared, Sink};
 
 use crate::args::Source;
 use crate::output::Out;
 
-/// Everything a command works on.
-pub struct World {
-    pub analysis: Analysis,
+/// What the options name, in memory.
+pub struct Read {
+    pub inputs: Vec<Input>,
     /// `World` if something could not be read.
     pub exit: Exit,
+    kind_sources: Vec<String>,
+    options: Options,
 }
 
-/// Reads and analyses what the options name.
-pub fn load(
-    source: &Source,
-    shared: &Shared,
-    out: &mut Out,
-    needs: &Needs<'_>,
-) -> Result<World, Failure> {
+/// Reads what the options name, and says what could not be read.
+pub fn read(source: &Source, out: &mut Out) -> Result<Read, Failure> {
     let options = options(source)?;
     let mut found = files::find(&source.files());
     let kinds = files::find(&source.kinds);
@@ -47,18 +44,29 @@ pub fn load(
             out.remark(&format!("note: {}", overrule::view::escape::terminal(&error.to_string())));
         }
     }
-    let total: usize = inputs.iter().map(|i| i.bytes.len()).sum();
+    Ok(Read { inputs, exit, kind_sources, options })
+}
+
+/// Analyses what was read, as far as the question needs it.
+pub fn analyse(
+    source: &Source,
+    shared: &Shared,
+    read: Read,
+    out: &mut Out,
+    needs: &Needs<'_>,
+) -> Analysis {
+    let total: usize = read.inputs.iter().map(|i| i.bytes.len()).sum();
     let options = Options {
         include_kinds: needs.include_kinds(),
-        kind_sources,
+        kind_sources: read.kind_sources,
         compare: needs.compares(shared),
         focus: needs.targets.iter().map(|t| (*t).to_owned()).collect(),
-        ..options
+        ..read.options
     };
     let progress = Progress::new(shared, total);
-    let analysis = Analysis::with_progress(inputs, &options, &progress);
+    let analysis = Analysis::with_progress(read.inputs, &options, &progress);
     progress.done();
-    if analysis.snapshot.is_empty() && exit == Exit::Fine {
+    if analysis.snapshot.is_empty() && read.exit == Exit::Fine {
         let places: Vec<String> = source.files().iter().map(|p| p.display().to_string()).collect();
         out.remark(&format!(
             "note: no resources found in {}; name files or folders with -f",
@@ -76,7 +84,7 @@ pub fn load(
             );
         }
     }
-    Ok(World { analysis, exit })
+    analysis
 }
 
 /// How to analyse, as far as it does not depend on what is asked.

@@ -7,41 +7,72 @@ pub mod rule;
 pub mod serve;
 pub mod test;
 
-use overrule_ask::{Asked, Everything, Failure, Known, Outcome, Shared, Text};
+use overrule_ask::{Asked, Everything, Exit, Failure, Known, Outcome, Shared, Text};
 
-use crate::args::{CanOrMany, Source};
+use crate::args::{Args, CanOrMany, Source};
+use crate::cache::Cache;
 use crate::output::Out;
 use crate::remote::Remote;
-use crate::world;
+use crate::world::{self, Read};
 
 /// Reads what the options name and answers a question about it.
-pub fn answer<T: Asked>(source: &Source, shared: &Shared, asked: &T, out: &mut Out) -> Outcome {
-    asked.validate(shared)?;
-    if let Some(remote) = Remote::named(source)? {
-        return remote.question(shared, asked, None, out);
-    }
-    let world = world::load(source, shared, out, &asked.needs())?;
-    let place: String = source.files.iter().map(|p| format!(" -f {}", p.display())).collect();
-    let place = if place == " -f ." { String::new() } else { place };
-    let known = Known {
-        analysis: &world.analysis,
-        sees: &Everything,
-        source: &format!("overrule check{place}"),
-    };
-    Ok(world.exit.worst(asked.answer(&known, shared, out)?))
+pub fn answer<T: Asked>(args: &Args, asked: &T, out: &mut Out) -> Outcome {
+    answer_with(args, asked, None, out)
 }
 
 /// The same for `can`, whose questions may stand in a file.
-pub fn can(source: &Source, shared: &Shared, asked: &CanOrMany, out: &mut Out) -> Outcome {
+pub fn can(args: &Args, asked: &CanOrMany, out: &mut Out) -> Outcome {
     let mut one = asked.one.clone();
     if let Some(file) = &asked.matrix {
         let name = file.display().to_string();
         let text =
             std::fs::read_to_string(file).map_err(|e| Failure::World(format!("{name}: {e}")))?;
-        if let Some(remote) = Remote::named(source)? {
-            return remote.question(shared, &one, Some(&text), out);
+        if let Some(remote) = Remote::named(&args.source)? {
+            return remote.question(&args.shared, &one, Some(&text), out);
         }
         one.matrix = Some(Text { name, text });
     }
-    answer(source, shared, &one, out)
+    answer_with(args, &one, one.matrix.as_ref(), out)
+}
+
+/// An answer that was given before is given again, if it was about the same.
+fn answer_with<T: Asked>(args: &Args, asked: &T, matrix: Option<&Text>, out: &mut Out) -> Outcome {
+    let (source, shared) = (&args.source, &args.shared);
+    asked.validate(shared)?;
+    if let Some(remote) = Remote::named(source)? {
+        return remote.question(shared, asked, None, out);
+    }
+    let read = world::read(source, out)?;
+    // Half of a folder is answered, but nobody should be told the half again once the rest can be read.
+    let whole = read.exit == Exit::Fine;
+    let Some(cache) = whole.then(|| Cache::of(args, matrix, &read.inputs, out)).flatten() else {
+        return fresh(source, shared, asked, read, out);
+    };
+    if let Some(outcome) = cache.repeat(out) {
+        return outcome;
+    }
+    out.remember();
+    let outcome = fresh(source, shared, asked, read, out);
+    let said = out.remembered();
+    // Whoever waits for the answer has it before it is kept.
+    if let (Some(said), Ok(())) = (said, out.flush()) {
+        cache.keep(said, &outcome);
+    }
+    outcome
+}
+
+fn fresh<T: Asked>(
+    source: &Source,
+    shared: &Shared,
+    asked: &T,
+    read: Read,
+    out: &mut Out,
+) -> Outcome {
+    let exit = read.exit;
+    let analysis = world::analyse(source, shared, read, out, &asked.needs());
+    let place: String = source.files.iter().map(|p| format!(" -f {}", p.display())).collect();
+    let place = if place == " -f ." { String::new() } else { place };
+    let known =
+        Known { analysis: &analysis, sees: &Everything, source: &format!("overrule check{place}") };
+    Ok(exit.worst(asked.answer(&known, shared, out)?))
 }
