@@ -9,6 +9,7 @@
     reason = "a test may fail loudly, in its helpers too"
 )]
 
+mod cache;
 #[path = "../common/mod.rs"]
 mod common;
 mod exit;
