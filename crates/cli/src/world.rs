@@ -63,6 +63,9 @@ pub fn analyse(
         focus: needs.targets.iter().map(|t| (*t).to_owned()).collect(),
         ..read.options
     };
+    if total < LITTLE {
+        alone();
+    }
     let progress = Progress::new(shared, total);
     let analysis = Analysis::with_progress(read.inputs, &options, &progress);
     progress.done();
@@ -85,6 +88,17 @@ pub fn analyse(
         }
     }
     analysis
+}
+
+/// Bytes of input below which threads cost more than they help.
+const LITTLE: usize = 512 << 10;
+
+/// Everything is done by this thread; on a machine with many processors, starting theirs takes longer than a short
+/// answer.
+fn alone() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+    // It fails only if there are threads by now, and then they may as well help.
+    let _ = pool.build_global();
 }
 
 /// How to analyse, as far as it does not depend on what is asked.

@@ -64,7 +64,10 @@ pub fn find(paths: &[PathBuf]) -> Found {
         }
         match std::fs::metadata(path) {
             Ok(meta) if meta.is_dir() => walk(path, &mut seen, &mut found),
-            Ok(_) => add(path, &mut seen, &mut found),
+            Ok(_) => {
+                let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+                add(path, real, &mut seen, &mut found);
+            }
             Err(error) => found.errors.push(WorldError {
                 path: path.clone(),
                 message: explain(&error),
@@ -87,11 +90,35 @@ fn explain(error: &std::io::Error) -> String {
     }
 }
 
-fn add(path: &Path, seen: &mut BTreeSet<PathBuf>, found: &mut Found) {
-    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+fn add(path: &Path, real: PathBuf, seen: &mut BTreeSet<PathBuf>, found: &mut Found) {
     if seen.insert(real) {
         let name = path.strip_prefix("./").unwrap_or(path).to_string_lossy().into_owned();
         found.files.push(File { name, path: path.to_path_buf() });
+    }
+}
+
+/// Real paths of files that are met folder by folder. What is no link is where its folder is, so the system is asked
+/// once per folder and link, not once per part of every path.
+#[derive(Default)]
+struct Folder {
+    path: PathBuf,
+    real: Option<PathBuf>,
+}
+
+impl Folder {
+    fn real(&mut self, path: &Path, is_link: bool) -> PathBuf {
+        match (path.parent(), path.file_name()) {
+            (Some(parent), Some(name)) if !is_link => {
+                if self.path != parent {
+                    *self = Self {
+                        path: parent.to_path_buf(),
+                        real: std::fs::canonicalize(parent).ok(),
+                    };
+                }
+                self.real.as_ref().map_or_else(|| path.to_path_buf(), |real| real.join(name))
+            }
+            _ => std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()),
+        }
     }
 }
 
@@ -124,12 +151,14 @@ fn walk(root: &Path, seen: &mut BTreeSet<PathBuf>, found: &mut Found) {
             true
         })
         .build();
+    let mut folder = Folder::default();
     for entry in walker {
         match entry {
             Ok(entry)
                 if entry.file_type().is_some_and(|t| t.is_file()) && is_manifest(entry.path()) =>
             {
-                add(entry.path(), seen, found);
+                let real = folder.real(entry.path(), entry.path_is_symlink());
+                add(entry.path(), real, seen, found);
             }
             Ok(_) => {}
             Err(error) => found.errors.push(walk_error(root, &error)),
@@ -164,9 +193,24 @@ fn is_manifest(path: &Path) -> bool {
     ["yaml", "yml", "json"].iter().any(|e| extension.eq_ignore_ascii_case(e))
 }
 
-/// Reads the bytes of every file, in parallel. What cannot be read is an error; the rest is answered.
+/// Files and bytes that are read before help is called: starting threads costs more than reading that much.
+const FEW: usize = 64;
+const LITTLE: usize = 1 << 20;
+
+/// Reads the bytes of every file, in parallel if there are many. What cannot be read is an error; the rest is answered.
 pub fn read(files: Vec<File>) -> (Vec<Input>, Vec<WorldError>) {
-    let results: Vec<Result<Input, WorldError>> = files.into_par_iter().map(read_one).collect();
+    let mut results: Vec<Result<Input, WorldError>> = Vec::with_capacity(files.len());
+    let mut files = files.into_iter();
+    let mut bytes = 0;
+    while results.len() < FEW && bytes < LITTLE {
+        let Some(file) = files.next() else { break };
+        let result = read_one(file);
+        bytes += result.as_ref().map_or(0, |input| input.bytes.len());
+        results.push(result);
+    }
+    if files.len() > 0 {
+        results.par_extend(files.collect::<Vec<File>>().into_par_iter().map(read_one));
+    }
     let mut inputs = Vec::with_capacity(results.len());
     let mut errors = Vec::new();
     for result in results {
