@@ -195,7 +195,7 @@ mod tests {
         let unknown: &[u8] = b"z\0\0\0\0\0\0\0\0";
         let endless: &[u8] = b"r\xff\xff\xff\xff\xff\xff\xff\xff";
         let no_text: &[u8] = b"r\x01\0\0\0\0\0\0\0\xff0\0\0\0\0\0\0\0\0";
-        let behind: &[u8] = b"0\0\0\0\0\0\0\0\00\0\0\0\0\0\0\0\0";
+        let behind: &[u8] = b"0\x00\x00\x00\x00\x00\x00\x00\x000\x00\x00\x00\x00\x00\x00\x00\x00";
         for tail in [unknown, endless, no_text, behind] {
             assert_eq!(decode(&key(1), &sealed(&[head, tail].concat())), None, "{tail:?}");
         }
