@@ -14,6 +14,7 @@ mod fuzz;
 mod inspect;
 mod manifest;
 mod rules;
+mod scale;
 mod schemathesis;
 mod steps;
 mod test;
@@ -43,6 +44,8 @@ enum Command {
     /// Write a fleet of manifests: gateways or a mesh of any size, the same for the same seed
     #[command(subcommand)]
     Fleet(fleet::Family),
+    /// Count the instructions of every stage with valgrind, and see how they grow
+    Scale(scale::Arguments),
     /// Check what keeps the repository honest
     Tidy,
     /// Write the index of docs/rules
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
             result => result.map(|_| ()),
         },
         Command::Fleet(family) => fleet::run(&family),
+        Command::Scale(arguments) => scale::run(&root, &arguments),
         Command::Schemathesis(arguments) => {
             schemathesis::run(&root, &arguments).map(|said| println!("{said}"))
         }
