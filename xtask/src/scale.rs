@@ -3,14 +3,15 @@
 //! they were written down. Not here: what the stages do (`crates/testkit/benches/stages`), times, memory.
 //!
 //! ```text
-//!  cargo xtask scale              counts 1k, 10k and 100k; writes docs/performance/counts.json and the plots
+//!  cargo xtask scale              counts 1k, 10k and 100k; writes docs/performance/counts.json, plots and table
 //!  cargo xtask scale --check      counts 1k and 10k; fails where a count is more than 5 % above what is written down
 //!  cargo xtask scale --quick      counts 1k and 10k, and writes nothing
-//!  cargo xtask scale --plots      makes the plots from counts.json, without counting
+//!  cargo xtask scale --plots      makes plots and table from counts.json, without counting
 //! ```
 
 mod count;
 mod kept;
+mod page;
 mod plots;
 mod svg;
 
@@ -29,7 +30,7 @@ pub(crate) struct Arguments {
     /// The two smaller sizes, written nowhere
     #[arg(long, conflicts_with = "plots")]
     quick: bool,
-    /// Only make the plots, from docs/performance/counts.json
+    /// Only make the plots and the table of docs/performance.md, from docs/performance/counts.json
     #[arg(long)]
     plots: bool,
     /// Only these groups of stages; then nothing is written
@@ -49,7 +50,7 @@ const FOLDER: &str = "docs/performance";
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<(), String> {
     let folder = root.join(FOLDER);
     if arguments.plots {
-        return plots::write(&Kept::read(&folder)?, &folder);
+        return show(&Kept::read(&folder)?, root);
     }
     if arguments.check {
         match check(root)? {
@@ -75,9 +76,15 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<(), String> {
     println!("{}", table(&counted));
     if !part {
         counted.write(&folder)?;
-        plots::write(&counted, &folder)?;
+        show(&counted, root)?;
     }
     grown(&counted)
+}
+
+/// Plots and table.
+fn show(counted: &Kept, root: &Path) -> Result<(), String> {
+    plots::write(counted, &root.join(FOLDER))?;
+    page::write(counted, root)
 }
 
 /// Counts the small sizes and compares.

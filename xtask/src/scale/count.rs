@@ -2,8 +2,11 @@
 //! In: groups and sizes. Out: instructions of every stage, counted by valgrind. Not here: what becomes of the figures.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use serde_json::Value;
 
@@ -49,25 +52,36 @@ impl Counter {
         Ok(Ok(Self { program, rustc, valgrind }))
     }
 
-    /// Runs every group at every size.
+    /// Runs every group at every size, the large ones first, as many at once as there are processors.
     pub(crate) fn count(&self, groups: &[&str], sizes: &[u32]) -> Result<Kept, String> {
-        let mut rows: Vec<Row> = Vec::new();
-        for group in groups {
-            for size in sizes {
-                let start = std::time::Instant::now();
-                for (name, count) in self.run(group, *size)? {
-                    let known =
-                        rows.iter_mut().find(|row| row.group == *group && row.stage == name);
-                    match known {
-                        Some(row) => drop(row.counts.insert(*size, count)),
-                        None => rows.push(Row {
-                            group: (*group).to_owned(),
-                            stage: name,
-                            counts: BTreeMap::from([(*size, count)]),
-                        }),
-                    }
-                }
+        let mut left: Vec<(&str, u32)> =
+            sizes.iter().flat_map(|size| groups.iter().rev().map(|g| (*g, *size))).collect();
+        left.sort_by_key(|(_, size)| *size);
+        let (left, done) = (Mutex::new(left), Mutex::new(BTreeMap::new()));
+        let work = || {
+            while let Some((group, size)) = locked(&left).pop() {
+                let start = Instant::now();
+                let counted = self.run(group, size);
                 eprintln!("counted {group}, {size}, in {:.0} s", start.elapsed().as_secs_f64());
+                locked(&done).insert((group, size), counted);
+            }
+        };
+        let workers = std::thread::available_parallelism().map_or(1, NonZero::get);
+        std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
+        let mut done = std::mem::take(&mut *locked(&done));
+        let mut rows: Vec<Row> = Vec::new();
+        for (group, size) in groups.iter().flat_map(|g| sizes.iter().map(|size| (*g, *size))) {
+            let counted = done.remove(&(group, size));
+            let counted = counted.ok_or_else(|| format!("{group}, {size}: not counted"))?;
+            for (name, count) in counted? {
+                match rows.iter_mut().find(|row| row.group == group && row.stage == name) {
+                    Some(row) => drop(row.counts.insert(size, count)),
+                    None => rows.push(Row {
+                        group: group.to_owned(),
+                        stage: name,
+                        counts: BTreeMap::from([(size, count)]),
+                    }),
+                }
             }
         }
         Ok(Kept { rustc: self.rustc.clone(), valgrind: self.valgrind.clone(), rows })
@@ -113,6 +127,11 @@ impl Counter {
         }
         Ok(stages)
     }
+}
+
+/// What is behind a lock; a worker that stopped in the middle has left it whole.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The instructions of one file of callgrind.

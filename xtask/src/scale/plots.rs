@@ -69,13 +69,15 @@ fn ratios(kept: &Kept) -> String {
         short(size.unwrap_or(0))
     );
     picture.text((16.0, 46.0), Anchor::Start, "dim", &subtitle);
-    picture.line((x(1.0), TOP - 8.0), (x(1.0), height(stages.len()) - 22.0), "limit");
     picture.text((x(1.0), height(stages.len()) - 8.0), Anchor::Middle, "dim", "serde_json");
+    let bottom = height(stages.len()) - 22.0;
     for ((row, ratio), y) in stages.into_iter().zip(rows()) {
         picture.text((LEFT - 10.0, y + 13.0), Anchor::End, "", &row.stage);
         picture.bar((LEFT, y), ((x(ratio) - LEFT).max(1.0), ROW - 8.0), "bar");
         picture.text((x(ratio) + 6.0, y + 13.0), Anchor::Start, "dim", &format!("{ratio:.2}"));
     }
+    // Over the bars, to be seen on them.
+    picture.line((x(1.0), TOP - 8.0), (x(1.0), bottom), "limit");
     picture.finish()
 }
 
