@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     let runs = if quick { 2 } else { 5 };
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool of one");
     let mut report = Report::default();
-    let whole = if quick { FleetSpec::bar1().divided_by(20) } else { FleetSpec::bar1() };
+    let whole = if quick { FleetSpec::bar8().divided_by(20) } else { FleetSpec::bar8() };
     whole_fleet(&whole, runs, &one, &mut report);
     let (small, big) = if quick { (10, 100) } else { (100, 1_000) };
     big_gateway(small, big, runs, &one, &mut report);

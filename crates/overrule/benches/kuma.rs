@@ -47,6 +47,7 @@ fn main() -> ExitCode {
     let size = if quick { small } else { full };
     let mut report = Report::default();
     fleet(size, if quick { 20 } else { 200 }, rounds, &mut report);
+    replicas(size, rounds, &mut report);
     shapes(size, rounds, &mut report);
     one_proxy(if quick { 200 } else { 2_000 }, rounds, &mut report);
     lookups(10, if quick { 1_000 } else { 100_000 }, &mut report);
@@ -129,6 +130,21 @@ fn fleet(size: Fleet, sample: usize, rounds: usize, report: &mut Report) {
         percent,
         1.0,
     );
+}
+
+/// All proxies against one of each shape, among the same services and policies.
+fn replicas(size: Fleet, rounds: usize, report: &mut Report) {
+    let ready = |proxies| Ready::new(&naive::fleet_documents(Fleet { proxies, ..size }));
+    let (one_each, all) = (ready(size.shapes), ready(size.proxies));
+    let mut ratios = Vec::new();
+    for _ in 0..rounds {
+        let (some, _) = best(2, || one_each.resolve());
+        let (every, _) = best(2, || all.resolve());
+        ratios.push(every.as_secs_f64() / some.as_secs_f64());
+    }
+    let Fleet { proxies, shapes, .. } = size;
+    let what = format!("rules of {proxies} proxies / of one of each of {shapes} shapes: time");
+    report.at_most(what, median(ratios), 3.0);
 }
 
 /// As many proxies, of twice as many shapes.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: measurements. Out: a table of bars and times. Not here: what is measured.
+#![allow(dead_code, reason = "each bench compiles this module, and not every one needs all of it")]
 
 use std::process::{Command, ExitCode};
 use std::time::Duration;
@@ -11,7 +12,6 @@ use cpu_time::ProcessTime;
 /// Cases are measured several times in one process. A small one finds the memory of its last run again, while that of
 /// a large one went back to the kernel, which clears every page before it is used again. A ratio of the two would
 /// compare a warm process with a cold one; so both are warm. Only glibc reads these variables; elsewhere they do nothing.
-#[allow(dead_code, reason = "each bench compiles this module, and not every one needs it")]
 pub fn in_warm_process() -> Option<ExitCode> {
     const KEEP: [(&str, &str); 3] = [
         ("MALLOC_TRIM_THRESHOLD_", "17179869184"),
