@@ -10,6 +10,8 @@ use hashbrown::HashSet;
 use overrule_source::NodeRef;
 use smallvec::SmallVec;
 
+use crate::room::Room;
+
 use crate::{Fate, LadderId, Ladders, Outcome, Prefer, Reason, Rung, StepId, Traced};
 
 /// What a guard found, for explanations.
@@ -145,11 +147,23 @@ pub(crate) struct Draft {
     pub(crate) rare: Rare,
 }
 
+impl Draft {
+    /// Goes on from another one. This one must be empty; its room is used.
+    pub(crate) fn go_on(&mut self, from: &Self) {
+        self.value.clone_from(&from.value);
+        self.losses.extend_from_slice(&from.losses);
+        self.log.extend_from_slice(&from.log);
+        if !from.rare.is_empty() {
+            self.rare.clone_from(&from.rare);
+        }
+    }
+}
+
 /// Logs and pointers that results have in common, each once.
 #[derive(Debug, Default)]
 pub(crate) struct Common {
     logs: HashSet<Arc<[Line]>>,
-    pointers: HashSet<Arc<str>>,
+    pub(crate) room: Room,
     /// Room for the next log.
     lines: Vec<Line>,
 }
@@ -173,13 +187,19 @@ impl Common {
         }
     }
 
-    /// Shares the pointers of the losses and gives them a list of just their size; gives back the room they had.
-    pub(crate) fn settle(&mut self, effective: &mut Effective) -> Vec<Loss> {
-        let shared = effective.losses.drain(..).map(|mut loss| {
-            loss.pointer = self.pointers.get_or_insert(loss.pointer).clone();
-            loss
-        });
-        let kept = shared.collect();
+    /// Shares the pointer of a loss that a family made.
+    pub(crate) fn share(&mut self, mut loss: Loss) -> Loss {
+        loss.pointer = self.room.share(&loss.pointer);
+        loss
+    }
+
+    /// Shares the pointers of the losses after the first so many, which are shared already, and gives all of them a
+    /// list of just their size; gives back the room they had.
+    pub(crate) fn settle(&mut self, effective: &mut Effective, shared: usize) -> Vec<Loss> {
+        for loss in effective.losses.iter_mut().skip(shared) {
+            loss.pointer = self.room.share(&loss.pointer);
+        }
+        let kept = effective.losses.drain(..).collect();
         std::mem::replace(&mut effective.losses, kept)
     }
 

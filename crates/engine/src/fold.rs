@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use hashbrown::HashMap;
 use overrule_source::Documents;
 
 use crate::effective::{Common, Draft};
@@ -97,6 +98,12 @@ pub trait Algebra: Combine {
     /// Called once a whole ladder is folded: masks slots a built-in took, sorts entries by match, adds implied values.
     fn finish(&self, _ladder: &Group, _effective: &mut Effective) {}
 
+    /// A copy of the state, for families that fold a ladder on from the result of one it begins with: those that judge
+    /// a rung by its step, the spec of its group and the state alone, from the top down. None: always from the start.
+    fn again(&self, _state: &Self::State) -> Option<Self::State> {
+        None
+    }
+
     /// Whether a value counts as nothing, for [`Op::FillIfEmpty`].
     fn is_empty(&self, documents: &Documents, value: &Traced) -> bool {
         value.is_map(documents) && value.entries(documents).is_empty()
@@ -104,11 +111,16 @@ pub trait Algebra: Combine {
 }
 
 /// Folds ladders of one family; inner groups are kept, so that a shared group is folded once.
-pub struct Fold<'a, A> {
+pub struct Fold<'a, A: Algebra> {
     documents: &'a Documents,
     ladders: &'a Ladders,
     algebra: &'a A,
     groups: BTreeMap<LadderId, Draft>,
+    /// How many ladders begin with each ladder.
+    begin: Vec<u32>,
+    /// Beginnings that several ladders have. Thousands of routes stand below one listener, and what comes from above is
+    /// the same for all of them. Looked up, never iterated.
+    begun: HashMap<LadderId, (Draft, A::State)>,
     common: Common,
     /// Room for the log and the losses of the next ladder.
     spare: Draft,
@@ -126,10 +138,24 @@ impl<'a, A: Algebra> Fold<'a, A> {
             ladders,
             algebra,
             groups: BTreeMap::new(),
+            begin: Vec::new(),
+            begun: HashMap::new(),
             common: Common::default(),
             spare: Draft::default(),
             folds: 0,
             by_spec: Vec::new(),
+        }
+    }
+
+    /// Says which ladders will be folded, so that what several of them begin with is folded once.
+    pub fn expect(&mut self, ladders: &[LadderId]) {
+        if self.algebra.again(&A::State::default()).is_none() {
+            return;
+        }
+        self.begin = vec![0; self.ladders.len()];
+        for id in ladders {
+            let top = self.ladders.top(*id).0 as usize;
+            self.begin.iter_mut().skip(top).take(1).for_each(|n| *n += 1);
         }
     }
 
@@ -155,8 +181,9 @@ impl<'a, A: Algebra> Fold<'a, A> {
         let mut draft = std::mem::take(&mut self.spare);
         self.group(id, &mut draft);
         let mut effective = self.common.effective(self.ladders, id, &mut draft);
+        let shared = effective.losses.len();
         self.algebra.finish(self.ladders.get(id), &mut effective);
-        draft.losses = self.common.settle(&mut effective);
+        draft.losses = self.common.settle(&mut effective, shared);
         draft.log.clear();
         self.spare = draft;
         effective
@@ -169,14 +196,42 @@ impl<'a, A: Algebra> Fold<'a, A> {
             self.by_spec.resize(spec + 1, 0);
         }
         self.by_spec.iter_mut().skip(spec).take(1).for_each(|n| *n += 1);
-        let mut state = A::State::default();
+        self.rungs(id, draft);
+    }
+
+    fn rungs(&mut self, id: LadderId, draft: &mut Draft) -> A::State {
+        let group = self.ladders.get(id);
         let bottom_up = self.algebra.bottom_up(group);
-        for i in 0..group.rungs.len() {
+        let begun = if bottom_up { None } else { self.beginning(id, draft) };
+        let (mut state, done) = begun.unwrap_or_default();
+        for i in done..group.rungs.len() {
             let i = if bottom_up { group.rungs.len() - 1 - i } else { i };
             if let Some(rung) = group.rungs.get(i) {
                 self.rung(group, *rung, &mut state, draft);
             }
         }
+        state
+    }
+
+    /// Goes on from what a ladder begins with, if others begin with it too: the state there, and how many rungs that is.
+    fn beginning(&mut self, id: LadderId, draft: &mut Draft) -> Option<(A::State, usize)> {
+        let top = self.ladders.top(id);
+        if top == LadderId::EMPTY || *self.begin.get(top.0 as usize)? < 2 {
+            return None;
+        }
+        let (above, whole) = (self.ladders.get(top), self.ladders.get(id));
+        if (above.spec, above.extra) != (whole.spec, whole.extra) {
+            return None;
+        }
+        if !self.begun.contains_key(&top) {
+            let mut first = Draft::default();
+            let state = self.rungs(top, &mut first);
+            self.begun.insert(top, (first, state));
+        }
+        let (first, state) = self.begun.get(&top)?;
+        let state = self.algebra.again(state)?;
+        draft.go_on(first);
+        Some((state, above.rungs.len()))
     }
 
     fn rung(&mut self, group: &Group, rung: Rung, state: &mut A::State, draft: &mut Draft) {
@@ -207,9 +262,10 @@ impl<'a, A: Algebra> Fold<'a, A> {
                     }
                     Rung::Group(inner) => self.inner(inner, draft),
                 };
-                let losses = &mut draft.losses;
-                let incoming = incoming
-                    .and_then(|v| self.algebra.filter(state, &turn, v, &mut |l| losses.push(l)));
+                let (losses, common) = (&mut draft.losses, &mut self.common);
+                let mut lose = |loss| losses.push(common.share(loss));
+                let incoming =
+                    incoming.and_then(|v| self.algebra.filter(state, &turn, v, &mut lose));
                 match incoming {
                     Some(incoming) => self.apply(rung, op, plan, reason, incoming, draft),
                     None => {
@@ -235,7 +291,7 @@ impl<'a, A: Algebra> Fold<'a, A> {
     }
 
     fn apply(
-        &self,
+        &mut self,
         rung: Rung,
         op: Op,
         plan: &MergePlan,
@@ -265,7 +321,8 @@ impl<'a, A: Algebra> Fold<'a, A> {
             Op::Merge(prefer) => (Done::Merged(prefer), prefer, true),
         };
         let mut merger =
-            Merger::new(self.documents, plan, self.algebra, prefer, why, &mut draft.losses);
+            Merger::new(self.documents, plan, self.algebra, prefer, why, &mut draft.losses)
+                .within(&mut self.common.room);
         let value = if merge {
             merger.merge(MergePlan::ROOT, held, incoming)
         } else {

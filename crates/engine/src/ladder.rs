@@ -86,6 +86,8 @@ pub struct Group {
 pub struct Ladders {
     steps: Vec<Step>,
     groups: Vec<Group>,
+    /// For each group made by extending a ladder: that ladder.
+    tops: Vec<LadderId>,
     step_table: HashTable<Slot>,
     group_table: HashTable<Slot>,
     /// Results of `extend`: (ladder, group) -> ladder, so that a path costs one lookup, not one copy.
@@ -98,6 +100,7 @@ impl Default for Ladders {
         let mut ladders = Self {
             steps: Vec::new(),
             groups: Vec::new(),
+            tops: Vec::new(),
             step_table: HashTable::new(),
             group_table: HashTable::new(),
             extended: HashTable::new(),
@@ -132,6 +135,7 @@ impl Ladders {
                 let group = Group { spec, extra, rungs };
                 let id = LadderId(u32::try_from(self.groups.len()).unwrap_or(u32::MAX));
                 self.groups.push(group);
+                self.note_top(id, top);
                 id
             }
         }
@@ -153,9 +157,31 @@ impl Ladders {
         rungs.extend_from_slice(&self.get(below).rungs);
         let Group { spec, extra, .. } = *self.get(below);
         let id = self.group(Group { spec, extra, rungs });
+        self.note_top(id, top);
         let hasher = &self.hasher;
         self.extended.insert_unique(hash, (top.0, below.0, id.0), |e| hasher.hash_one((e.0, e.1)));
         id
+    }
+
+    /// A ladder that is met again begins with the first one it was made from.
+    fn note_top(&mut self, id: LadderId, top: LadderId) {
+        if self.tops.len() <= id.0 as usize {
+            self.tops.resize(id.0 as usize + 1, LadderId::EMPTY);
+            self.tops.iter_mut().skip(id.0 as usize).for_each(|slot| *slot = top);
+        }
+    }
+
+    /// A ladder this one begins with: the one it was made from by [`Ladders::extend`]. The empty one where none is known.
+    pub fn top(&self, id: LadderId) -> LadderId {
+        self.tops.get(id.0 as usize).copied().unwrap_or(LadderId::EMPTY)
+    }
+
+    /// Forgets what only interning needs, and gives back room that was held for more.
+    pub(crate) fn freeze(&mut self) {
+        (self.step_table, self.group_table) = (HashTable::new(), HashTable::new());
+        (self.extended, self.tops) = (HashTable::new(), Vec::new());
+        self.steps.shrink_to_fit();
+        self.groups.shrink_to_fit();
     }
 
     /// The ladder of an id.

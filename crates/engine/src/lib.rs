@@ -36,6 +36,7 @@ mod plan;
 mod rank;
 mod reason;
 mod resolution;
+mod room;
 mod topology;
 mod traced;
 

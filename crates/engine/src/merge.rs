@@ -8,6 +8,7 @@ use std::sync::Arc;
 use overrule_source::Documents;
 use smallvec::SmallVec;
 
+use crate::room::{Held, Room};
 use crate::traced::push_segment;
 use crate::{Fate, Key, ListRule, Loss, MergePlan, Nulls, PlanId, Reason, Rule, Traced};
 
@@ -50,6 +51,7 @@ pub struct Merger<'a> {
     /// Where losses go.
     pub losses: &'a mut Vec<Loss>,
     pointer: SmallVec<[Segment; 8]>,
+    room: Held<'a>,
 }
 
 #[derive(Clone)]
@@ -68,7 +70,13 @@ impl<'a> Merger<'a> {
         reason: Reason,
         losses: &'a mut Vec<Loss>,
     ) -> Self {
-        Self { documents, plan, combine, prefer, reason, losses, pointer: SmallVec::new() }
+        let (pointer, room) = (SmallVec::new(), Held::Own(Room::default()));
+        Self { documents, plan, combine, prefer, reason, losses, pointer, room }
+    }
+
+    /// The same, sharing what merges have in common.
+    pub(crate) fn within(self, room: &'a mut Room) -> Self {
+        Self { room: Held::Lent(room), ..self }
     }
 
     /// Merges by the rule at `at`. `None`: the value was deleted.
@@ -99,6 +107,7 @@ impl<'a> Merger<'a> {
             reason: self.reason,
             losses: self.losses,
             pointer: std::mem::take(&mut self.pointer),
+            room: Held::Lent(self.room.get()),
         };
         let merged = inner.merge(MergePlan::ROOT, held, incoming);
         self.pointer = inner.pointer;
@@ -132,43 +141,45 @@ impl<'a> Merger<'a> {
     }
 
     fn fields(&mut self, at: PlanId, held: &Traced, incoming: &Traced) -> Traced {
+        let documents = self.documents;
         let preferred = if self.prefer == Prefer::Held { held } else { incoming };
-        let deleter = preferred.steps().first().copied();
-        let held = held.entries(self.documents);
-        let incoming = incoming.entries(self.documents);
-        let index = Index::new(self.documents, &incoming);
-        let mut taken: SmallVec<[bool; 16]> = SmallVec::from_elem(false, incoming.len());
-        let mut merged: Vec<(Key, Traced)> = Vec::with_capacity(held.len() + incoming.len());
-        for (key, value) in held {
-            let other = index.find(self.documents, &incoming, key.text(self.documents));
-            let result = match other.and_then(|i| incoming.get(i).map(|(_, v)| (i, v.clone()))) {
+        let others = incoming.entries(documents);
+        let index = Index::new(documents, &others);
+        let mut taken: SmallVec<[bool; 16]> = SmallVec::from_elem(false, others.len());
+        let first = self.room.get().members.len();
+        for (key, value) in held.entries(documents) {
+            let name = key.text(documents);
+            let other = index.find(name);
+            let result = match other.and_then(|i| others.get(i).map(|(_, v)| (i, v.clone()))) {
                 Some((i, other)) => {
                     if let Some(flag) = taken.get_mut(i) {
                         *flag = true;
                     }
-                    let member = self.plan.member(at, key.text(self.documents));
+                    let member = self.plan.member(at, name);
                     self.below(&key, |merger| merger.merge(member, value, other))
                 }
                 // Alone on its side: a patch's nulls vanish, a target's stay (RFC 7386).
                 None if self.prefer == Prefer::Held => self.settle(value),
                 None => Some(value),
             };
-            merged.extend(result.map(|value| (key, value)));
+            self.room.get().members.extend(result.map(|value| (key, value)));
         }
-        for ((key, value), taken) in incoming.into_iter().zip(taken) {
+        drop(index);
+        for ((key, value), taken) in others.into_iter().zip(taken) {
             if !taken {
                 let result =
                     if self.prefer == Prefer::Incoming { self.settle(value) } else { Some(value) };
-                merged.extend(result.map(|value| (key, value)));
+                self.room.get().members.extend(result.map(|value| (key, value)));
             }
         }
-        match deleter {
+        let members = &mut self.room.get().members;
+        if members.len() == first {
             // Whoever deleted the last member is the origin of what is left: nothing.
-            Some(step) if merged.is_empty() => {
-                Traced::Implied { step, json: "{}".into(), from: None }
+            if let Some(step) = preferred.steps().first().copied() {
+                return Traced::Implied { step, json: "{}".into(), from: None };
             }
-            _ => Traced::Map(merged.into()),
         }
+        Traced::Map(members.drain(first..).collect())
     }
 
     fn lists(&mut self, rule: &ListRule, held: &Traced, incoming: &Traced) -> Traced {
@@ -194,9 +205,9 @@ impl<'a> Merger<'a> {
         incoming: &[Traced],
     ) -> Traced {
         let documents = self.documents;
-        let id_of = |item: &Traced| item.get(documents, key).map(|id| fingerprint(documents, &id));
+        let id_of = |item: &Traced| item.get(documents, key).map(|id| Id::of(documents, &id));
         let mut merged: Vec<Option<Traced>> = held.into_iter().map(Some).collect();
-        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        let mut places: BTreeMap<Id<'_>, usize> = BTreeMap::new();
         for (i, item) in merged.iter().enumerate() {
             if let Some(id) = item.as_ref().and_then(id_of) {
                 places.entry(id).or_insert(i);
@@ -227,7 +238,9 @@ impl<'a> Merger<'a> {
 
     /// Records that `lost` is not in force because `winner` is; a value of several steps is lost part by part.
     pub fn lose(&mut self, lost: &Traced, winner: &Traced, fate: Fate) {
-        let mut pointer = String::with_capacity(64);
+        let room = self.room.get();
+        let mut pointer = std::mem::take(&mut room.text);
+        pointer.clear();
         for segment in &self.pointer {
             match segment {
                 Segment::Key(key) => push_segment(&mut pointer, key.text(self.documents)),
@@ -237,27 +250,32 @@ impl<'a> Merger<'a> {
         let by = winner.steps();
         let (losses, reason) = (&mut *self.losses, self.reason);
         lost.parts_at(self.documents, &mut pointer, &mut |pointer, step, part| {
-            let node = part.node();
-            losses.push(Loss { step, pointer: pointer.into(), node, fate, by: by.clone(), reason });
+            let (node, pointer) = (part.node(), room.share(pointer));
+            losses.push(Loss { step, pointer, node, fate, by: by.clone(), reason });
         });
+        room.text = pointer;
     }
 }
 
 /// Finds a key among entries: by scanning few, by a sorted index of many.
-struct Index<'a>(Option<BTreeMap<&'a str, usize>>);
+enum Index<'a> {
+    Few(SmallVec<[&'a str; 12]>),
+    Many(BTreeMap<&'a str, usize>),
+}
 
 impl<'a> Index<'a> {
     fn new(documents: &'a Documents, entries: &'a [(Key, Traced)]) -> Self {
-        let many = entries.len() > 12;
-        Self(many.then(|| {
-            entries.iter().enumerate().map(|(i, (k, _))| (k.text(documents), i)).collect()
-        }))
+        let names = entries.iter().map(|(k, _)| k.text(documents));
+        match entries.len() > 12 {
+            true => Self::Many(names.zip(0..).collect()),
+            false => Self::Few(names.collect()),
+        }
     }
 
-    fn find(&self, documents: &Documents, entries: &[(Key, Traced)], key: &str) -> Option<usize> {
-        match &self.0 {
-            Some(index) => index.get(key).copied(),
-            None => entries.iter().position(|(k, _)| k.text(documents) == key),
+    fn find(&self, key: &str) -> Option<usize> {
+        match self {
+            Self::Many(index) => index.get(key).copied(),
+            Self::Few(names) => names.iter().position(|name| *name == key),
         }
     }
 }
@@ -288,7 +306,33 @@ fn has_nulls(documents: &Documents, value: &Traced) -> bool {
             && value.entries(documents).iter().any(|(_, v)| has_nulls(documents, v))
 }
 
-/// A text that is equal exactly for equal values; used to compare the keys of keyed lists.
+/// What tells elements of a keyed list apart; equal exactly for equal values.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Id<'a> {
+    /// As written: what nearly all of them are.
+    Scalar(overrule_source::Kind, &'a str),
+    /// Anything else, by its fingerprint.
+    Other(String),
+}
+
+impl<'a> Id<'a> {
+    fn of(documents: &'a Documents, value: &Traced) -> Self {
+        match value {
+            Traced::Whole { node, .. } => {
+                let view = documents.view(*node);
+                match view.kind() {
+                    overrule_source::Kind::Map | overrule_source::Kind::List => {
+                        Self::Other(fingerprint(documents, value))
+                    }
+                    kind => Self::Scalar(kind, view.scalar_text().unwrap_or("")),
+                }
+            }
+            _ => Self::Other(fingerprint(documents, value)),
+        }
+    }
+}
+
+/// A text that is equal exactly for equal values.
 fn fingerprint(documents: &Documents, value: &Traced) -> String {
     fn write(documents: &Documents, value: &Traced, out: &mut String) {
         match value.leaf(documents) {

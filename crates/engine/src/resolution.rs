@@ -412,6 +412,7 @@ impl ResolutionBuilder {
         }
         let mut fold = Fold::new(documents, &self.ladders, algebra);
         let order = self.by_last_rung(&uses);
+        fold.expect(&order);
         let mut places = vec![NOT_FOLDED; uses.len()];
         let mut folded: Vec<Effective> = Vec::with_capacity(order.len());
         let mut ends: Vec<u32> = Vec::with_capacity(order.len());
@@ -436,17 +437,26 @@ impl ResolutionBuilder {
         let (folds, by_spec) = (fold.folds, std::mem::take(&mut fold.by_spec));
         let groups = fold.into_groups();
         self.failures.sort_by_key(|f| f.path);
+        self.ladders.freeze();
         let Self {
             paths,
             ladders,
             kinds,
-            policies,
-            attachments,
-            rejections,
-            ranks,
-            kept,
-            failures,
+            mut policies,
+            mut attachments,
+            mut rejections,
+            mut ranks,
+            mut kept,
+            mut failures,
         } = self;
+        // A resolution is kept for as long as it is asked about: without the room that was left for more.
+        policies.shrink_to_fit();
+        attachments.shrink_to_fit();
+        rejections.shrink_to_fit();
+        ranks.shrink_to_fit();
+        kept.shrink_to_fit();
+        failures.shrink_to_fit();
+        outcomes.shrink_to_fit();
         Resolution {
             paths,
             ladders,

@@ -271,6 +271,9 @@ pub fn dotted(pointer: &str) -> String {
 /// Appends one segment to a JSON pointer (RFC 6901).
 pub(crate) fn push_segment(pointer: &mut String, segment: &str) {
     pointer.push('/');
+    if !segment.contains(['~', '/']) {
+        return pointer.push_str(segment);
+    }
     for c in segment.chars() {
         match c {
             '~' => pointer.push_str("~0"),

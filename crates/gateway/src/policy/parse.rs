@@ -345,6 +345,11 @@ fn bare_content<'a>(descriptor: &Descriptor, body: View<'a>) -> Option<View<'a>>
 impl Descriptor {
     /// Whether a member of the body is not policy but plumbing: references, blocks, the strategy.
     pub fn is_plumbing(&self, member: &str) -> bool {
+        self.plumbing().any(|known| known == member)
+    }
+
+    /// The members of the body that are plumbing.
+    pub(crate) fn plumbing(&self) -> impl Iterator<Item = &str> {
         let plumbing = [
             &self.target_ref,
             &self.target_refs,
@@ -353,7 +358,7 @@ impl Descriptor {
             &self.overrides,
             &self.strategy_field,
         ];
-        plumbing.iter().any(|path| path.member_of(&self.body) == Some(member))
+        plumbing.into_iter().filter_map(|path| path.member_of(&self.body))
     }
 }
 

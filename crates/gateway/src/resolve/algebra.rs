@@ -18,11 +18,13 @@ use crate::reasons;
 pub(crate) struct Gep713<'k> {
     documents: &'k Documents,
     kinds: Vec<&'k Descriptor>,
+    /// Members of the body of each kind that are references, blocks or the strategy.
+    plumbing: Vec<Vec<&'k str>>,
     direct: Vec<bool>,
 }
 
 /// The rung above: its strategy and level.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Established(Option<(Strategy, u8)>);
 
 impl<'k> Gep713<'k> {
@@ -30,6 +32,7 @@ impl<'k> Gep713<'k> {
         Self {
             documents,
             kinds: kinds.iter().map(|k| k.descriptor).collect(),
+            plumbing: kinds.iter().map(|k| k.descriptor.plumbing().collect()).collect(),
             direct: kinds.iter().map(Active::is_direct).collect(),
         }
     }
@@ -89,6 +92,11 @@ impl Algebra for Gep713<'_> {
         Action::Apply { op, plan, reason }
     }
 
+    /// A rung is judged by its step and the rung above it.
+    fn again(&self, state: &Established) -> Option<Established> {
+        Some(state.clone())
+    }
+
     /// The body of a bare policy holds its references too; they are no policy.
     fn filter(
         &self,
@@ -100,10 +108,10 @@ impl Algebra for Gep713<'_> {
         let (Some((_, step)), Some(kind)) = (turn.step, self.kind(turn.group)) else {
             return Some(incoming);
         };
-        let hidden = |key: &str| match step.block {
-            "bare" => kind.is_plumbing(key),
-            _ => *kind.block_strategy == *key,
-        };
+        let plumbing = self.plumbing.get(turn.group.spec as usize).map_or(&[][..], Vec::as_slice);
+        let own = [&*kind.block_strategy];
+        let hidden = if step.block == "bare" { plumbing } else { &own };
+        let hidden = |key: &str| hidden.contains(&key);
         let entries = incoming.entries(self.documents);
         if !entries.iter().any(|(key, _)| hidden(key.text(self.documents))) {
             return Some(incoming);
