@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use overrule_source::Documents;
+use overrule_source::{Documents, View};
 use smallvec::SmallVec;
 
 use crate::room::{Held, Room};
@@ -50,14 +50,8 @@ pub struct Merger<'a> {
     pub reason: Reason,
     /// Where losses go.
     pub losses: &'a mut Vec<Loss>,
-    pointer: SmallVec<[Segment; 8]>,
+    /// It also holds the pointer to where the merger is.
     room: Held<'a>,
-}
-
-#[derive(Clone)]
-enum Segment {
-    Key(Key),
-    Index(usize),
 }
 
 impl<'a> Merger<'a> {
@@ -70,12 +64,13 @@ impl<'a> Merger<'a> {
         reason: Reason,
         losses: &'a mut Vec<Loss>,
     ) -> Self {
-        let (pointer, room) = (SmallVec::new(), Held::Own(Room::default()));
-        Self { documents, plan, combine, prefer, reason, losses, pointer, room }
+        let room = Held::Own(Room::default());
+        Self { documents, plan, combine, prefer, reason, losses, room }
     }
 
     /// The same, sharing what merges have in common.
     pub(crate) fn within(self, room: &'a mut Room) -> Self {
+        room.text.clear();
         Self { room: Held::Lent(room), ..self }
     }
 
@@ -106,19 +101,22 @@ impl<'a> Merger<'a> {
             prefer: self.prefer,
             reason: self.reason,
             losses: self.losses,
-            pointer: std::mem::take(&mut self.pointer),
             room: Held::Lent(self.room.get()),
         };
-        let merged = inner.merge(MergePlan::ROOT, held, incoming);
-        self.pointer = inner.pointer;
-        merged
+        inner.merge(MergePlan::ROOT, held, incoming)
     }
 
     /// Does something with a member.
     pub fn below<R>(&mut self, key: &Key, act: impl FnOnce(&mut Self) -> R) -> R {
-        self.pointer.push(Segment::Key(key.clone()));
+        self.inside(key.text(self.documents), act)
+    }
+
+    fn inside<R>(&mut self, segment: &str, act: impl FnOnce(&mut Self) -> R) -> R {
+        let pointer = &mut self.room.get().text;
+        let length = pointer.len();
+        push_segment(pointer, segment);
         let result = act(self);
-        self.pointer.pop();
+        self.room.get().text.truncate(length);
         result
     }
 
@@ -142,21 +140,18 @@ impl<'a> Merger<'a> {
 
     fn fields(&mut self, at: PlanId, held: &Traced, incoming: &Traced) -> Traced {
         let documents = self.documents;
-        let preferred = if self.prefer == Prefer::Held { held } else { incoming };
-        let others = incoming.entries(documents);
-        let index = Index::new(documents, &others);
-        let mut taken: SmallVec<[bool; 16]> = SmallVec::from_elem(false, others.len());
+        let mut others: SmallVec<[Other<'_>; 8]> = incoming
+            .members(documents)
+            .map(|(name, key, value)| Other { name, key, value: Some(value) })
+            .collect();
+        let index = Index::new(&others);
         let first = self.room.get().members.len();
-        for (key, value) in held.entries(documents) {
-            let name = key.text(documents);
-            let other = index.find(name);
-            let result = match other.and_then(|i| others.get(i).map(|(_, v)| (i, v.clone()))) {
-                Some((i, other)) => {
-                    if let Some(flag) = taken.get_mut(i) {
-                        *flag = true;
-                    }
+        for (name, key, value) in held.members(documents) {
+            let other = index.find(&others, name).and_then(|i| others.get_mut(i)?.value.take());
+            let result = match other {
+                Some(other) => {
                     let member = self.plan.member(at, name);
-                    self.below(&key, |merger| merger.merge(member, value, other))
+                    self.inside(name, |merger| merger.merge(member, value, other))
                 }
                 // Alone on its side: a patch's nulls vanish, a target's stay (RFC 7386).
                 None if self.prefer == Prefer::Held => self.settle(value),
@@ -164,17 +159,17 @@ impl<'a> Merger<'a> {
             };
             self.room.get().members.extend(result.map(|value| (key, value)));
         }
-        drop(index);
-        for ((key, value), taken) in others.into_iter().zip(taken) {
-            if !taken {
-                let result =
-                    if self.prefer == Prefer::Incoming { self.settle(value) } else { Some(value) };
-                self.room.get().members.extend(result.map(|value| (key, value)));
-            }
+        for Other { key, value, .. } in others {
+            let result = match (value, self.prefer) {
+                (Some(value), Prefer::Incoming) => self.settle(value),
+                (value, _) => value,
+            };
+            self.room.get().members.extend(result.map(|value| (key, value)));
         }
         let members = &mut self.room.get().members;
         if members.len() == first {
             // Whoever deleted the last member is the origin of what is left: nothing.
+            let preferred = if self.prefer == Prefer::Held { held } else { incoming };
             if let Some(step) = preferred.steps().first().copied() {
                 return Traced::Implied { step, json: "{}".into(), from: None };
             }
@@ -218,9 +213,9 @@ impl<'a> Merger<'a> {
             let place = id.as_ref().and_then(|id| places.get(id)).copied();
             match place.and_then(|i| merged.get_mut(i)).and_then(Option::take) {
                 Some(before) => {
-                    self.pointer.push(Segment::Index(place.unwrap_or(0)));
-                    let result = self.merge(element, before, item.clone());
-                    self.pointer.pop();
+                    let index = place.unwrap_or(0).to_string();
+                    let merge = |merger: &mut Self| merger.merge(element, before, item.clone());
+                    let result = self.inside(&index, merge);
                     if let Some(slot) = place.and_then(|i| merged.get_mut(i)) {
                         *slot = result;
                     }
@@ -240,13 +235,6 @@ impl<'a> Merger<'a> {
     pub fn lose(&mut self, lost: &Traced, winner: &Traced, fate: Fate) {
         let room = self.room.get();
         let mut pointer = std::mem::take(&mut room.text);
-        pointer.clear();
-        for segment in &self.pointer {
-            match segment {
-                Segment::Key(key) => push_segment(&mut pointer, key.text(self.documents)),
-                Segment::Index(i) => push_segment(&mut pointer, &i.to_string()),
-            }
-        }
         let by = winner.steps();
         let (losses, reason) = (&mut *self.losses, self.reason);
         lost.parts_at(self.documents, &mut pointer, &mut |pointer, step, part| {
@@ -257,25 +245,26 @@ impl<'a> Merger<'a> {
     }
 }
 
-/// Finds a key among entries: by scanning few, by a sorted index of many.
-enum Index<'a> {
-    Few(SmallVec<[&'a str; 12]>),
-    Many(BTreeMap<&'a str, usize>),
+/// A member of what comes, until it is merged.
+struct Other<'a> {
+    name: &'a str,
+    key: Key,
+    value: Option<Traced>,
 }
 
+/// Finds a member by its name: by scanning few, by a sorted index of many.
+struct Index<'a>(Option<BTreeMap<&'a str, usize>>);
+
 impl<'a> Index<'a> {
-    fn new(documents: &'a Documents, entries: &'a [(Key, Traced)]) -> Self {
-        let names = entries.iter().map(|(k, _)| k.text(documents));
-        match entries.len() > 12 {
-            true => Self::Many(names.zip(0..).collect()),
-            false => Self::Few(names.collect()),
-        }
+    fn new(others: &[Other<'a>]) -> Self {
+        let many = others.len() > 12;
+        Self(many.then(|| others.iter().map(|other| other.name).zip(0..).collect()))
     }
 
-    fn find(&self, key: &str) -> Option<usize> {
-        match self {
-            Self::Many(index) => index.get(key).copied(),
-            Self::Few(names) => names.iter().position(|name| *name == key),
+    fn find(&self, others: &[Other<'_>], name: &str) -> Option<usize> {
+        match &self.0 {
+            Some(index) => index.get(name).copied(),
+            None => others.iter().position(|other| other.name == name),
         }
     }
 }
@@ -301,9 +290,15 @@ fn strip_nulls(documents: &Documents, value: Traced) -> Option<Traced> {
 }
 
 fn has_nulls(documents: &Documents, value: &Traced) -> bool {
-    value.is_null(documents)
-        || value.is_map(documents)
-            && value.entries(documents).iter().any(|(_, v)| has_nulls(documents, v))
+    match value {
+        Traced::Whole { node, .. } => has_written_nulls(documents.view(*node)),
+        Traced::Map(members) => members.iter().any(|(_, v)| has_nulls(documents, v)),
+        Traced::List(_) | Traced::Implied { .. } => false,
+    }
+}
+
+fn has_written_nulls(view: View<'_>) -> bool {
+    view.is_null() || view.entries().any(|(_, value)| has_written_nulls(value))
 }
 
 /// What tells elements of a keyed list apart; equal exactly for equal values.

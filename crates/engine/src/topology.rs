@@ -53,6 +53,11 @@ impl Topology {
         first
     }
 
+    /// Makes room for just so many nodes more.
+    pub fn reserve(&mut self, more: usize) {
+        self.nodes.reserve_exact(more);
+    }
+
     /// Adds a node.
     pub fn add(&mut self, node: Node) -> NodeId {
         let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));

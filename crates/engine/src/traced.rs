@@ -141,6 +141,26 @@ impl Traced {
         }
     }
 
+    /// The same with the name of each, without a list of them.
+    pub(crate) fn members<'a>(
+        &'a self,
+        documents: &'a Documents,
+    ) -> impl Iterator<Item = (&'a str, Key, Self)> {
+        let (written, made) = match self {
+            Self::Whole { step, node } => (Some((*step, *node)), &[][..]),
+            Self::Map(entries) => (None, &**entries),
+            Self::List(_) | Self::Implied { .. } => (None, &[][..]),
+        };
+        let written = written.into_iter().flat_map(|(step, node)| {
+            let at = move |view: View<'_>| NodeRef { doc: node.doc, node: view.id() };
+            documents.view(node).entries().map(move |(key, value)| {
+                (key.key_text(), Key::Node(at(key)), Self::Whole { step, node: at(value) })
+            })
+        });
+        let made = made.iter().map(|(k, v)| (k.text(documents), k.clone(), v.clone()));
+        written.chain(made)
+    }
+
     /// Elements of a list; empty for anything else.
     pub fn items(&self, documents: &Documents) -> SmallVec<[Self; 8]> {
         match self {

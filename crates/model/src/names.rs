@@ -52,11 +52,23 @@ impl Names {
             return Sym(found);
         }
         let id = u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
+        self.grow(s.len());
         self.text.push_str(s);
         self.ends.push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
         let (text, ends, hasher) = (&self.text, &self.ends, &self.hasher);
         self.table.insert_unique(hash, id, |&i| hasher.hash_one(slice(text, ends, i)));
         Sym(id)
+    }
+
+    /// Makes room by an eighth, not by doubling: the names of a fleet are tens of megabytes that are kept.
+    fn grow(&mut self, more: usize) {
+        const LARGE: usize = 1 << 16;
+        if self.text.len() >= LARGE && self.text.capacity() - self.text.len() < more {
+            self.text.reserve_exact(more.max(self.text.len() / 8));
+        }
+        if self.ends.len() >= LARGE && self.ends.len() == self.ends.capacity() {
+            self.ends.reserve_exact(self.ends.len() / 8);
+        }
     }
 
     /// The symbol of a string that is known already.

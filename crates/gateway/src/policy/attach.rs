@@ -6,7 +6,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use overrule_engine::{Attachment, NodeId, PolicyId, Reason, Rejection};
 use overrule_model::{
     GroupKind, Object, ObjectId, ObjectKey, Requirement, Scope, Selector, Snapshot, Sym, nearest,
@@ -444,18 +444,26 @@ struct LabelIndex(HashMap<(GroupKind, Sym, Sym), Vec<ObjectId>>);
 
 impl LabelIndex {
     fn new(snapshot: &Snapshot, policies: &[Policy]) -> Self {
-        let mut kinds: Vec<GroupKind> = Vec::new();
+        // Only the pairs that selectors ask about: a fleet has far more labels than those.
+        let mut kinds: HashSet<GroupKind> = HashSet::new();
+        let mut keys: HashSet<Sym> = HashSet::new();
+        let mut index: HashMap<_, Vec<ObjectId>> = HashMap::new();
         for reference in policies.iter().flat_map(|p| &p.references) {
+            let Who::Labelled(selector) = &reference.who else { continue };
             let kind = GroupKind { group: reference.group, kind: reference.kind };
-            if matches!(reference.who, Who::Labelled(_)) && !kinds.contains(&kind) {
-                kinds.push(kind);
+            for requirement in &selector.requirements {
+                let Requirement::Equals(key, value) = requirement else { continue };
+                index.entry((kind, *key, *value)).or_default();
+                kinds.insert(kind);
+                keys.insert(*key);
             }
         }
-        let mut index: HashMap<_, Vec<ObjectId>> = HashMap::new();
         for (kind, objects) in snapshot.kinds().filter(|(k, _)| kinds.contains(k)) {
             for object in objects {
-                for (key, value) in object.labels.iter() {
-                    index.entry((kind, key, value)).or_default().push(object.id);
+                for (key, value) in object.labels.iter().filter(|(key, _)| keys.contains(key)) {
+                    if let Some(list) = index.get_mut(&(kind, key, value)) {
+                        list.push(object.id);
+                    }
                 }
             }
         }

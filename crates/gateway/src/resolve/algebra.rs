@@ -112,11 +112,14 @@ impl Algebra for Gep713<'_> {
         let own = [&*kind.block_strategy];
         let hidden = if step.block == "bare" { plumbing } else { &own };
         let hidden = |key: &str| hidden.contains(&key);
-        let entries = incoming.entries(self.documents);
-        if !entries.iter().any(|(key, _)| hidden(key.text(self.documents))) {
-            return Some(incoming);
+        if let Traced::Whole { node, .. } = &incoming {
+            let mut keys = self.documents.view(*node).entries().map(|(key, _)| key.key_text());
+            if !keys.any(hidden) {
+                return Some(incoming);
+            }
         }
-        let kept = entries.into_iter().filter(|(key, _)| !hidden(key.text(self.documents)));
+        let entries = incoming.entries(self.documents).into_iter();
+        let kept = entries.filter(|(key, _)| !hidden(key.text(self.documents)));
         Some(Traced::map(kept.collect::<Vec<(Key, Traced)>>()))
     }
 }

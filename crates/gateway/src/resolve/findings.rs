@@ -124,10 +124,16 @@ impl Findings<'_> {
     /// Who took the place of the policies of which nothing is in force, in one pass over the ladders.
     fn winners(&self) -> Winners {
         let mut found = Winners::new();
+        let ids = (0..).map(PolicyId).zip(self.policies);
+        let shadowed: Vec<bool> =
+            ids.map(|(id, _)| self.resolution.tally(id).outcome() == Outcome::Shadowed).collect();
+        if !shadowed.contains(&true) {
+            return found;
+        }
         for effective in self.used_ladders().filter_map(|l| self.resolution.effective(l)) {
             for loss in &effective.losses {
                 let Some(loser) = self.policy_of(loss.step) else { continue };
-                if self.resolution.tally(loser).outcome() == Outcome::Shadowed {
+                if shadowed.get(loser.0 as usize) == Some(&true) {
                     found.extend(
                         loss.by.iter().filter_map(|s| self.policy_of(*s)).map(|by| (loser, by)),
                     );
@@ -187,19 +193,9 @@ impl Findings<'_> {
     fn pairs(&self, out: &mut Vec<Diagnostic>) {
         let mut seen = BTreeSet::new();
         for ladder in self.used_ladders().filter(|l| self.resolution.effective(*l).is_some()) {
-            let steps: Vec<StepId> = self
-                .resolution
-                .ladders
-                .get(ladder)
-                .rungs
-                .iter()
-                .filter_map(|r| match r {
-                    Rung::Step(step) => Some(*step),
-                    Rung::Group(_) => None,
-                })
-                .collect();
-            for pair in steps.windows(2) {
-                let [a, b] = pair else { continue };
+            // Ladders of this family have no groups.
+            for pair in self.resolution.ladders.get(ladder).rungs.windows(2) {
+                let [Rung::Step(a), Rung::Step(b)] = pair else { continue };
                 self.pair(*a, *b, &mut seen, out);
             }
         }

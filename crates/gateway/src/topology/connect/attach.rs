@@ -40,17 +40,21 @@ impl Connector<'_> {
         let finder = self.finder();
         let specs = self.specs;
         let mut links: Vec<Link> = Vec::with_capacity(specs.routes.len());
+        self.reserve(specs.routes.len() + specs.rules.len());
         self.out.routes.reserve_exact(specs.routes.len());
         self.out.rules.reserve_exact(specs.rules.len());
         self.out.parents.reserve_exact(specs.parents.len());
         let mut found = Vec::new();
+        // Many routes, few Gateways. Looked up, never iterated.
+        let mut targets: HashMap<_, Option<ParentTarget>> = HashMap::new();
         for spec in &specs.routes {
             let route = self.next_route();
             let first = links.len();
             let parents = count(&self.out.parents);
             for parent in part(&specs.parents, &spec.parents) {
                 let before = links.len();
-                let target = self.target(parent);
+                let key = (parent.kind, parent.namespace, parent.name);
+                let target = *targets.entry(key).or_insert_with(|| self.target(parent));
                 if let Some(target) = target {
                     self.candidates(&finder, target, parent, spec, &mut found);
                     for listener in found.drain(..) {

@@ -35,6 +35,8 @@ struct Backends {
     others: Vec<ObjectId>,
     absent: Vec<BackendSpec>,
     by_key: HashMap<(GroupKind, Sym, Sym), u32>,
+    /// The last reference that was looked up: the rules of a route mostly send to the same.
+    last: Option<(ObjectKey, Option<ObjectId>)>,
     /// Kinds of which the input has nothing, with the number of references and the first of them.
     unknown: Vec<(GroupKind, u32, BackendSpec)>,
 }
@@ -98,7 +100,11 @@ impl Connector<'_> {
         }
         let scope = Scope::Namespace(spec.namespace);
         let key = ObjectKey { kind: spec.kind, scope, name: spec.name };
-        let object = self.snapshot.find(key).map(|o| o.id);
+        let object = match backends.last {
+            Some((known, object)) if known == key => object,
+            _ => self.snapshot.find(key).map(|o| o.id),
+        };
+        backends.last = Some((key, object));
         let facts = match object {
             _ if !self.is_granted(spec, from.route) => {
                 self.backend_not_permitted(spec, from);
@@ -208,6 +214,8 @@ impl Connector<'_> {
 
     /// Backends that are only named, in the order of their first use.
     fn absent(&mut self, absent: &[BackendSpec]) {
+        self.reserve(absent.len());
+        self.out.backends.reserve_exact(absent.len());
         for spec in absent {
             let node = Node {
                 kind: spec.kind.kind,
@@ -265,7 +273,11 @@ impl Connector<'_> {
 impl Backends {
     fn note_absent(&mut self, spec: &BackendSpec) -> u32 {
         let next = u32::try_from(self.absent.len()).unwrap_or(u32::MAX);
-        let index = *self.by_key.entry((spec.kind, spec.namespace, spec.name)).or_insert(next);
+        let key = |s: &BackendSpec| (s.kind, s.namespace, s.name);
+        if self.absent.last().is_some_and(|last| key(last) == key(spec)) {
+            return next - 1;
+        }
+        let index = *self.by_key.entry(key(spec)).or_insert(next);
         if index == next {
             self.absent.push(*spec);
         }

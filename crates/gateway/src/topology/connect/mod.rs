@@ -62,6 +62,12 @@ impl Connector<'_> {
         self.out.nodes.add(node)
     }
 
+    /// Makes room for just so many nodes more: a fleet is not copied as it grows, and nothing is left over.
+    fn reserve(&mut self, more: usize) {
+        self.out.nodes.reserve(more);
+        self.out.index.places.reserve_exact(more);
+    }
+
     /// Adds the node of an object.
     fn object_node(&mut self, id: ObjectId, level: Level, place: usize) -> NodeId {
         let object = self.snapshot.get(id);
