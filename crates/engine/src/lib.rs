@@ -28,6 +28,7 @@
 
 mod effective;
 mod fold;
+mod folded;
 mod ladder;
 mod merge;
 mod outcome;

@@ -9,9 +9,10 @@ use overrule_source::{Documents, Span};
 use smallvec::SmallVec;
 
 use crate::fold::Algebra;
+use crate::folded::{self, Folded};
 use crate::{
-    Effective, Fold, LadderId, Ladders, NodeId, Outcome, PathId, Paths, PolicyId, Rank, RankKeys,
-    Reason, StepId, Tally,
+    Effective, LadderId, Ladders, NodeId, Outcome, PathId, Paths, PolicyId, Rank, RankKeys, Reason,
+    StepId, Tally,
 };
 
 /// Index of a policy kind in its resolution.
@@ -401,41 +402,47 @@ impl ResolutionBuilder {
     }
 
     /// Folds every distinct ladder once and freezes.
-    pub fn finish<A: Algebra>(mut self, documents: &Documents, algebra: &A) -> Resolution {
-        self.attachments.sort_by_key(|a| (a.policy, a.reference, a.node));
-        self.rejections.sort_by_key(|r| (r.policy, r.reference));
+    pub fn finish<A: Algebra>(self, documents: &Documents, algebra: &A) -> Resolution {
+        let (uses, order) = self.order();
+        let folded = folded::fold(documents, &self.ladders, algebra, &order, &self.kept);
+        self.freeze(&uses, &order, folded)
+    }
+
+    /// The same on all threads there are, for families without groups on ladders. The result does not depend on their
+    /// number.
+    pub fn finish_in_parallel<A: Algebra + Sync>(
+        self,
+        documents: &Documents,
+        algebra: &A,
+    ) -> Resolution {
+        let (uses, order) = self.order();
+        let folded = folded::fold_in_parallel(documents, &self.ladders, algebra, &order);
+        self.freeze(&uses, &order, folded)
+    }
+
+    /// How many paths have each ladder, and in which order the ladders are folded.
+    fn order(&self) -> (Vec<u64>, Vec<LadderId>) {
         let mut uses: Vec<u64> = vec![0; self.ladders.len()];
         for ladder in self.kinds.iter().flat_map(|k| &k.ladders) {
             if let Some(count) = uses.get_mut(ladder.0 as usize) {
                 *count += 1;
             }
         }
-        let mut fold = Fold::new(documents, &self.ladders, algebra);
         let order = self.by_last_rung(&uses);
-        fold.expect(&order);
+        (uses, order)
+    }
+
+    fn freeze(mut self, uses: &[u64], order: &[LadderId], folded: Folded) -> Resolution {
+        let tallies = folded.tallies(order, uses, self.policies.len());
         let mut places = vec![NOT_FOLDED; uses.len()];
-        let mut folded: Vec<Effective> = Vec::with_capacity(order.len());
-        let mut ends: Vec<u32> = Vec::with_capacity(order.len());
-        let mut outcomes: Vec<(PolicyId, Outcome)> = Vec::with_capacity(order.len() * 2);
-        let mut tallies = vec![Tally::default(); self.policies.len()];
         for (place, ladder) in (0..).zip(order) {
-            let effective = fold.ladder(ladder);
-            let by_policy = policy_outcomes(&self.ladders, ladder, &effective);
-            for (policy, outcome) in &by_policy {
-                if let Some(tally) = tallies.get_mut(policy.0 as usize) {
-                    tally.add(*outcome, uses.get(ladder.0 as usize).copied().unwrap_or(0));
-                }
-            }
-            outcomes.extend(by_policy);
-            ends.push(u32::try_from(outcomes.len()).unwrap_or(u32::MAX));
-            folded.push(effective);
             if let Some(slot) = places.get_mut(ladder.0 as usize) {
                 *slot = place;
             }
         }
-        self.kept.iter().for_each(|(_, group)| fold.keep(*group));
-        let (folds, by_spec) = (fold.folds, std::mem::take(&mut fold.by_spec));
-        let groups = fold.into_groups();
+        let Folded { effectives, mut outcomes, ends, folds, by_spec, groups } = folded;
+        self.attachments.sort_by_key(|a| (a.policy, a.reference, a.node));
+        self.rejections.sort_by_key(|r| (r.policy, r.reference));
         self.failures.sort_by_key(|f| f.path);
         self.ladders.freeze();
         let Self {
@@ -466,7 +473,7 @@ impl ResolutionBuilder {
             rejections,
             ranks,
             places,
-            folded,
+            folded: effectives,
             outcomes,
             ends,
             tallies,
@@ -518,26 +525,4 @@ impl ResolutionBuilder {
         }
         order
     }
-}
-
-/// Outcome of each policy on a ladder; a policy with several steps is judged over all of them.
-fn policy_outcomes(
-    ladders: &Ladders,
-    ladder: LadderId,
-    effective: &Effective,
-) -> SmallVec<[(PolicyId, Outcome); 4]> {
-    let mut by_policy: SmallVec<[(PolicyId, Tally); 4]> = SmallVec::new();
-    let steps = ladders.steps(ladder);
-    for (step, outcome) in steps.iter().zip(effective.outcomes(ladders, &steps)) {
-        let Some(policy) = ladders.get_step(*step).map(|s| s.policy) else { continue };
-        match by_policy.iter_mut().find(|(p, _)| *p == policy) {
-            Some((_, tally)) => tally.add(outcome, 1),
-            None => {
-                let mut tally = Tally::default();
-                tally.add(outcome, 1);
-                by_policy.push((policy, tally));
-            }
-        }
-    }
-    by_policy.into_iter().map(|(policy, tally)| (policy, tally.outcome())).collect()
 }

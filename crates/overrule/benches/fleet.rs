@@ -150,6 +150,17 @@ fn whole_fleet(spec: &FleetSpec, runs: usize, one: &rayon::ThreadPool, report: &
     let (resolve, (_, resolved)) = best(runs, || one.install(|| ready.resolve()));
     report.row("resolve: connect, attach, order, merge, findings", resolve, None);
     report.row("  of which connect", connect, None);
+    let wall = |resolve: &dyn Fn()| {
+        let times = (0..runs).map(|_| {
+            let start = Instant::now();
+            resolve();
+            start.elapsed()
+        });
+        times.min().expect("at least one run")
+    };
+    let alone = wall(&|| drop(one.install(|| ready.resolve())));
+    report.row("  and dropped, one thread (wall)", alone, None);
+    report.row("  and dropped, all threads (wall)", wall(&|| drop(ready.resolve())), None);
     let paths = resolved.resolution.paths.len();
     report.line(format!(
         "  {} paths, {} ladders folded, {} findings",

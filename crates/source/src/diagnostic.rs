@@ -102,6 +102,8 @@ impl Diagnostic {
     /// Adds another place.
     #[must_use]
     pub fn see(mut self, span: Span, text: impl Into<String>) -> Self {
+        // Nearly all have one: no room for more.
+        self.related.reserve_exact(1);
         self.related.push(Label { span, text: text.into() });
         self
     }

@@ -107,8 +107,9 @@ pub fn resolve(
     let kinds: Vec<Active<'_>> = active.into_iter().flatten().collect();
     walk::paths(snapshot, topology, &mut builder, &kinds, &locals);
     let algebra = algebra::Gep713::new(documents, &kinds);
-    let resolution = builder.finish(documents, &algebra);
+    let resolution = builder.finish_in_parallel(documents, &algebra);
     findings::report(snapshot, topology, policies, &resolution, &kinds, &mut diagnostics);
+    diagnostics.shrink_to_fit();
     Resolved { resolution, diagnostics }
 }
 

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: ladders in the order of folding. Out: the result of each and what became of its policies, on one thread or on
+//! several. Not here: how one ladder is folded (`fold.rs`), which ladders there are (`resolution.rs`).
+//!
+//! Ladders do not depend on each other, so several threads take a run of them each. Results are put together in the order
+//! of the ladders, whoever made them: they are the same for every number of threads.
+
+use std::collections::BTreeMap;
+
+use overrule_source::Documents;
+use rayon::prelude::*;
+use smallvec::SmallVec;
+
+use crate::fold::Algebra;
+use crate::{Effective, Fold, LadderId, Ladders, NodeId, Outcome, PolicyId, Tally};
+
+/// Fewer ladders than this are not worth a thread: each run folds beginnings of ladders for itself.
+const RUN: usize = 2_048;
+
+/// What folding gave.
+#[derive(Debug, Default)]
+pub(crate) struct Folded {
+    /// Results in the order of folding.
+    pub(crate) effectives: Vec<Effective>,
+    /// Outcome of each policy on each ladder, one after another.
+    pub(crate) outcomes: Vec<(PolicyId, Outcome)>,
+    /// Where the outcomes of each result end.
+    pub(crate) ends: Vec<u32>,
+    pub(crate) folds: u64,
+    pub(crate) by_spec: Vec<u64>,
+    pub(crate) groups: BTreeMap<LadderId, Effective>,
+}
+
+/// Folds ladders on this thread, and groups that no ladder may have.
+pub(crate) fn fold<A: Algebra>(
+    documents: &Documents,
+    ladders: &Ladders,
+    algebra: &A,
+    order: &[LadderId],
+    kept: &[(NodeId, LadderId)],
+) -> Folded {
+    let mut fold = Fold::new(documents, ladders, algebra);
+    fold.expect(order);
+    let mut folded = Folded {
+        effectives: Vec::with_capacity(order.len()),
+        ends: Vec::with_capacity(order.len()),
+        outcomes: Vec::with_capacity(order.len() * 2),
+        ..Folded::default()
+    };
+    for ladder in order {
+        let effective = fold.ladder(*ladder);
+        folded.outcomes.extend(policy_outcomes(ladders, *ladder, &effective));
+        folded.ends.push(u32::try_from(folded.outcomes.len()).unwrap_or(u32::MAX));
+        folded.effectives.push(effective);
+    }
+    kept.iter().for_each(|(_, group)| fold.keep(*group));
+    (folded.folds, folded.by_spec) = (fold.folds, std::mem::take(&mut fold.by_spec));
+    folded.groups = fold.into_groups();
+    folded
+}
+
+/// The same on all threads there are, for ladders without groups: a group on several of them would be folded by several
+/// threads.
+pub(crate) fn fold_in_parallel<A: Algebra + Sync>(
+    documents: &Documents,
+    ladders: &Ladders,
+    algebra: &A,
+    order: &[LadderId],
+) -> Folded {
+    let threads = rayon::current_num_threads();
+    // Several runs for each thread, so that none of them waits long for the others.
+    let run = order.len().div_ceil(threads * 4).max(RUN);
+    if threads == 1 || order.len() <= run {
+        return fold(documents, ladders, algebra, order, &[]);
+    }
+    let runs: Vec<Folded> =
+        order.par_chunks(run).map(|run| fold(documents, ladders, algebra, run, &[])).collect();
+    let mut all = Folded {
+        effectives: Vec::with_capacity(order.len()),
+        ends: Vec::with_capacity(order.len()),
+        outcomes: Vec::with_capacity(runs.iter().map(|run| run.outcomes.len()).sum()),
+        ..Folded::default()
+    };
+    runs.into_iter().for_each(|run| all.append(run));
+    all
+}
+
+impl Folded {
+    fn append(&mut self, run: Self) {
+        let before = u32::try_from(self.outcomes.len()).unwrap_or(u32::MAX);
+        self.ends.extend(run.ends.into_iter().map(|end| end.saturating_add(before)));
+        self.outcomes.extend(run.outcomes);
+        self.effectives.extend(run.effectives);
+        self.folds += run.folds;
+        if self.by_spec.len() < run.by_spec.len() {
+            self.by_spec.resize(run.by_spec.len(), 0);
+        }
+        self.by_spec.iter_mut().zip(run.by_spec).for_each(|(sum, n)| *sum += n);
+        self.groups.extend(run.groups);
+    }
+
+    /// Outcomes of each policy, counted over the paths that have each ladder.
+    pub(crate) fn tallies(&self, order: &[LadderId], uses: &[u64], policies: usize) -> Vec<Tally> {
+        let mut tallies = vec![Tally::default(); policies];
+        let mut start = 0;
+        for (ladder, end) in order.iter().zip(&self.ends) {
+            let paths = uses.get(ladder.0 as usize).copied().unwrap_or(0);
+            let end = *end as usize;
+            for (policy, outcome) in self.outcomes.get(start..end).unwrap_or(&[]) {
+                if let Some(tally) = tallies.get_mut(policy.0 as usize) {
+                    tally.add(*outcome, paths);
+                }
+            }
+            start = end;
+        }
+        tallies
+    }
+}
+
+/// Outcome of each policy on a ladder; a policy with several steps is judged over all of them.
+fn policy_outcomes(
+    ladders: &Ladders,
+    ladder: LadderId,
+    effective: &Effective,
+) -> SmallVec<[(PolicyId, Outcome); 4]> {
+    let mut by_policy: SmallVec<[(PolicyId, Tally); 4]> = SmallVec::new();
+    let steps = ladders.steps(ladder);
+    for (step, outcome) in steps.iter().zip(effective.outcomes(ladders, &steps)) {
+        let Some(policy) = ladders.get_step(*step).map(|s| s.policy) else { continue };
+        match by_policy.iter_mut().find(|(p, _)| *p == policy) {
+            Some((_, tally)) => tally.add(outcome, 1),
+            None => {
+                let mut tally = Tally::default();
+                tally.add(outcome, 1);
+                by_policy.push((policy, tally));
+            }
+        }
+    }
+    by_policy.into_iter().map(|(policy, tally)| (policy, tally.outcome())).collect()
+}
