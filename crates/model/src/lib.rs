@@ -29,7 +29,7 @@ pub use field::{At, Fields, Seg};
 pub use labels::{Labels, Requirement, Selector, SelectorError};
 pub use names::{Names, Sym};
 pub use object::{GroupKind, Object, ObjectId, Scope};
-pub use parse::{Parsed, parse};
+pub use parse::{Parsed, again, parse};
 pub use scope::{cluster_scoped, short_names};
 pub use snapshot::{Display, ObjectKey, Snapshot, is_called};
 pub use suggest::nearest;

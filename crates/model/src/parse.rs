@@ -2,7 +2,7 @@
 //! In: documents. Out: the [`Snapshot`] and what was wrong with the rest.
 //! Not here: specs. Everything here is `apiVersion`, `kind` and `metadata` (or Kuma's `type`, `mesh`, `name`).
 
-use overrule_source::{Diagnostic, Documents, Kind, NodeRef, View};
+use overrule_source::{Diagnostic, DocId, Documents, Kind, NodeRef, View};
 
 use crate::scope::{MeshScope, cluster_scoped, mesh_scoped};
 use crate::{
@@ -21,12 +21,28 @@ pub struct Parsed {
 /// Turns documents into resources. Order of files and documents does not matter; where two documents define one
 /// resource, the first by source name and position stays.
 pub fn parse(documents: &Documents) -> Parsed {
-    let mut parser = Parser { documents, ..Parser::default_for(documents) };
+    let mut parser = Parser::default_for(documents);
+    parser.objects.reserve_exact(documents.len());
     for doc in documents.ids() {
         let root = documents.root(doc);
         parser.document(root, NodeRef { doc, node: root.id() });
     }
     parser.finish()
+}
+
+/// Takes in documents that say something else about the resources they have. None if that is not all: if another
+/// resource came or went with them, or if something about them is to be told.
+pub fn again(before: &Snapshot, documents: &Documents, changed: &[DocId]) -> Option<Snapshot> {
+    let mut parser = Parser { names: before.names().clone(), ..Parser::default_for(documents) };
+    for doc in changed {
+        let root = documents.root(*doc);
+        parser.document(root, NodeRef { doc: *doc, node: root.id() });
+    }
+    let told = !parser.fields.diagnostics.is_empty() || !parser.cluster_scoped.is_empty();
+    let had = before.objects().filter(|o| changed.contains(&o.root.doc)).count();
+    (!told && had == parser.objects.len())
+        .then(|| before.with(parser.names, parser.objects))
+        .flatten()
 }
 
 struct Parser<'a> {
@@ -46,7 +62,7 @@ impl<'a> Parser<'a> {
             documents,
             names: Names::default(),
             fields: Fields::default(),
-            objects: Vec::with_capacity(documents.len()),
+            objects: Vec::new(),
             cluster_scoped: Vec::new(),
             reported: Vec::new(),
         }

@@ -54,6 +54,19 @@ impl Snapshot {
         Self { names, objects, by_key, hasher, kinds }
     }
 
+    /// The same set with other words of some of its objects; none if one of them is not in it, or from elsewhere.
+    pub(crate) fn with(&self, names: Names, objects: Vec<Object>) -> Option<Self> {
+        let mut next = Self { names, ..self.clone() };
+        for mut object in objects {
+            let known = next.find(key_of(&object))?;
+            object.id = known.id;
+            let same = known.root == object.root && known.kind == object.kind;
+            let slot = next.objects.get_mut(object.id.0 as usize).filter(|_| same)?;
+            *slot = object;
+        }
+        Some(next)
+    }
+
     /// Gives every object without a creation time the same one.
     pub fn assume_created_at(&mut self, time: Created) {
         for object in self.objects.iter_mut().filter(|o| o.created == Created::Absent) {

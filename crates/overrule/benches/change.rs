@@ -19,9 +19,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use cpu_time::ProcessTime;
-use overrule::Options;
+use overrule::gateway::topology;
 use overrule::live::{Edit, World};
 use overrule::source::Input;
+use overrule::{Analysis, Options};
 use overrule_testkit::fleet::{FleetSpec, Format, manifests};
 use report::{Report, best};
 
@@ -33,27 +34,101 @@ fn main() -> ExitCode {
     let spec = FleetSpec { per_file: 1, ..FleetSpec::bar8() };
     let spec = if quick { spec.divided_by(20) } else { spec };
     let mut report = Report::default();
-    measure(&spec, &mut report);
+    one_route(&spec, &mut report);
+    let spec = FleetSpec { per_file: 1, ..FleetSpec::bar8_one_gateway() };
+    let spec = if quick { spec.divided_by(20) } else { spec };
+    all_routes(&spec, &mut report);
     println!("{report}");
     if report.holds() || quick { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn measure(spec: &FleetSpec, report: &mut Report) {
-    let texts: Vec<(String, String)> = manifests(spec, Format::Yaml).collect();
-    let inputs = texts.iter().map(|(n, t)| (Input::new(n.as_str(), t.as_bytes()), None)).collect();
-    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool of one");
-    let start = ProcessTime::now();
-    let mut world = World::new(inputs, Options::default());
-    report.row("read and resolve everything", start.elapsed(), None);
-    let (full, _) = best(3, || one.install(|| world.gather().resolve()));
-    report.row("full resolve, nothing read again", full, None);
-    let of_route = texts.iter().find(|(_, t)| is_on(t, "HTTPRoute")).expect("a policy on a route");
-    let target = target_of(&of_route.1);
-    let (median, pieces) = changes(&mut world, of_route, &target, 2_000);
-    report.row("one policy that affects one route", median, None);
+/// A fleet as it is kept live, its texts, and the processor time of resolving all of it without reading it again: the
+/// whole pipeline, and its last part alone (connect, attach, order, merge, findings), which `fleet.rs` measures too.
+struct Fleet {
+    texts: Vec<(String, String)>,
+    world: World,
+    full: Duration,
+    last: Duration,
+}
+
+impl Fleet {
+    fn new(spec: &FleetSpec, report: &mut Report) -> Self {
+        let texts: Vec<(String, String)> = manifests(spec, Format::Yaml).collect();
+        let input = |(name, text): &(String, String)| Input::new(name.as_str(), text.as_bytes());
+        let given = texts.iter().map(|text| (input(text), None)).collect();
+        report.line(format!("{} routes, {} gateways", spec.routes, spec.gateways));
+        let start = ProcessTime::now();
+        let world = World::new(given, Options::default());
+        report.row("read and resolve everything", start.elapsed(), None);
+        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool of one");
+        let (full, whole) = best(3, || one.install(|| world.gather().resolve()));
+        report.row("full resolve: all but reading", full, None);
+        let last = one.install(|| last_part(&whole));
+        report.row("  of which connect, attach, order, merge, findings", last, None);
+        Self { texts, world, full, last }
+    }
+
+    /// A policy that names a target of a kind, with that target.
+    fn policy_on(&self, kind: &str) -> (String, String) {
+        let mut all = self.texts.iter();
+        all.find(|(_, text)| is_on(text, kind)).expect("a policy on such a target").clone()
+    }
+}
+
+fn last_part(whole: &Analysis) -> Duration {
+    let mut snapshot = whole.snapshot.clone();
+    let (resources, _) = topology::parse(&whole.documents, &mut snapshot);
+    let options = overrule::gateway::Options::default();
+    let (time, _) = best(3, || {
+        let built = resources.connect(&snapshot);
+        let (kinds, policies) = (&whole.kinds, &whole.policies);
+        let documents = &whole.documents;
+        overrule::gateway::resolve(documents, &snapshot, &built.topology, kinds, policies, &options)
+    });
+    time
+}
+
+fn one_route(spec: &FleetSpec, report: &mut Report) {
+    let mut fleet = Fleet::new(spec, report);
+    let policy = fleet.policy_on("HTTPRoute");
+    let target = target_of(&policy.1);
+    let (median, pieces) = changes(&mut fleet.world, &policy, &target, 2_000);
+    report.line(format!("  one policy that affects one route: {:.1} us", micros(median)));
     report.line(format!("  {pieces} resources decide the answer about {target}"));
-    let share = median.as_secs_f64() / full.as_secs_f64();
-    report.at_most("change that affects one route, in 1/5,000 of full resolve", share * 5e3, 1.0);
+    let share = |of: Duration| median.as_secs_f64() / of.as_secs_f64() * 5e3;
+    report.at_most("change of one route, in 1/5,000 of a full resolve", share(fleet.full), 1.0);
+    report.line(format!("  in 1/5,000 of its last part: {:.2}", share(fleet.last)));
+}
+
+fn all_routes(spec: &FleetSpec, report: &mut Report) {
+    let mut fleet = Fleet::new(spec, report);
+    let (name, text) = fleet.policy_on("Gateway");
+    let mut times = Vec::new();
+    for run in 0..3 {
+        let edit = reworded(&name, &text, run);
+        let start = ProcessTime::now();
+        let published = fleet.world.change(vec![edit]);
+        assert!(!published.is_settled() && published.about("httproute/a/b").is_none());
+        let gathered = fleet.world.gather();
+        let whole = std::sync::Arc::new(gathered.resolve());
+        let settled = fleet.world.settled(gathered.version, whole);
+        times.push(start.elapsed());
+        assert!(settled.is_settled(), "everything is resolved");
+    }
+    let least = times.into_iter().min().expect("some runs");
+    report.row("one policy on the gateway, everything again", least, None);
+    let share = least.as_secs_f64() / fleet.full.as_secs_f64();
+    report.at_most("change of all routes / full resolve", share, 1.0 / 3.0);
+}
+
+fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}
+
+/// A policy with a label more.
+fn reworded(name: &str, text: &str, run: u32) -> Edit {
+    let text = text.replacen("\nspec:", &format!("\n  labels:\n    change: \"{run}\"\nspec:"), 1);
+    Edit::Put { input: Input::new(name, text.as_bytes()), created: None }
 }
 
 /// Whether a text is a policy that names a target of a kind.
@@ -80,8 +155,7 @@ fn changes(
     let mut times = Vec::new();
     let mut pieces = 0;
     for run in 0..runs {
-        let text = text.replace("spec:", &format!("  labels:\n    change: \"{run}\"\nspec:"));
-        let edit = Edit::Put { input: Input::new(name.as_str(), text.as_bytes()), created: None };
+        let edit = reworded(name, text, run);
         let start = ProcessTime::now();
         let published = world.change(vec![edit]);
         times.push(start.elapsed());

@@ -23,7 +23,7 @@ use allocation_counter::{AllocationInfo, measure};
 use overrule::gateway::kinds::Kinds;
 use overrule::gateway::{Options, policy, topology};
 use overrule::source::{Documents, Input, ReadOptions, read};
-use overrule_testkit::fleet::{FleetSpec, Format, manifests};
+use overrule_testkit::fleet::{FleetSpec, Format, Spec as _, manifests};
 use overrule_testkit::oracle;
 use report::{Report, best};
 

@@ -2,6 +2,7 @@
 //! In: bytes. Out: everything that can be said about them. Not here: files, printing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 use std::sync::Arc;
 
 use overrule_engine::Resolution;
@@ -10,9 +11,10 @@ use overrule_gateway::policy::{self, Policy};
 use overrule_gateway::requirements::{self, Requirement};
 use overrule_gateway::topology::{self, GatewayTopology};
 use overrule_mesh::topology::MeshTopology;
-use overrule_model::{Created, Snapshot};
+use overrule_model::{Created, ObjectId, Snapshot};
 use overrule_source::{
-    Diagnostic, Documents, DuplicateKeys, Input, Read, ReadOptions, Redaction, SingleLetters,
+    Diagnostic, DocId, Documents, DuplicateKeys, Input, Read, ReadOptions, Redaction,
+    SingleLetters, SourceId,
 };
 use overrule_view::{Findings, Other, Part, Scene};
 
@@ -84,10 +86,7 @@ pub struct Analysis {
     pub documents: Documents,
     /// Resources.
     pub snapshot: Snapshot,
-    /// Gateway API topology.
-    pub topology: GatewayTopology,
-    /// Policy kinds.
-    pub kinds: Kinds,
+    base: Arc<Base>,
     /// Policies as written.
     pub policies: Vec<Policy>,
     /// Kuadrant's policies as written.
@@ -96,16 +95,68 @@ pub struct Analysis {
     pub kgateway: overrule_kgateway::Policies,
     /// The settings they were resolved with.
     pub kgateway_settings: overrule_kgateway::Settings,
+    /// The answers: `gateway` first, then the other families; under each family the profile shown first.
+    pub answers: Vec<Answered>,
+    /// Every finding of every stage, by place, none twice.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// What does not depend on policies.
+#[derive(Debug, Default)]
+pub struct Base {
+    /// Gateway API topology.
+    pub topology: GatewayTopology,
+    /// Policy kinds.
+    pub kinds: Kinds,
     /// Kuma's resources as a control plane would have them.
     pub kuma: overrule_mesh::Resources,
     /// Their nodes; they stand in `topology` too.
     pub mesh: MeshTopology,
     /// Policies that must exist.
     pub requirements: Vec<Requirement>,
-    /// The answers: `gateway` first, then the other families; under each family the profile shown first.
-    pub answers: Vec<Answered>,
-    /// Every finding of every stage, by place, none twice.
-    pub diagnostics: Vec<Diagnostic>,
+    /// What was found on the way here.
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Deref for Analysis {
+    type Target = Base;
+
+    fn deref(&self) -> &Base {
+        &self.base
+    }
+}
+
+impl Base {
+    fn of(documents: &Documents, options: &Options) -> (Snapshot, Arc<Self>) {
+        let parsed = overrule_model::parse(documents);
+        let (mut snapshot, mut diagnostics) = (parsed.snapshot, parsed.diagnostics);
+        assume(&mut snapshot, documents, options);
+        diagnostics.extend(misplaced(documents, &snapshot, &options.kind_sources));
+        let (resources, found) = topology::parse(documents, &mut snapshot);
+        diagnostics.extend(found);
+        let (kinds, found) = Kinds::collect(documents, &snapshot);
+        diagnostics.extend(found);
+        let (kuma, found) = overrule_mesh::parse(documents, &snapshot, &options.kuma);
+        diagnostics.extend(found);
+        let (requirements, found) = requirements::parse(documents, &mut snapshot);
+        diagnostics.extend(found);
+        let built = resources.connect(&snapshot);
+        diagnostics.extend(built.diagnostics);
+        let mut topology = built.topology;
+        let mesh =
+            overrule_mesh::topology::build(documents, &mut snapshot, &kuma, &mut topology.nodes);
+        (snapshot, Arc::new(Self { topology, kinds, kuma, mesh, requirements, diagnostics }))
+    }
+}
+
+/// Gives resources without a creation time the one that is to be assumed.
+fn assume(snapshot: &mut Snapshot, documents: &Documents, options: &Options) {
+    match &options.assume_created {
+        Assume::Newest => {}
+        Assume::FileOrder => snapshot.assume_file_order(&documents.sources),
+        Assume::Time(time) => snapshot.assume_created_at(*time),
+        Assume::Kept(times) => snapshot.assume_created_by(&documents.sources, times),
+    }
 }
 
 /// Payloads nothing may show or store. `last-applied-configuration` repeats them, hence the annotations.
@@ -132,50 +183,66 @@ impl Analysis {
     /// Runs the pipeline on texts that were read with the same options. Give them by name: where two texts have the same
     /// resource, the first one counts.
     pub fn of(read: Read, options: &Options) -> Self {
-        let Read { documents, mut diagnostics } = read;
-        let parsed = overrule_model::parse(&documents);
-        diagnostics.extend(parsed.diagnostics);
-        let mut snapshot = parsed.snapshot;
-        match &options.assume_created {
-            Assume::Newest => {}
-            Assume::FileOrder => snapshot.assume_file_order(&documents.sources),
-            Assume::Time(time) => snapshot.assume_created_at(*time),
-            Assume::Kept(times) => snapshot.assume_created_by(&documents.sources, times),
+        let Read { documents, diagnostics } = read;
+        let (snapshot, base) = Base::of(&documents, options);
+        Self::on(base, documents, snapshot, diagnostics, options)
+    }
+
+    /// The same, when policies changed and nothing else: `changed` are their documents, which stand where they stood. What
+    /// does not depend on policies is taken from before. None if more changed than that.
+    pub(crate) fn again(&self, read: Read, changed: &[DocId], options: &Options) -> Option<Self> {
+        let Read { documents, diagnostics } = read;
+        let mut snapshot = overrule_model::again(&self.snapshot, &documents, changed)?;
+        let source = |doc: &DocId| documents.get(*doc).map(|d| d.source);
+        let sources: BTreeSet<Option<SourceId>> = changed.iter().map(source).collect();
+        let about = |d: &Diagnostic| {
+            let labels = d.primary.iter().chain(&d.related);
+            labels.into_iter().any(|l| sources.contains(&Some(l.span.source)))
+        };
+        let of_changed = snapshot.objects().filter(|o| changed.contains(&o.root.doc));
+        let policies = of_changed.map(|o| o.id).all(|object| self.is_policy(object));
+        if !policies || self.base.diagnostics.iter().any(about) {
+            return None;
         }
-        diagnostics.extend(misplaced(&documents, &snapshot, &options.kind_sources));
-        let (resources, found) = topology::parse(&documents, &mut snapshot);
-        diagnostics.extend(found);
-        let (kinds, found) = Kinds::collect(&documents, &snapshot);
-        diagnostics.extend(found);
-        let (policies, found) = policy::parse(&documents, &mut snapshot, &kinds);
+        assume(&mut snapshot, &documents, options);
+        Some(Self::on(Arc::clone(&self.base), documents, snapshot, diagnostics, options))
+    }
+
+    fn is_policy(&self, object: ObjectId) -> bool {
+        self.policies.iter().any(|p| p.object == object)
+            || self.kuadrant.list.iter().any(|p| p.object == object)
+            || self.kgateway.list.iter().any(|p| p.object == object)
+    }
+
+    /// Reads the policies and resolves everything.
+    fn on(
+        base: Arc<Base>,
+        documents: Documents,
+        mut snapshot: Snapshot,
+        mut diagnostics: Vec<Diagnostic>,
+        options: &Options,
+    ) -> Self {
+        diagnostics.extend(base.diagnostics.iter().cloned());
+        let (policies, found) = policy::parse(&documents, &mut snapshot, &base.kinds);
         diagnostics.extend(found);
         let (kuadrant, found) = overrule_kuadrant::parse(&documents, &mut snapshot);
         diagnostics.extend(found);
         let (kgateway, found) = overrule_kgateway::parse(&documents, &mut snapshot);
         diagnostics.extend(found);
-        let (kuma, found) = overrule_mesh::parse(&documents, &snapshot, &options.kuma);
-        diagnostics.extend(found);
-        let (requirements, found) = requirements::parse(&documents, &mut snapshot);
-        diagnostics.extend(found);
         // What must exist is asked about, whether a policy of the kind is there or not.
         let mut include_kinds = options.include_kinds.clone();
-        include_kinds.extend(requirements.iter().map(|r| r.kind.to_lowercase()));
-        let built = resources.connect(&snapshot);
-        diagnostics.extend(built.diagnostics);
-        let mut topology = built.topology;
-        let mesh =
-            overrule_mesh::topology::build(&documents, &mut snapshot, &kuma, &mut topology.nodes);
+        include_kinds.extend(base.requirements.iter().map(|r| r.kind.to_lowercase()));
         let ground = Ground {
             documents: &documents,
             snapshot: &snapshot,
-            topology: &topology,
-            kinds: &kinds,
+            topology: &base.topology,
+            kinds: &base.kinds,
             policies: &policies,
             kuadrant: &kuadrant,
             kgateway: &kgateway,
-            kuma: &kuma,
-            mesh: &mesh,
-            requirements: &requirements,
+            kuma: &base.kuma,
+            mesh: &base.mesh,
+            requirements: &base.requirements,
             include_kinds: &include_kinds,
             options,
         };
@@ -184,15 +251,11 @@ impl Analysis {
         Self {
             documents,
             snapshot,
-            topology,
-            kinds,
+            base,
             policies,
             kuadrant,
             kgateway,
             kgateway_settings: options.kgateway.clone(),
-            kuma,
-            mesh,
-            requirements,
             answers,
             diagnostics,
         }

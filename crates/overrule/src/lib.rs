@@ -36,7 +36,7 @@ mod mesh;
 mod requests;
 
 pub use access::{Client, Inbound, Question, match_words};
-pub use analysis::{Analysis, Assume, Options, Stage, Stages};
+pub use analysis::{Analysis, Assume, Base, Options, Stage, Stages};
 pub use conditions::{Affected, PolicyCondition};
 pub use families::{Answered, FamilyInfo, families};
 pub use overrule_access;

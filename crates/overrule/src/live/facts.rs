@@ -49,6 +49,8 @@ pub(super) struct Facts {
     pub(super) labels: SmallVec<[Key; 4]>,
     /// What it mentions.
     pub(super) mentions: SmallVec<[Key; 8]>,
+    /// Listeners that a route names, and Gateways of which it names none; listeners of a Gateway.
+    pub(super) sections: SmallVec<[Key; 2]>,
     /// The class it is of. Apart, because a class with ten thousand Gateways is still one small thing.
     pub(super) class: Option<Key>,
     /// What it selects.
@@ -86,6 +88,11 @@ impl Keys {
         self.hasher.hash_one((kind, namespace, name))
     }
 
+    /// A listener of what has a key.
+    fn section(&self, of: Key, name: &str) -> Key {
+        self.hasher.hash_one((of, name))
+    }
+
     fn labelled(&self, kind: &str, namespace: &str, label: (&str, &str)) -> Key {
         self.hasher.hash_one((kind, namespace, label))
     }
@@ -109,6 +116,7 @@ impl Keys {
             ]),
             labels: SmallVec::new(),
             mentions: SmallVec::new(),
+            sections: SmallVec::new(),
             class: None,
             selects: SmallVec::new(),
             places: SmallVec::from_slice(&self.places(namespace)),
@@ -130,6 +138,12 @@ impl Keys {
         }
         let root = documents.view(object.root);
         let spec = root.get("spec").unwrap_or(root);
+        if facts.role == Role::Ground {
+            let listeners = spec.get("listeners").into_iter().flat_map(View::items);
+            let names = listeners.filter_map(|l| l.get("name").and_then(View::as_str));
+            let gateway = self.named(kind, namespace, name);
+            facts.sections.extend(names.map(|name| self.section(gateway, name)));
+        }
         Scan { keys: self, facts: &mut facts, namespace }.any("", spec);
         if let Some(annotations) = root.get("metadata").and_then(|m| m.get("annotations")) {
             Scan { keys: self, facts: &mut facts, namespace }.any("", annotations);
@@ -202,7 +216,23 @@ impl Scan<'_, '_> {
         let name = name.filter(|name| !name.is_empty()).unwrap_or(ANY);
         self.facts.delegates_widely |=
             self.facts.role == Role::Route && (kind == "label" || name == ANY);
-        self.facts.mentions.push(self.keys.named(kind, namespace, name));
+        let mentioned = self.keys.named(kind, namespace, name);
+        let section = text("sectionName").filter(|_| matches!(kind, "Gateway" | "ListenerSet"));
+        match (self.facts.role, section) {
+            // A route mentions a Gateway whatever listener it names; what acts on a listener acts on that one alone.
+            (Role::Route, Some(section)) => {
+                self.facts.mentions.push(mentioned);
+                self.facts.sections.push(self.keys.section(mentioned, section));
+            }
+            (Role::Route, None) => {
+                self.facts.mentions.push(mentioned);
+                self.facts.sections.push(mentioned);
+            }
+            (_, Some(section)) => {
+                self.facts.mentions.push(self.keys.section(mentioned, section));
+            }
+            (_, None) => self.facts.mentions.push(mentioned),
+        }
         let scoped = cluster_scoped(text("group").unwrap_or(""), kind);
         if scoped != Some(false) {
             self.facts.mentions.push(self.keys.named(kind, "", name));

@@ -132,6 +132,9 @@ impl Links {
                 self.global.insert(piece);
             }
             self.called.add(&fact.own, piece);
+            if fact.role == Role::Ground {
+                self.called.add(&fact.sections, piece);
+            }
             self.labelled.add(&fact.labels, piece);
             self.mentions(fact.role).add(&fact.mentions, piece);
             self.of_class.add(fact.class.as_slice(), piece);
@@ -153,6 +156,9 @@ impl Links {
             }
             self.global.remove(&piece);
             self.called.remove(&fact.own, piece);
+            if fact.role == Role::Ground {
+                self.called.remove(&fact.sections, piece);
+            }
             self.labelled.remove(&fact.labels, piece);
             self.mentions(fact.role).remove(&fact.mentions, piece);
             self.of_class.remove(fact.class.as_slice(), piece);

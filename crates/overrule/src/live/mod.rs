@@ -21,7 +21,7 @@ mod facts;
 mod links;
 mod reach;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use overrule_gateway::topology::RouteKind;
@@ -69,6 +69,8 @@ pub struct World {
     links: Links,
     version: u64,
     published: Arc<Published>,
+    /// What changed since the last whole resolution: the version, and the text if nothing but its words did.
+    since: Vec<(u64, Option<Box<str>>)>,
 }
 
 /// Texts by place; places of texts that went are taken again.
@@ -186,6 +188,7 @@ impl World {
             links: Links::default(),
             version: 0,
             published,
+            since: Vec::new(),
         };
         for (piece, created) in read.pieces().into_iter().zip(created) {
             let name: Box<str> = piece.name().into();
@@ -256,7 +259,12 @@ impl World {
     /// Everything a whole resolution needs, to run it without holding the world.
     pub fn gather(&self) -> Gathered {
         let kept = self.by_name.values().filter_map(|id| self.slab.get(*id).cloned()).collect();
-        Gathered::new(self.version, kept, self.options.clone())
+        let gathered = Gathered::new(self.version, kept, self.options.clone());
+        let words = self.since.iter().map(|(_, name)| name.clone()).take(FEW_TEXTS + 1);
+        let words: Option<BTreeSet<Box<str>>> = words.collect();
+        let before = words.filter(|w| !w.is_empty() && self.since.len() <= FEW_TEXTS);
+        let before = before.map(|words| (Arc::clone(&self.published.whole), words));
+        Gathered { before, ..gathered }
     }
 
     /// Takes the result of a whole resolution in, and publishes it. What changed since stays answered for itself.
@@ -267,6 +275,7 @@ impl World {
         }
         (next.whole, next.whole_version) = (whole, version);
         next.near.retain(|near| near.version > version);
+        self.since.retain(|(changed, _)| *changed > version);
         self.publish(next)
     }
 
@@ -283,6 +292,7 @@ impl World {
                 Edit::Put { input, .. } => input.name.clone(),
                 Edit::Remove { name } => name.clone(),
             };
+            let before_facts = self.by_name.get(&name).and_then(|id| self.slab.get(*id).cloned());
             // What it affected as it was, and what it affects as it is.
             if let Some(id) = self.by_name.get(&name) {
                 let facts = self.slab.facts(*id);
@@ -303,6 +313,9 @@ impl World {
                     join(&mut all, Reach::new(&self.links, &self.slab).of(*id, facts));
                 }
             }
+            let now = self.by_name.get(&name).map_or(&[][..], |id| self.slab.facts(*id));
+            let same = before_facts.as_deref().is_some_and(|was| same_resources(&was.facts, now));
+            self.since.push((self.version, same.then(|| name.clone())));
             // The first and the last of a kind are felt everywhere: kinds that nobody uses take no part.
             if kinds_differ(gone, came) {
                 all = Affected::Everything;
@@ -328,6 +341,15 @@ impl World {
         self.by_name.insert(name, id);
         self.links.add(id, &kept.facts)
     }
+}
+
+/// Whether a text has the resources it had, and these are no part of what policies act on.
+fn same_resources(was: &[Facts], is: &[Facts]) -> bool {
+    let mut both = was.iter().zip(is);
+    was.len() == is.len()
+        && both.all(|(a, b)| {
+            a.kind == b.kind && a.own.first() == b.own.first() && b.role == facts::Role::Other
+        })
 }
 
 /// Whether the kinds that went are not the ones that came.
@@ -361,7 +383,12 @@ pub struct Gathered {
     pub version: u64,
     kept: Vec<Arc<Kept>>,
     options: Options,
+    /// The last whole resolution, and the texts of which nothing but the words changed since then.
+    before: Option<(Arc<Analysis>, BTreeSet<Box<str>>)>,
 }
+
+/// Texts that are taken in one by one when everything is resolved again.
+const FEW_TEXTS: usize = 64;
 
 impl Gathered {
     fn new(version: u64, mut kept: Vec<Arc<Kept>>, mut options: Options) -> Self {
@@ -372,11 +399,33 @@ impl Gathered {
         if !times.is_empty() {
             options.assume_created = Assume::Kept(Arc::new(times));
         }
-        Self { version, kept, options }
+        Self { version, kept, options, before: None }
     }
 
-    /// Runs the pipeline on them.
+    /// Runs the pipeline on them. If nothing but policies changed, what does not depend on them is kept from before.
     pub fn resolve(&self) -> Analysis {
-        Analysis::of(Read::of(self.kept.iter().map(|k| &k.piece)), &self.options)
+        self.again().unwrap_or_else(|| Analysis::of(self.read(), &self.options))
+    }
+
+    fn read(&self) -> Read {
+        Read::of(self.kept.iter().map(|k| &k.piece))
+    }
+
+    fn again(&self) -> Option<Analysis> {
+        let (before, words) = self.before.as_ref()?;
+        let read = self.read();
+        let documents = &read.documents;
+        let mut changed = Vec::new();
+        for doc in documents.ids() {
+            let source = documents.get(doc).and_then(|d| documents.sources.get(d.source));
+            if source.is_some_and(|s| words.contains(s.name())) {
+                changed.push(doc);
+            }
+        }
+        let (now, then) = (&documents.sources, &before.documents.sources);
+        if documents.len() != before.documents.len() || now.len() != then.len() {
+            return None;
+        }
+        before.again(read, &changed, &self.options)
     }
 }

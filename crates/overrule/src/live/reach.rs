@@ -163,15 +163,18 @@ pub(super) struct Neighbours<'a, P> {
     found: BTreeSet<PieceId>,
     /// Parts of the spine, and whether what they lead to is part of it too.
     spine: BTreeMap<PieceId, bool>,
+    /// What routes of the spine name: listeners, or Gateways with all of theirs.
+    named: BTreeSet<Key>,
     too_many: bool,
 }
 
 impl<'a, P: Pieces> Neighbours<'a, P> {
     /// Every piece that decides the answers about a route; none if they are too many.
     pub(super) fn of(links: &'a Links, pieces: &'a P, route: PieceId) -> Option<Vec<PieceId>> {
-        let (found, spine) = Default::default();
-        let mut all = Self { links, pieces, found, spine, too_many: false };
+        let (found, spine, named) = Default::default();
+        let mut all = Self { links, pieces, found, spine, named, too_many: false };
         all.spine(route, true);
+        all.listeners();
         all.found.extend(&links.global);
         // Some rules ask whether there is anything of a kind at all.
         let there: BTreeSet<Key> =
@@ -198,6 +201,7 @@ impl<'a, P: Pieces> Neighbours<'a, P> {
             }
             if fact.role == Role::Route {
                 self.too_many |= down && fact.delegates_widely;
+                self.named.extend(&fact.sections);
                 let parents: Vec<PieceId> = self.links.routes.under(&fact.own).collect();
                 parents.into_iter().for_each(|parent| self.spine(parent, false));
             }
@@ -213,6 +217,23 @@ impl<'a, P: Pieces> Neighbours<'a, P> {
             let hanging = hanging.chain(self.links.selecting.under(&fact.labels));
             for user in self.bounded(hanging) {
                 self.hanging(user);
+            }
+        }
+    }
+
+    /// What acts on the listeners that the routes of the spine are served by.
+    fn listeners(&mut self) {
+        let spine: Vec<PieceId> = self.spine.keys().copied().collect();
+        for fact in spine.into_iter().flat_map(|piece| self.pieces.facts(piece)) {
+            if fact.role != Role::Ground {
+                continue;
+            }
+            let all = fact.own.iter().any(|key| self.named.contains(key));
+            for section in &fact.sections {
+                if all || self.named.contains(section) {
+                    let users = self.links.others.under(std::slice::from_ref(section));
+                    self.bounded(users).into_iter().for_each(|user| self.hanging(user));
+                }
             }
         }
     }
