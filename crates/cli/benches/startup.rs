@@ -29,7 +29,7 @@ const FILES: usize = 20;
 
 fn main() -> ExitCode {
     let quick = std::env::args().any(|a| a == "--quick");
-    let (runs, routes) = if quick { (11, 10_000) } else { (101, 100_000) };
+    let (runs, routes) = if quick { (11, 20_000) } else { (101, 100_000) };
     let temp = tempfile::tempdir().unwrap();
     let (small, large, cache) =
         (temp.path().join("small"), temp.path().join("large"), temp.path().join("cache"));
