@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use overrule::live::{Edit, Published, World};
+use overrule::live::{Edit, Published, Text, World};
 use overrule::model::Created;
 use overrule::source::Input;
 use overrule::{Analysis, Assume, Options};
@@ -25,14 +25,20 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::Value;
 
 /// A text, and since when its keeper has it.
-#[derive(Clone)]
-struct Text {
+struct Kept {
     text: String,
     created: Option<Created>,
 }
 
+impl Kept {
+    fn given(&self, name: &str) -> Text {
+        let input = Input::new(name, self.text.as_bytes());
+        Text { key: name.into(), input, created: self.created }
+    }
+}
+
 /// Texts by name, as the world and the analysis from scratch get them.
-type Texts = BTreeMap<String, Text>;
+type Texts = BTreeMap<String, Kept>;
 
 /// What identifies a resource, as the name of its text.
 fn name_of(resource: &Value) -> String {
@@ -80,8 +86,8 @@ fn routes(analysis: &Analysis) -> Vec<String> {
 }
 
 fn from_scratch(texts: &Texts, options: &Options) -> Analysis {
-    let input = |(name, text): (&String, &Text)| Input::new(name.as_str(), text.text.as_bytes());
-    let time = |(name, text): (&String, &Text)| Some((name.as_str().into(), text.created?));
+    let input = |(name, text): (&String, &Kept)| Input::new(name.as_str(), text.text.as_bytes());
+    let time = |(name, text): (&String, &Kept)| Some((name.as_str().into(), text.created?));
     let times = Assume::Kept(Arc::new(texts.iter().filter_map(time).collect()));
     let options = Options { assume_created: times, ..options.clone() };
     Analysis::new(texts.iter().map(input).collect(), &options)
@@ -101,8 +107,7 @@ impl History {
     fn new(seed: u64, resources: &[Value], options: Options) -> Self {
         let mut rng = Rng::new(seed, "live", 0);
         let texts: Texts = resources.iter().map(|r| (name_of(r), text(&mut rng, r))).collect();
-        let given =
-            texts.iter().map(|(n, t)| (Input::new(n.as_str(), t.text.as_bytes()), t.created));
+        let given = texts.iter().map(|(name, text)| text.given(name));
         let world = World::new(given.collect(), options.clone());
         Self { rng, options, texts, world, compared: [0; 3] }
     }
@@ -115,12 +120,11 @@ impl History {
             if self.rng.percent(30) && !names.is_empty() {
                 let name = self.rng.pick(&names).clone();
                 self.texts.remove(&name);
-                edits.push(Edit::Remove { name: name.into() });
+                edits.push(Edit::Remove(name.into()));
             } else if !from.is_empty() {
                 let resource = self.rng.pick(from).clone();
                 let (name, text) = (name_of(&resource), text(&mut self.rng, &resource));
-                let input = Input::new(name.as_str(), text.text.as_bytes());
-                edits.push(Edit::Put { input, created: text.created });
+                edits.push(Edit::Put(text.given(&name)));
                 self.texts.insert(name, text);
             }
         }
@@ -140,9 +144,8 @@ impl History {
         }
         let policy = *self.rng.pick(&policies);
         let (name, text) = (name_of(policy), text(&mut self.rng, policy));
-        let input = Input::new(name.as_str(), text.text.as_bytes());
-        self.texts.insert(name, text.clone());
-        let published = self.world.change(vec![Edit::Put { input, created: text.created }]);
+        let published = self.world.change(vec![Edit::Put(text.given(&name))]);
+        self.texts.insert(name, text);
         self.compare(&published);
     }
 
@@ -204,9 +207,9 @@ fn everything(analysis: &Analysis) -> String {
 }
 
 /// A resource as a text, sometimes with a time that only its keeper knows.
-fn text(rng: &mut Rng, resource: &Value) -> Text {
+fn text(rng: &mut Rng, resource: &Value) -> Kept {
     let created = rng.percent(20).then(|| Created::At(i64::try_from(rng.below(3)).unwrap()));
-    Text { text: yaml::documents(std::slice::from_ref(resource)), created }
+    Kept { text: yaml::documents(std::slice::from_ref(resource)), created }
 }
 
 /// Histories of worlds that `world` makes of seeds; how many answers were compared.

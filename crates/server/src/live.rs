@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use overrule::kuma::inspect::Flavour;
-use overrule::live::{Edit, Published, World};
+use overrule::live::{Edit, Published, Text, World};
 use overrule::model::Created;
 use overrule::source::Input;
 use overrule::{Analysis, Assume, Options};
@@ -57,11 +57,8 @@ impl Resolving {
 
     /// A world of these resources, resolved.
     fn world(&self, records: &Records) -> World {
-        let text = |(key, record): (&Key, &Arc<Record>)| {
-            let input = Input::new(source_name(key), record.text.as_bytes());
-            (input, Some(created(record)))
-        };
-        World::new(records.iter().map(text).collect(), self.options.clone())
+        let texts = records.iter().map(|(key, record)| text(key, record));
+        World::new(texts.collect(), self.options.clone())
     }
 
     /// An analysis beside the live one: of other resources, or of more than a version keeps ready for all: the paths of
@@ -406,14 +403,121 @@ fn apply(records: &mut Records, entry: &Entry) -> bool {
     }
 }
 
+/// A resource as a text. What tells it apart is all of its identity: two groups may have a kind of one name.
+fn text(key: &Key, record: &Record) -> Text {
+    let input = Input::new(source_name(key), record.text.as_bytes());
+    Text { key: identity(key), input, created: Some(created(record)) }
+}
+
+fn identity(key: &Key) -> Box<str> {
+    format!("{key:?}").into()
+}
+
 /// A change of a resource as a change of its text.
 fn edit(key: &Key, record: Option<&Arc<Record>>) -> Edit {
-    let name = source_name(key);
     match record {
-        Some(record) => {
-            let input = Input::new(name, record.text.as_bytes());
-            Edit::Put { input, created: Some(created(record)) }
+        Some(record) => Edit::Put(text(key, record)),
+        None => Edit::Remove(identity(key)),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+mod tests {
+    use std::sync::Arc;
+
+    use overrule::kuma::inspect::Flavour;
+    use overrule::{Analysis, Options};
+    use overrule_store::{Author, Change, Expect, Store};
+
+    use super::{Live, Resolving};
+    use crate::admission::admit;
+
+    const ROUTES: &str = "apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: edge, namespace: shop}
+spec: {gatewayClassName: c, listeners: [{name: web, port: 80, protocol: HTTP}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: cart, namespace: shop}
+spec: {parentRefs: [{name: edge}], rules: [{backendRefs: [{name: cart, port: 80}]}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: pay, namespace: shop}
+spec: {parentRefs: [{name: edge}], rules: [{backendRefs: [{name: pay, port: 80}]}]}
+---
+apiVersion: kuadrant.io/v1
+kind: RateLimitPolicy
+metadata: {name: cart, namespace: shop}
+spec:
+  targetRef: {group: gateway.networking.k8s.io, kind: HTTPRoute, name: cart}
+  limits: {few: {rates: [{limit: 1, window: 1s}]}}
+";
+
+    fn put(store: &dyn Store, text: &str) -> u64 {
+        let admitted = admit("body", text.as_bytes(), &Options::default());
+        let change = |m: crate::admission::Manifest| Change::Put {
+            key: m.key,
+            text: m.text,
+            form: m.form,
+            expect: Expect::Any,
+        };
+        let changes: Vec<Change> = admitted.manifests.into_iter().map(change).collect();
+        store.commit(&Author::default(), &changes).unwrap().revision
+    }
+
+    fn limits(analysis: &Analysis) -> Vec<String> {
+        let stage = analysis.stage();
+        let scene = stage.scene();
+        let mut found = Vec::new();
+        for part in scene.parts {
+            for (kind, _) in part.resolution.kinds() {
+                for (path, _) in part.resolution.contexts(kind) {
+                    let effective = overrule::view::effective(&scene, part, kind, path);
+                    if effective.target.starts_with("httproute/shop/cart") {
+                        found.push(overrule::view::json_line(&effective.spec));
+                    }
+                }
+            }
         }
-        None => Edit::Remove { name: name.into() },
+        found
+    }
+
+    #[test]
+    fn a_route_is_answered_before_everything_is_resolved_again() {
+        let store: Arc<dyn Store> = Arc::from(overrule_store::open_memory().unwrap());
+        let first = put(&*store, ROUTES);
+        let resolving = Resolving::new(Options::default(), Flavour::Native);
+        let live = Live::open(Arc::clone(&store), resolving).unwrap();
+        assert!(live.about("httproute/shop/cart").is_none(), "the newest state has it");
+        let second = put(&*store, &ROUTES.replace("limit: 1", "limit: 2"));
+        assert!(live.advance().unwrap());
+        assert_eq!(live.state().revision, first);
+        let (revision, analysis) = live.about("httproute/shop/cart").unwrap();
+        assert_eq!(revision, second);
+        let near = limits(&analysis);
+        assert!(near.iter().any(|spec| spec.contains("\"limit\":2")), "{near:?}");
+        // Others are as they were, and answered as of the same version.
+        assert_eq!(live.about("httproute/shop/pay").unwrap().0, second);
+        assert!(live.about("gateway/shop/edge").is_none(), "only the next state has it");
+        assert!(live.settle() && !live.settle());
+        assert_eq!(live.state().revision, second);
+        assert_eq!(limits(&live.state().analysis), near);
+        assert!(live.about("httproute/shop/cart").is_none());
+        assert!(!live.advance().unwrap(), "there is nothing new");
+    }
+
+    #[test]
+    fn kinds_of_one_name_are_kept_apart() {
+        let store: Arc<dyn Store> = Arc::from(overrule_store::open_memory().unwrap());
+        let other = "apiVersion: v1\nkind: HTTPRoute\nmetadata: {name: cart, namespace: shop}\n";
+        put(&*store, &format!("{ROUTES}---\n{other}"));
+        let resolving = Resolving::new(Options::default(), Flavour::Native);
+        let live = Live::open(Arc::clone(&store), resolving).unwrap();
+        let state = live.state();
+        assert_eq!(state.analysis.snapshot.len(), 5);
+        assert!(!limits(&state.analysis).is_empty(), "the route is there");
     }
 }

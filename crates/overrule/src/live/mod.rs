@@ -33,21 +33,24 @@ use facts::{Facts, Key, Keys};
 use links::{Links, PieceId};
 use reach::{Affected, Neighbours, Pieces, Reach};
 
+/// A text, and what its keeper knows about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text {
+    /// What tells it apart from all others, whatever it is called.
+    pub key: Box<str>,
+    /// Its name, as findings and origins show it, and its content.
+    pub input: Input,
+    /// When its resources were created, if they do not say it themselves.
+    pub created: Option<Created>,
+}
+
 /// A text that comes, changes, or goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
     /// It is there, and says this.
-    Put {
-        /// Its name and content.
-        input: Input,
-        /// When its resources were created, if they do not say it themselves.
-        created: Option<Created>,
-    },
-    /// It is not there any more.
-    Remove {
-        /// Its name.
-        name: Box<str>,
-    },
+    Put(Text),
+    /// The one with this key is not there any more.
+    Remove(Box<str>),
 }
 
 /// A text of the world.
@@ -64,7 +67,7 @@ pub struct World {
     options: Options,
     reading: ReadOptions,
     keys: Keys,
-    by_name: BTreeMap<Box<str>, PieceId>,
+    by_key: BTreeMap<Box<str>, PieceId>,
     slab: Slab,
     links: Links,
     version: u64,
@@ -165,11 +168,12 @@ impl Keys {
 }
 
 impl World {
-    /// Reads and resolves everything. Names of texts are unique; of two with one name the last counts.
-    pub fn new(texts: Vec<(Input, Option<Created>)>, options: Options) -> Self {
+    /// Reads and resolves everything. Of two texts with one key the last counts.
+    pub fn new(texts: Vec<Text>, options: Options) -> Self {
         let reading = options.reading();
         let keys = Keys::new(&options.kgateway);
-        let (inputs, created): (Vec<Input>, Vec<Option<Created>>) = texts.into_iter().unzip();
+        let (inputs, known): (Vec<Input>, Vec<_>) =
+            texts.into_iter().map(|t| (t.input, (t.key, t.created))).unzip();
         let read = overrule_source::read(inputs, &reading);
         let published = Arc::new(Published {
             version: 0,
@@ -183,17 +187,16 @@ impl World {
             options,
             reading,
             keys,
-            by_name: BTreeMap::new(),
+            by_key: BTreeMap::new(),
             slab: Slab::default(),
             links: Links::default(),
             version: 0,
             published,
             since: Vec::new(),
         };
-        for (piece, created) in read.pieces().into_iter().zip(created) {
-            let name: Box<str> = piece.name().into();
-            world.take_out(&name);
-            world.take_in(name, piece, created);
+        for (piece, (key, created)) in read.pieces().into_iter().zip(known) {
+            world.take_out(&key);
+            world.take_in(key, piece, created);
         }
         let whole = world.gather().resolve();
         world.settled(0, Arc::new(whole));
@@ -258,7 +261,7 @@ impl World {
 
     /// Everything a whole resolution needs, to run it without holding the world.
     pub fn gather(&self) -> Gathered {
-        let kept = self.by_name.values().filter_map(|id| self.slab.get(*id).cloned()).collect();
+        let kept = self.by_key.values().filter_map(|id| self.slab.get(*id).cloned()).collect();
         let gathered = Gathered::new(self.version, kept, self.options.clone());
         let words = self.since.iter().map(|(_, name)| name.clone()).take(FEW_TEXTS + 1);
         let words: Option<BTreeSet<Box<str>>> = words.collect();
@@ -288,34 +291,35 @@ impl World {
     fn apply(&mut self, edits: Vec<Edit>, before: &mut Vec<Key>) -> Affected {
         let mut all = Affected::Routes(Default::default());
         for edit in edits {
-            let name = match &edit {
-                Edit::Put { input, .. } => input.name.clone(),
-                Edit::Remove { name } => name.clone(),
+            let key = match &edit {
+                Edit::Put(text) => text.key.clone(),
+                Edit::Remove(key) => key.clone(),
             };
-            let before_facts = self.by_name.get(&name).and_then(|id| self.slab.get(*id).cloned());
+            let before_facts = self.by_key.get(&key).and_then(|id| self.slab.get(*id).cloned());
             // What it affected as it was, and what it affects as it is.
-            if let Some(id) = self.by_name.get(&name) {
+            if let Some(id) = self.by_key.get(&key) {
                 let facts = self.slab.facts(*id);
                 let routes = facts.iter().filter(|f| f.role == facts::Role::Route);
                 before.extend(routes.filter_map(|f| f.own.first()));
                 join(&mut all, Reach::new(&self.links, &self.slab).of(*id, facts));
             }
-            let gone = self.take_out(&name);
+            let gone = self.take_out(&key);
             let mut came = None;
-            if let Edit::Put { input, created } = edit {
+            if let Edit::Put(Text { input, created, .. }) = edit {
                 let read = overrule_source::read(vec![input], &self.reading);
                 if let Some(piece) = read.pieces().into_iter().next() {
-                    let kinds = self.take_in(name.clone(), piece, created);
+                    let kinds = self.take_in(key.clone(), piece, created);
                     came = Some(kinds);
                 }
-                if let Some(id) = self.by_name.get(&name) {
+                if let Some(id) = self.by_key.get(&key) {
                     let facts = self.slab.facts(*id);
                     join(&mut all, Reach::new(&self.links, &self.slab).of(*id, facts));
                 }
             }
-            let now = self.by_name.get(&name).map_or(&[][..], |id| self.slab.facts(*id));
+            let now = self.by_key.get(&key).map_or(&[][..], |id| self.slab.facts(*id));
             let same = before_facts.as_deref().is_some_and(|was| same_resources(&was.facts, now));
-            self.since.push((self.version, same.then(|| name.clone())));
+            let name = before_facts.as_deref().map(|was| was.piece.name().into());
+            self.since.push((self.version, name.filter(|_| same)));
             // The first and the last of a kind are felt everywhere: kinds that nobody uses take no part.
             if kinds_differ(gone, came) {
                 all = Affected::Everything;
@@ -325,20 +329,20 @@ impl World {
     }
 
     /// Removes a text; the kinds that went with it.
-    fn take_out(&mut self, name: &str) -> Vec<Key> {
-        let Some(id) = self.by_name.remove(name) else { return Vec::new() };
+    fn take_out(&mut self, key: &str) -> Vec<Key> {
+        let Some(id) = self.by_key.remove(key) else { return Vec::new() };
         let Some(kept) = self.slab.remove(id) else { return Vec::new() };
         self.links.remove(id, &kept.facts)
     }
 
     /// Adds a text; the kinds that came with it.
-    fn take_in(&mut self, name: Box<str>, piece: Piece, created: Option<Created>) -> Vec<Key> {
+    fn take_in(&mut self, key: Box<str>, piece: Piece, created: Option<Created>) -> Vec<Key> {
         let read = Read::of([&piece]);
         let parsed = overrule_model::parse(&read.documents);
         let facts = self.keys.facts(&read.documents, &parsed.snapshot);
         let kept = Arc::new(Kept { piece, created, facts });
         let id = self.slab.insert(Arc::clone(&kept));
-        self.by_name.insert(name, id);
+        self.by_key.insert(key, id);
         self.links.add(id, &kept.facts)
     }
 }
