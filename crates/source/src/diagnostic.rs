@@ -102,8 +102,10 @@ impl Diagnostic {
     /// Adds another place.
     #[must_use]
     pub fn see(mut self, span: Span, text: impl Into<String>) -> Self {
-        // Nearly all have one: no room for more.
-        self.related.reserve_exact(1);
+        // Nearly all have one, and a fleet has many findings: no room for more before there is more.
+        if self.related.is_empty() {
+            self.related.reserve_exact(1);
+        }
         self.related.push(Label { span, text: text.into() });
         self
     }
