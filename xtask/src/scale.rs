@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
 }
 
 /// What is counted.
-const GROUPS: [&str; 5] = ["gateway", "kuadrant", "kgateway", "mesh", "access"];
+const GROUPS: [&str; 6] = ["gateway", "kuadrant", "kgateway", "mesh", "access", "live"];
 const SMALL: &[u32] = &[1_000, 10_000];
 const ALL: &[u32] = &[1_000, 10_000, 100_000];
 /// The most that instructions may grow by: size to the power of this.

@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::{Task, stage};
 
 /// The scale bar with so many routes instead of 100,000.
-fn spec(routes: u32) -> FleetSpec {
+pub fn spec(routes: u32) -> FleetSpec {
     let whole = FleetSpec::bar8();
     let part = (whole.routes / routes.max(1)).max(1);
     whole.divided_by(part)

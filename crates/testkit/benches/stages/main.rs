@@ -22,6 +22,7 @@
 
 mod access;
 mod gateway;
+mod live;
 mod mesh;
 
 use std::path::{Path, PathBuf};
@@ -68,7 +69,7 @@ fn read_folder(folder: &Path) -> Vec<Input> {
 }
 
 /// Groups of stages: each starts with a fleet of its own.
-const GROUPS: [&str; 5] = ["gateway", "kuadrant", "kgateway", "mesh", "access"];
+const GROUPS: [&str; 6] = ["gateway", "kuadrant", "kgateway", "mesh", "access", "live"];
 
 fn run(group: &str, task: &Task) {
     // None where manifests were only written.
@@ -77,6 +78,7 @@ fn run(group: &str, task: &Task) {
         "kuadrant" => gateway::kuadrant(task),
         "kgateway" => gateway::kgateway(task),
         "mesh" => mesh::mesh(task),
+        "live" => live::live(task),
         _ => access::access(task),
     };
 }

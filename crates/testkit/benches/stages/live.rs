@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a number of routes. Out: changes of single policies of a live world, and resolving all of it. Not here: whether the
+//! answers are right (the tests of `overrule`).
+//!
+//! There is a change for every hundredth route: if one costs the same however large the world is, instructions are linear.
+
+use overrule::Options;
+use overrule::live::{Edit, World};
+use overrule::source::Input;
+use overrule_testkit::fleet::{FleetSpec, Format};
+
+use crate::{Task, gateway, stage};
+
+/// Everything once, then changes that affect one route each.
+pub fn live(task: &Task) -> Option<()> {
+    // A text for each resource, as a store has them.
+    let spec = FleetSpec { per_file: 1, ..gateway::spec(task.size) };
+    let inputs = task.inputs(&spec, Format::Yaml)?;
+    let on_routes = inputs.iter().filter(|input| is_on_route(input));
+    let edits: Vec<Edit> = on_routes.map(changed).take((task.size / 100).max(1) as usize).collect();
+    let asked = edits.len();
+    let mut world = World::new(inputs.into_iter().map(|i| (i, None)).collect(), Options::default());
+    drop(stage("live", "whole", || world.gather().resolve()));
+    // What was published is let go before the next change, as readers do.
+    let published = stage("live", "changes", || {
+        edits.into_iter().map(|edit| drop(world.change(vec![edit]))).count()
+    });
+    assert_eq!(published, asked);
+    Some(())
+}
+
+fn text(input: &Input) -> &str {
+    std::str::from_utf8(&input.bytes).expect("text")
+}
+
+fn is_on_route(input: &Input) -> bool {
+    text(input).contains("targetRef:") && text(input).contains("kind: HTTPRoute")
+}
+
+/// The same policy with one label more.
+fn changed(input: &Input) -> Edit {
+    let text = text(input).replace("spec:", "  labels:\n    change: once\nspec:");
+    Edit::Put { input: Input::new(input.name.clone(), text.into_bytes()), created: None }
+}
