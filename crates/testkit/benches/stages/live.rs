@@ -5,7 +5,7 @@
 //! There is a change for every hundredth route: if one costs the same however large the world is, instructions are linear.
 
 use overrule::Options;
-use overrule::live::{Edit, World};
+use overrule::live::{Edit, Text, World};
 use overrule::source::Input;
 use overrule_testkit::fleet::{FleetSpec, Format};
 
@@ -19,7 +19,7 @@ pub fn live(task: &Task) -> Option<()> {
     let on_routes = inputs.iter().filter(|input| is_on_route(input));
     let edits: Vec<Edit> = on_routes.map(changed).take((task.size / 100).max(1) as usize).collect();
     let asked = edits.len();
-    let mut world = World::new(inputs.into_iter().map(|i| (i, None)).collect(), Options::default());
+    let mut world = World::new(inputs.into_iter().map(given).collect(), Options::default());
     drop(stage("live", "whole", || world.gather().resolve()));
     // What was published is let go before the next change, as readers do.
     let published = stage("live", "changes", || {
@@ -40,5 +40,9 @@ fn is_on_route(input: &Input) -> bool {
 /// The same policy with one label more.
 fn changed(input: &Input) -> Edit {
     let text = text(input).replace("spec:", "  labels:\n    change: once\nspec:");
-    Edit::Put { input: Input::new(input.name.clone(), text.into_bytes()), created: None }
+    Edit::Put(given(Input::new(input.name.clone(), text.into_bytes())))
+}
+
+fn given(input: Input) -> Text {
+    Text { key: input.name.clone(), input, created: None }
 }
