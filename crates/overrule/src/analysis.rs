@@ -302,19 +302,14 @@ impl<'a> Stage<'a> {
 /// Sorts by place and drops repetitions.
 fn settle(diagnostics: Vec<Diagnostic>, documents: &Documents) -> Vec<Diagnostic> {
     let place = |d: &Diagnostic| {
-        d.primary.as_ref().map(|l| {
-            let name = documents.sources.get(l.span.source).map_or("", |s| s.name());
-            (name.to_owned(), l.span.start)
-        })
+        let span = d.primary.as_ref().map(|label| label.span)?;
+        Some((documents.sources.get(span.source).map_or("", |s| s.name()), span.start))
     };
-    let mut seen = BTreeSet::new();
-    let mut kept: Vec<_> = diagnostics
-        .into_iter()
-        .filter(|d| seen.insert(d.clone()))
-        .map(|d| (place(&d), d))
-        .collect();
-    kept.sort();
-    kept.into_iter().map(|(_, d)| d).collect()
+    let mut all: Vec<_> = diagnostics.into_iter().map(|d| (place(&d), d)).collect();
+    all.sort();
+    // Equal ones stand side by side now.
+    all.dedup();
+    all.into_iter().map(|(_, d)| d).collect()
 }
 
 /// Files given as policy kinds that hold something else.

@@ -476,7 +476,7 @@ spec:
             for (kind, _) in part.resolution.kinds() {
                 for (path, _) in part.resolution.contexts(kind) {
                     let effective = overrule::view::effective(&scene, part, kind, path);
-                    if effective.target.starts_with("httproute/shop/cart") {
+                    if effective.target.contains("/shop/cart") {
                         found.push(overrule::view::json_line(&effective.spec));
                     }
                 }

@@ -19,6 +19,7 @@
 
 mod facts;
 mod links;
+mod near;
 mod reach;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +32,7 @@ use overrule_source::{Input, Piece, Read, ReadOptions};
 use crate::{Analysis, Assume, Options};
 use facts::{Facts, Key, Keys};
 use links::{Links, PieceId};
+use near::{Near, Nears};
 use reach::{Affected, Neighbours, Pieces, Reach};
 
 /// A text, and what its keeper knows about it.
@@ -66,7 +68,7 @@ struct Kept {
 pub struct World {
     options: Options,
     reading: ReadOptions,
-    keys: Keys,
+    keys: Arc<Keys>,
     by_key: BTreeMap<Box<str>, PieceId>,
     slab: Slab,
     links: Links,
@@ -121,18 +123,11 @@ pub struct Published {
     pub whole: Arc<Analysis>,
     /// The version that is of.
     pub whole_version: u64,
-    /// Routes that changes since then affect: the version of their answer, and the answer if there is one yet.
-    near: Vec<Near>,
+    /// Routes that changes since then affect.
+    near: Nears,
     /// The last change that could affect any route.
     everything: u64,
-    keys: Keys,
-}
-
-#[derive(Debug, Clone)]
-struct Near {
-    key: Key,
-    version: u64,
-    analysis: Option<Arc<Analysis>>,
+    keys: Arc<Keys>,
 }
 
 impl Published {
@@ -148,9 +143,9 @@ impl Published {
             return Some(&self.whole);
         }
         let key = self.keys.route(target)?;
-        match self.near.binary_search_by_key(&key, |near| near.key) {
-            Ok(at) => self.near.get(at).and_then(|near| near.analysis.as_ref()),
-            Err(_) => (self.everything <= self.whole_version).then_some(&self.whole),
+        match self.near.get(key) {
+            Some(near) => near.analysis.as_ref(),
+            None => (self.everything <= self.whole_version).then_some(&self.whole),
         }
     }
 }
@@ -171,7 +166,7 @@ impl World {
     /// Reads and resolves everything. Of two texts with one key the last counts.
     pub fn new(texts: Vec<Text>, options: Options) -> Self {
         let reading = options.reading();
-        let keys = Keys::new(&options.kgateway);
+        let keys = Arc::new(Keys::new(&options.kgateway));
         let (inputs, known): (Vec<Input>, Vec<_>) =
             texts.into_iter().map(|t| (t.input, (t.key, t.created))).unzip();
         let read = overrule_source::read(inputs, &reading);
@@ -179,9 +174,9 @@ impl World {
             version: 0,
             whole: Arc::default(),
             whole_version: 0,
-            near: Vec::new(),
+            near: Nears::default(),
             everything: 0,
-            keys: keys.clone(),
+            keys: Arc::clone(&keys),
         });
         let mut world = Self {
             options,
@@ -218,16 +213,17 @@ impl World {
         match affected {
             Affected::Everything => {
                 next.everything = self.version;
-                next.near.clear();
+                next.near = Nears::default();
             }
             Affected::Routes(routes) => {
+                let mut found = Vec::new();
                 for route in routes {
-                    self.renew(route, &mut next.near);
+                    self.renew(route, &mut found);
                 }
                 // A route that is gone has no answer, also not the one it had.
-                for key in before.into_iter().filter(|k| self.links.called.count(&[*k]) == 0) {
-                    put(&mut next.near, Near { key, version: self.version, analysis: None });
-                }
+                let gone = before.into_iter().filter(|k| self.links.called.count(&[*k]) == 0);
+                found.extend(gone.map(|key| Near { key, version: self.version, analysis: None }));
+                next.near.add(found);
             }
         }
         self.publish(next)
@@ -238,7 +234,7 @@ impl World {
         let analysis = self.near(piece).map(Arc::new);
         for fact in self.slab.facts(piece).iter().filter(|f| f.role == facts::Role::Route) {
             let Some(key) = fact.own.first().copied() else { continue };
-            put(near, Near { key, version: self.version, analysis: analysis.clone() });
+            near.push(Near { key, version: self.version, analysis: analysis.clone() });
         }
     }
 
@@ -277,7 +273,7 @@ impl World {
             return self.published();
         }
         (next.whole, next.whole_version) = (whole, version);
-        next.near.retain(|near| near.version > version);
+        next.near = next.near.since(version);
         self.since.retain(|(changed, _)| *changed > version);
         self.publish(next)
     }
@@ -370,13 +366,6 @@ fn join(all: &mut Affected, more: Affected) {
             all.extend(more);
         }
         (all, _) => *all = Affected::Everything,
-    }
-}
-
-fn put(near: &mut Vec<Near>, one: Near) {
-    match near.binary_search_by_key(&one.key, |n| n.key) {
-        Ok(at) => near.iter_mut().skip(at).take(1).for_each(|slot| *slot = one.clone()),
-        Err(at) => near.insert(at, one),
     }
 }
 
