@@ -89,6 +89,8 @@ pub struct Analysis {
     base: Arc<Base>,
     /// Policies as written.
     pub policies: Vec<Policy>,
+    /// What was found while reading them.
+    written: Vec<Diagnostic>,
     /// Kuadrant's policies as written.
     pub kuadrant: overrule_kuadrant::Policies,
     /// kgateway's policies as written.
@@ -149,6 +151,12 @@ impl Base {
     }
 }
 
+/// Policies of kinds that descriptors describe, and what was found while reading them.
+struct Policies {
+    policies: Vec<Policy>,
+    written: Vec<Diagnostic>,
+}
+
 /// Gives resources without a creation time the one that is to be assumed.
 fn assume(snapshot: &mut Snapshot, documents: &Documents, options: &Options) {
     match &options.assume_created {
@@ -184,8 +192,9 @@ impl Analysis {
     /// resource, the first one counts.
     pub fn of(read: Read, options: &Options) -> Self {
         let Read { documents, diagnostics } = read;
-        let (snapshot, base) = Base::of(&documents, options);
-        Self::on(base, documents, snapshot, diagnostics, options)
+        let (mut snapshot, base) = Base::of(&documents, options);
+        let (policies, written) = policy::parse(&documents, &mut snapshot, &base.kinds);
+        Self::on(base, documents, snapshot, Policies { policies, written }, diagnostics, options)
     }
 
     /// The same, when policies changed and nothing else: `changed` are their documents, which stand where they stood. What
@@ -200,12 +209,19 @@ impl Analysis {
             labels.into_iter().any(|l| sources.contains(&Some(l.span.source)))
         };
         let of_changed = snapshot.objects().filter(|o| changed.contains(&o.root.doc));
-        let policies = of_changed.map(|o| o.id).all(|object| self.is_policy(object));
+        let objects: Vec<ObjectId> = of_changed.map(|o| o.id).collect();
+        let policies = objects.iter().all(|object| self.is_policy(*object));
         if !policies || self.base.diagnostics.iter().any(about) {
             return None;
         }
         assume(&mut snapshot, &documents, options);
-        Some(Self::on(Arc::clone(&self.base), documents, snapshot, diagnostics, options))
+        let (kinds, before) = (&self.base.kinds, &self.policies);
+        let (policies, found) =
+            policy::parse_again(&documents, &mut snapshot, kinds, before, &objects);
+        let unchanged = self.written.iter().filter(|d| !about(d)).cloned();
+        let policies = Policies { policies, written: unchanged.chain(found).collect() };
+        let base = Arc::clone(&self.base);
+        Some(Self::on(base, documents, snapshot, policies, diagnostics, options))
     }
 
     fn is_policy(&self, object: ObjectId) -> bool {
@@ -214,17 +230,16 @@ impl Analysis {
             || self.kgateway.list.iter().any(|p| p.object == object)
     }
 
-    /// Reads the policies and resolves everything.
+    /// Reads the policies of families with rules of their own, and resolves everything.
     fn on(
         base: Arc<Base>,
         documents: Documents,
         mut snapshot: Snapshot,
+        Policies { policies, written }: Policies,
         mut diagnostics: Vec<Diagnostic>,
         options: &Options,
     ) -> Self {
-        diagnostics.extend(base.diagnostics.iter().cloned());
-        let (policies, found) = policy::parse(&documents, &mut snapshot, &base.kinds);
-        diagnostics.extend(found);
+        diagnostics.extend(base.diagnostics.iter().chain(&written).cloned());
         let (kuadrant, found) = overrule_kuadrant::parse(&documents, &mut snapshot);
         diagnostics.extend(found);
         let (kgateway, found) = overrule_kgateway::parse(&documents, &mut snapshot);
@@ -253,6 +268,7 @@ impl Analysis {
             snapshot,
             base,
             policies,
+            written,
             kuadrant,
             kgateway,
             kgateway_settings: options.kgateway.clone(),

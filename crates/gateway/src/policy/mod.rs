@@ -8,7 +8,7 @@ use overrule_model::{ObjectId, Selector, Sym};
 use overrule_source::{NodeRef, Span};
 
 pub use attach::{AttachOptions, Attached, attach, attach_with};
-pub use parse::{parse, references, selector};
+pub use parse::{parse, parse_again, references, selector};
 
 use crate::kinds::Strategy;
 

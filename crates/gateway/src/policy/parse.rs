@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: an object and the descriptor of its kind. Out: a [`Policy`]. Not here: whether its targets exist.
 
-use overrule_model::{At, Fields, Object, Requirement, Selector, Snapshot, Sym};
+use overrule_model::{At, Fields, Object, ObjectId, Requirement, Selector, Snapshot, Sym};
 use overrule_source::{Diagnostic, Documents, Kind, NodeRef, View};
 use smallvec::SmallVec;
 
@@ -30,6 +30,25 @@ pub fn parse(
         if let Some(descriptor) = descriptors.get(kind) {
             let root = documents.view(object.root);
             policies.push(parser.policy(kind, descriptor, &object, root));
+        }
+    }
+    (policies, parser.fields.diagnostics)
+}
+
+/// Reads some of the policies again, when nothing else changed: the kinds and all objects are the same as `before`.
+pub fn parse_again(
+    documents: &Documents,
+    snapshot: &mut Snapshot,
+    kinds: &Kinds,
+    before: &[Policy],
+    changed: &[ObjectId],
+) -> (Vec<Policy>, Vec<Diagnostic>) {
+    let mut policies = before.to_vec();
+    let mut parser = Parser { fields: Fields::default(), snapshot };
+    for policy in policies.iter_mut().filter(|p| changed.contains(&p.object)) {
+        let object = parser.snapshot.get(policy.object).cloned();
+        if let (Some(object), Some(descriptor)) = (object, kinds.iter().nth(policy.kind)) {
+            *policy = parser.policy(policy.kind, descriptor, &object, documents.view(object.root));
         }
     }
     (policies, parser.fields.diagnostics)
