@@ -199,9 +199,9 @@ impl Analysis {
 
     /// The same, when policies changed and nothing else: `changed` are their documents, which stand where they stood. What
     /// does not depend on policies is taken from before. None if more changed than that.
-    pub(crate) fn again(&self, read: Read, changed: &[DocId], options: &Options) -> Option<Self> {
+    pub(crate) fn again(&self, read: &Read, changed: &[DocId], options: &Options) -> Option<Self> {
         let Read { documents, diagnostics } = read;
-        let mut snapshot = overrule_model::again(&self.snapshot, &documents, changed)?;
+        let mut snapshot = overrule_model::again(&self.snapshot, documents, changed)?;
         let source = |doc: &DocId| documents.get(*doc).map(|d| d.source);
         let sources: BTreeSet<Option<SourceId>> = changed.iter().map(source).collect();
         let about = |d: &Diagnostic| {
@@ -214,13 +214,14 @@ impl Analysis {
         if !policies || self.base.diagnostics.iter().any(about) {
             return None;
         }
-        assume(&mut snapshot, &documents, options);
+        assume(&mut snapshot, documents, options);
         let (kinds, before) = (&self.base.kinds, &self.policies);
         let (policies, found) =
-            policy::parse_again(&documents, &mut snapshot, kinds, before, &objects);
+            policy::parse_again(documents, &mut snapshot, kinds, before, &objects);
         let unchanged = self.written.iter().filter(|d| !about(d)).cloned();
         let policies = Policies { policies, written: unchanged.chain(found).collect() };
         let base = Arc::clone(&self.base);
+        let (documents, diagnostics) = (documents.clone(), diagnostics.clone());
         Some(Self::on(base, documents, snapshot, policies, diagnostics, options))
     }
 

@@ -211,12 +211,15 @@ impl Live {
     /// Takes in what the store has; whether there was anything new. Routes that it affects are answered from now on, and
     /// everything after the next [`Live::settle`]. One caller at a time.
     pub fn advance(&self) -> Result<bool, StoreError> {
-        let mut ahead = self.ahead();
-        // All of it is read before anything is taken in: a store that fails halfway leaves no half of a change behind.
-        let Some(entries) = self.feed(ahead.revision)? else { return self.reload(&mut ahead) };
+        // The store is asked before anything is held, so that nobody waits for it; and all of it is read before anything is
+        // taken in, so that a store that fails halfway leaves no half of a change behind.
+        let since = self.ahead().revision;
+        let Some(entries) = self.feed(since)? else { return self.reload() };
         let Some(last) = entries.last().map(|entry| entry.revision) else { return Ok(false) };
+        let mut ahead = self.ahead();
         if !entries.iter().all(|entry| apply(&mut ahead.records, entry)) {
-            return self.reload(&mut ahead);
+            drop(ahead);
+            return self.reload();
         }
         ahead.revision = last;
         let mut changed: Vec<Key> = entries.into_iter().map(|entry| entry.key).collect();
@@ -246,12 +249,13 @@ impl Live {
         }
     }
 
-    fn reload(&self, ahead: &mut Ahead) -> Result<bool, StoreError> {
+    fn reload(&self) -> Result<bool, StoreError> {
         let snapshot = self.store.snapshot(None)?;
-        ahead.records = records(snapshot.records);
-        ahead.revision = snapshot.revision;
-        ahead.world = self.resolving.world(&ahead.records);
-        self.notice(ahead);
+        let (revision, records) = (snapshot.revision, records(snapshot.records));
+        let world = self.resolving.world(&records);
+        let mut ahead = self.ahead();
+        *ahead = Ahead { revision, records, world };
+        self.notice(&ahead);
         Ok(true)
     }
 

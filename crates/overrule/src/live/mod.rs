@@ -22,12 +22,13 @@ mod links;
 mod near;
 mod reach;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use overrule_gateway::topology::RouteKind;
 use overrule_model::{Created, TargetName};
-use overrule_source::{Input, Piece, Read, ReadOptions};
+use overrule_source::{DocId, Documents, Input, Piece, Read, ReadOptions};
 
 use crate::{Analysis, Assume, Options};
 use facts::{Facts, Key, Keys};
@@ -384,30 +385,36 @@ pub struct Gathered {
 const FEW_TEXTS: usize = 64;
 
 impl Gathered {
-    fn new(version: u64, mut kept: Vec<Arc<Kept>>, mut options: Options) -> Self {
-        // By name, as the texts of every analysis are.
-        kept.sort_by(|a, b| a.piece.name().cmp(b.piece.name()));
-        let times = kept.iter().filter_map(|k| Some((k.piece.name().into(), k.created?)));
-        let times: BTreeMap<Box<str>, Created> = times.collect();
-        if !times.is_empty() {
-            options.assume_created = Assume::Kept(Arc::new(times));
-        }
+    fn new(version: u64, kept: Vec<Arc<Kept>>, options: Options) -> Self {
         Self { version, kept, options, before: None }
     }
 
     /// Runs the pipeline on them. If nothing but policies changed, what does not depend on them is kept from before.
     pub fn resolve(&self) -> Analysis {
-        self.again().unwrap_or_else(|| Analysis::of(self.read(), &self.options))
+        let mut kept: Vec<&Kept> = self.kept.iter().map(|kept| &**kept).collect();
+        // By name, as the texts of every analysis are.
+        kept.sort_by(|a, b| a.piece.name().cmp(b.piece.name()));
+        let times = kept.iter().filter_map(|k| Some((k.piece.name().into(), k.created?)));
+        let times: BTreeMap<Box<str>, Created> = times.collect();
+        let options = match times.is_empty() {
+            true => Cow::Borrowed(&self.options),
+            false => {
+                let assume_created = Assume::Kept(Arc::new(times));
+                Cow::Owned(Options { assume_created, ..self.options.clone() })
+            }
+        };
+        let read = Read::of(kept.iter().map(|k| &k.piece));
+        match self.changed(&read.documents) {
+            None => Analysis::of(read, &options),
+            Some((before, changed)) => before
+                .again(&read, &changed, &options)
+                .unwrap_or_else(|| Analysis::of(read, &options)),
+        }
     }
 
-    fn read(&self) -> Read {
-        Read::of(self.kept.iter().map(|k| &k.piece))
-    }
-
-    fn again(&self) -> Option<Analysis> {
+    /// The analysis before, and the documents that changed since, if they are the only difference.
+    fn changed(&self, documents: &Documents) -> Option<(&Analysis, Vec<DocId>)> {
         let (before, words) = self.before.as_ref()?;
-        let read = self.read();
-        let documents = &read.documents;
         let mut changed = Vec::new();
         for doc in documents.ids() {
             let source = documents.get(doc).and_then(|d| documents.sources.get(d.source));
@@ -416,9 +423,7 @@ impl Gathered {
             }
         }
         let (now, then) = (&documents.sources, &before.documents.sources);
-        if documents.len() != before.documents.len() || now.len() != then.len() {
-            return None;
-        }
-        before.again(read, &changed, &self.options)
+        let same = documents.len() == before.documents.len() && now.len() == then.len();
+        same.then_some((before, changed))
     }
 }
