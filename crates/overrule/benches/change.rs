@@ -96,7 +96,13 @@ fn one_route(spec: &FleetSpec, report: &mut Report) {
     let policies: Vec<(String, String)> = on_route.take(1_000).cloned().collect();
     let mut times = Vec::new();
     let mut pieces = 0;
-    for (name, text) in &policies {
+    for (number, (name, text)) in policies.iter().enumerate() {
+        // As in a server, everything is resolved now and then; meanwhile changes are answered for themselves.
+        if number % 100 == 99 {
+            let gathered = fleet.world.gather();
+            let whole = std::sync::Arc::new(gathered.resolve());
+            fleet.world.settled(gathered.version, whole);
+        }
         let (edit, target) = (reworded(name, text, 0), target_of(text));
         // Somebody still reads the version before; dropping it is not the writer's work.
         let before = fleet.world.published();

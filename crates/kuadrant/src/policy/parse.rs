@@ -14,7 +14,6 @@ use crate::kinds::{ALL, Class, KindInfo};
 
 /// Reads every policy. Findings that keep a policy out are in its violations: they count by profile.
 pub fn parse(documents: &Documents, snapshot: &mut Snapshot) -> (Policies, Vec<Diagnostic>) {
-    let descriptors: Vec<Descriptor> = ALL.iter().map(KindInfo::descriptor).collect();
     let mut found: Vec<(usize, Object)> = Vec::new();
     for (kind, info) in ALL.iter().enumerate() {
         // A kind nobody uses yet still has a name in answers.
@@ -23,6 +22,9 @@ pub fn parse(documents: &Documents, snapshot: &mut Snapshot) -> (Policies, Vec<D
         let objects = snapshot.of_kind(info.group, info.kind);
         found.extend(objects.iter().map(|o| (kind, o.clone())));
     }
+    // Most worlds have policies of one family; the kinds of the others need no descriptors.
+    let used = if found.is_empty() { &[][..] } else { ALL };
+    let descriptors: Vec<Descriptor> = used.iter().map(KindInfo::descriptor).collect();
     let mut fields = Fields::default();
     let mut list = Vec::with_capacity(found.len());
     for (kind, object) in found {
