@@ -320,3 +320,22 @@ fn what_changed_meanwhile_stays_answered() {
     assert!(!late.is_settled());
     history.compare(&late);
 }
+
+#[test]
+fn a_text_may_change_its_name_and_its_words_at_once() {
+    let kind = "apiVersion: overrule/v1\nkind: PolicyKind\nmetadata: {name: t}\n\
+                spec: {group: a.io, kind: TPolicy, class: Inherited}\n";
+    let policy = "apiVersion: a.io/v1\nkind: TPolicy\nmetadata: {name: p, namespace: shop}\n\
+                  spec: {targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: g}}\n";
+    let text = |key: &str, name: &str, text: &str| {
+        let input = Input::new(name, text.as_bytes());
+        Text { key: key.into(), input, created: None }
+    };
+    let texts = vec![text("kind", "kind", kind), text("policy", "old", policy)];
+    let mut world = World::new(texts, Options::default());
+    let changed = policy.replace("name: g", "name: h");
+    world.change(vec![Edit::Put(text("policy", "new", &changed))]);
+    let inputs = vec![Input::new("kind", kind), Input::new("new", changed.as_bytes())];
+    let scratch = Analysis::new(inputs, &Options::default());
+    assert_eq!(everything(&world.gather().resolve()), everything(&scratch));
+}

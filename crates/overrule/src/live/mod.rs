@@ -137,8 +137,8 @@ impl Published {
         self.whole_version == self.version
     }
 
-    /// An analysis that has the answers about a target as of this version, without findings unless it is settled; none if only the next whole resolution or a
-    /// look at the world ([`World::about`]) has them.
+    /// An analysis that has the answers about a target as of this version, without findings unless it is settled; none if
+    /// only the next whole resolution or a look at the world ([`World::about`]) has them.
     pub fn about(&self, target: &str) -> Option<&Arc<Analysis>> {
         if self.is_settled() {
             return Some(&self.whole);
@@ -292,37 +292,41 @@ impl World {
                 Edit::Put(text) => text.key.clone(),
                 Edit::Remove(key) => key.clone(),
             };
-            let before_facts = self.by_key.get(&key).and_then(|id| self.slab.get(*id).cloned());
+            let was = self.kept(&key).cloned();
+            let routes = was.iter().flat_map(|was| &was.facts);
+            let routes = routes.filter(|f| f.role == facts::Role::Route);
+            before.extend(routes.filter_map(|f| f.own.first()));
             // What it affected as it was, and what it affects as it is.
-            if let Some(id) = self.by_key.get(&key) {
-                let facts = self.slab.facts(*id);
-                let routes = facts.iter().filter(|f| f.role == facts::Role::Route);
-                before.extend(routes.filter_map(|f| f.own.first()));
-                join(&mut all, Reach::new(&self.links, &self.slab).of(*id, facts));
-            }
+            join(&mut all, self.reach(&key));
             let gone = self.take_out(&key);
-            let mut came = None;
+            let mut came = Vec::new();
             if let Edit::Put(Text { input, created, .. }) = edit {
                 let read = overrule_source::read(vec![input], &self.reading);
                 if let Some(piece) = read.pieces().into_iter().next() {
-                    let kinds = self.take_in(key.clone(), piece, created);
-                    came = Some(kinds);
+                    came = self.take_in(key.clone(), piece, created);
                 }
-                if let Some(id) = self.by_key.get(&key) {
-                    let facts = self.slab.facts(*id);
-                    join(&mut all, Reach::new(&self.links, &self.slab).of(*id, facts));
-                }
+                join(&mut all, self.reach(&key));
             }
-            let now = self.by_key.get(&key).map_or(&[][..], |id| self.slab.facts(*id));
-            let same = before_facts.as_deref().is_some_and(|was| same_resources(&was.facts, now));
-            let name = before_facts.as_deref().map(|was| was.piece.name().into());
-            self.since.push((self.version, name.filter(|_| same)));
+            let now = self.kept(&key);
+            let same = was.as_deref().zip(now).filter(|(was, now)| same_resources(was, now));
+            let name = same.map(|(was, _)| was.piece.name().into());
+            self.since.push((self.version, name));
             // The first and the last of a kind are felt everywhere: kinds that nobody uses take no part.
             if kinds_differ(gone, came) {
                 all = Affected::Everything;
             }
         }
         all
+    }
+
+    fn kept(&self, key: &str) -> Option<&Arc<Kept>> {
+        self.by_key.get(key).and_then(|id| self.slab.get(*id))
+    }
+
+    /// What a text as it is now can affect.
+    fn reach(&self, key: &str) -> Affected {
+        let Some(id) = self.by_key.get(key) else { return Affected::Routes(BTreeSet::new()) };
+        Reach::new(&self.links, &self.slab).of(*id, self.slab.facts(*id))
     }
 
     /// Removes a text; the kinds that went with it.
@@ -344,18 +348,18 @@ impl World {
     }
 }
 
-/// Whether a text has the resources it had, and these are no part of what policies act on.
-fn same_resources(was: &[Facts], is: &[Facts]) -> bool {
-    let mut both = was.iter().zip(is);
-    was.len() == is.len()
+/// Whether a text has its name and the resources it had, and these are no part of what policies act on.
+fn same_resources(was: &Kept, is: &Kept) -> bool {
+    let mut both = was.facts.iter().zip(&is.facts);
+    was.piece.name() == is.piece.name()
+        && was.facts.len() == is.facts.len()
         && both.all(|(a, b)| {
             a.kind == b.kind && a.own.first() == b.own.first() && b.role == facts::Role::Other
         })
 }
 
 /// Whether the kinds that went are not the ones that came.
-fn kinds_differ(mut gone: Vec<Key>, came: Option<Vec<Key>>) -> bool {
-    let mut came = came.unwrap_or_default();
+fn kinds_differ(mut gone: Vec<Key>, mut came: Vec<Key>) -> bool {
     gone.sort_unstable();
     came.sort_unstable();
     gone != came

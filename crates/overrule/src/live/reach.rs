@@ -58,7 +58,7 @@ impl<'a, P: Pieces> Reach<'a, P> {
     /// What the change of a piece with these facts can affect.
     pub(super) fn of(mut self, piece: PieceId, facts: &[Facts]) -> Affected {
         self.changed(piece, facts);
-        if self.everything || self.routes.len() > FEW {
+        if self.stop() {
             return Affected::Everything;
         }
         Affected::Routes(self.routes)
