@@ -116,6 +116,11 @@ impl Fields {
         key: &str,
     ) -> Option<(&'a str, View<'a>)> {
         let view = self.member(of, key)?;
+        self.text(view, at, key)
+    }
+
+    /// The text of a member that must be a string.
+    fn text<'a>(&mut self, view: View<'a>, at: &At<'_>, key: &str) -> Option<(&'a str, View<'a>)> {
         match view.as_str() {
             Some(text) => Some((text, view)),
             None => {
@@ -132,11 +137,11 @@ impl Fields {
         at: &At<'_>,
         key: &str,
     ) -> Option<(&'a str, View<'a>)> {
-        if self.member(of, key).is_none() {
+        let Some(view) = self.member(of, key) else {
             self.missing(&at.key(key), of);
             return None;
-        }
-        self.string(of, at, key)
+        };
+        self.text(view, at, key)
     }
 
     /// An optional integer member within bounds.

@@ -13,13 +13,25 @@ pub struct Labels(Box<[(Sym, Sym)]>);
 impl Labels {
     /// From pairs in any order; a repeated key keeps its last value.
     pub fn new(pairs: impl IntoIterator<Item = (Sym, Sym)>) -> Self {
-        let mut list: Vec<(Sym, Sym)> = Vec::new();
+        // Nearly all objects have a handful; a file may have any number, and then a scan for each would not do.
+        const FEW: usize = 16;
+        let pairs = pairs.into_iter();
+        let mut list: Vec<(Sym, Sym)> = Vec::with_capacity(pairs.size_hint().0);
         let mut places: HashMap<Sym, usize> = HashMap::new();
         for (key, value) in pairs {
-            match places.get(&key).and_then(|i| list.get_mut(*i)) {
+            if list.len() == FEW {
+                places.extend(list.iter().enumerate().map(|(i, (key, _))| (*key, i)));
+            }
+            let place = match list.len() < FEW {
+                true => list.iter().position(|(known, _)| *known == key),
+                false => places.get(&key).copied(),
+            };
+            match place.and_then(|i| list.get_mut(i)) {
                 Some(entry) => entry.1 = value,
                 None => {
-                    places.insert(key, list.len());
+                    if list.len() >= FEW {
+                        places.insert(key, list.len());
+                    }
                     list.push((key, value));
                 }
             }
@@ -184,6 +196,21 @@ mod tests {
         let selector = Selector::parse(selector, &mut names).unwrap();
         selector
             .matches(&Labels::new(labels.iter().map(|(k, v)| (names.intern(k), names.intern(v)))))
+    }
+
+    #[test]
+    fn of_a_repeated_key_the_last_value_counts_however_many_there_are() {
+        let mut names = Names::default();
+        for count in [1, 15, 16, 17, 40] {
+            let mut pair =
+                |k: usize, v: &str| (names.intern(&format!("k{}", k % count)), names.intern(v));
+            let mut pairs: Vec<_> = (0..count).map(|k| pair(k, "first")).collect();
+            pairs.extend((0..count).map(|k| pair(k, "last")));
+            let last = names.intern("last");
+            let labels = Labels::new(pairs.clone());
+            assert_eq!(labels.iter().count(), count);
+            assert!(pairs.iter().all(|(key, _)| labels.get(*key) == Some(last)), "{count}");
+        }
     }
 
     #[test]

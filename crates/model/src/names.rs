@@ -32,10 +32,12 @@ pub struct Names {
 
 impl Default for Names {
     fn default() -> Self {
+        // Room for the names of a small world, so that its table is not made anew a few times.
+        const FEW: usize = 100;
         let mut names = Self {
-            text: String::new(),
-            ends: Vec::new(),
-            table: HashTable::new(),
+            text: String::with_capacity(FEW * 16),
+            ends: Vec::with_capacity(FEW),
+            table: HashTable::with_capacity(FEW),
             hasher: DefaultHashBuilder::default(),
         };
         names.intern("");

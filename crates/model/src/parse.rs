@@ -2,6 +2,8 @@
 //! In: documents. Out: the [`Snapshot`] and what was wrong with the rest.
 //! Not here: specs. Everything here is `apiVersion`, `kind` and `metadata` (or Kuma's `type`, `mesh`, `name`).
 
+use std::cmp::Ordering;
+
 use overrule_source::{Diagnostic, DocId, Documents, Kind, NodeRef, View};
 
 use crate::scope::{MeshScope, cluster_scoped, mesh_scoped};
@@ -126,7 +128,7 @@ impl<'a> Parser<'a> {
         let Some((api_version, _)) = self.fields.required(root, &At::ROOT, "apiVersion") else {
             return;
         };
-        let Some((kind, _)) = self.fields.required(root, &At::ROOT, "kind") else { return };
+        let Some((kind_name, _)) = self.fields.required(root, &At::ROOT, "kind") else { return };
         let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
         let at = At::ROOT.key("metadata");
         let Some(metadata) = self.fields.map(root, &At::ROOT, "metadata") else {
@@ -139,7 +141,8 @@ impl<'a> Parser<'a> {
         if !self.check_name(name, name_view, &at.key("name")) {
             return;
         }
-        let kind = GroupKind { group: self.names.intern(group), kind: self.names.intern(kind) };
+        let kind =
+            GroupKind { group: self.names.intern(group), kind: self.names.intern(kind_name) };
         let namespace = self.fields.string(metadata, &at, "namespace");
         if let Some((text, view)) = namespace
             && !self.check_name(text, view, &at.key("namespace"))
@@ -150,8 +153,7 @@ impl<'a> Parser<'a> {
         let labels = self.labels(metadata, &at);
         let created = self.created(metadata, &at);
         let namespace = namespace.map_or("default", |(text, _)| text);
-        let kind_name = self.names.text(kind.kind).to_owned();
-        let (scope, name) = match mesh_scoped(group, &kind_name) {
+        let (scope, name) = match mesh_scoped(group, kind_name) {
             None => (Scope::Namespace(self.names.intern(namespace)), self.names.intern(name)),
             Some(told_apart) => {
                 let label = self.names.lookup("kuma.io/mesh").and_then(|key| labels.get(key));
@@ -209,16 +211,17 @@ impl<'a> Parser<'a> {
 
     /// A DNS subdomain, as the API server demands of almost every name. Kuma's own names are checked by its family.
     fn check_name(&mut self, name: &str, view: View<'a>, at: &At<'_>) -> bool {
-        let ok = name.len() <= 253
-            && !name.is_empty()
-            && name.split('.').all(|part| {
-                !part.is_empty()
-                    && !part.starts_with('-')
-                    && !part.ends_with('-')
-                    && part
-                        .bytes()
-                        .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-            });
+        let mut before = b'.';
+        let mut fits = |b: u8| {
+            let before = std::mem::replace(&mut before, b);
+            match b {
+                b'a'..=b'z' | b'0'..=b'9' => true,
+                b'-' => before != b'.',
+                b'.' => !matches!(before, b'.' | b'-'),
+                _ => false,
+            }
+        };
+        let ok = name.len() <= 253 && name.bytes().all(&mut fits) && !matches!(before, b'.' | b'-');
         // RBAC objects and some others allow more; only what could be mistaken for a path is refused outright.
         let tolerable =
             !name.is_empty() && !name.contains(['/', '#', '%']) && name != "." && name != "..";
@@ -303,11 +306,12 @@ impl<'a> Parser<'a> {
         let scope_rank = |s: Scope| matches!(s, Scope::Mesh(_));
         self.objects.sort_by(|a, b| {
             let text = |sym| names.text(sym);
-            text(a.kind.group)
-                .cmp(text(b.kind.group))
-                .then_with(|| text(a.kind.kind).cmp(text(b.kind.kind)))
-                .then_with(|| text(a.scope.name()).cmp(text(b.scope.name())))
-                .then_with(|| text(a.name).cmp(text(b.name)))
+            // Most neighbours are of one kind and namespace: equal symbols need no look at their texts.
+            let by = |a: Sym, b: Sym| if a == b { Ordering::Equal } else { text(a).cmp(text(b)) };
+            by(a.kind.group, b.kind.group)
+                .then_with(|| by(a.kind.kind, b.kind.kind))
+                .then_with(|| by(a.scope.name(), b.scope.name()))
+                .then_with(|| by(a.name, b.name))
                 .then_with(|| scope_rank(a.scope).cmp(&scope_rank(b.scope)))
                 .then_with(|| source_name(sources, a).cmp(source_name(sources, b)))
                 .then_with(|| a.at.cmp(&b.at))

@@ -109,7 +109,7 @@ pub struct Base {
     /// Gateway API topology.
     pub topology: GatewayTopology,
     /// Policy kinds.
-    pub kinds: Kinds,
+    pub kinds: Arc<Kinds>,
     /// Kuma's resources as a control plane would have them.
     pub kuma: overrule_mesh::Resources,
     /// Their nodes; they stand in `topology` too.
@@ -129,15 +129,21 @@ impl Deref for Analysis {
 }
 
 impl Base {
-    fn of(documents: &Documents, options: &Options) -> (Snapshot, Arc<Self>) {
+    fn of(documents: &Documents, options: &Options, extent: Extent<'_>) -> (Snapshot, Arc<Self>) {
         let parsed = overrule_model::parse(documents);
         let (mut snapshot, mut diagnostics) = (parsed.snapshot, parsed.diagnostics);
         assume(&mut snapshot, documents, options);
         diagnostics.extend(misplaced(documents, &snapshot, &options.kind_sources));
         let (resources, found) = topology::parse(documents, &mut snapshot);
         diagnostics.extend(found);
-        let (kinds, found) = Kinds::collect(documents, &snapshot);
-        diagnostics.extend(found);
+        let kinds = match extent {
+            Extent::Part { kinds: Some(known) } => Arc::clone(known),
+            _ => {
+                let (kinds, found) = Kinds::collect(documents, &snapshot);
+                diagnostics.extend(found);
+                Arc::new(kinds)
+            }
+        };
         let (kuma, found) = overrule_mesh::parse(documents, &snapshot, &options.kuma);
         diagnostics.extend(found);
         let (requirements, found) = requirements::parse(documents, &mut snapshot);
@@ -149,6 +155,16 @@ impl Base {
             overrule_mesh::topology::build(documents, &mut snapshot, &kuma, &mut topology.nodes);
         (snapshot, Arc::new(Self { topology, kinds, kuma, mesh, requirements, diagnostics }))
     }
+}
+
+/// How much of a world is resolved.
+#[derive(Clone, Copy)]
+enum Extent<'a> {
+    Whole,
+    /// What a part lacks can be nowhere, so that nothing is told about it; `kinds` of the whole need not be read again.
+    Part {
+        kinds: Option<&'a Arc<Kinds>>,
+    },
 }
 
 /// Policies of kinds that descriptors describe, and what was found while reading them.
@@ -191,10 +207,24 @@ impl Analysis {
     /// Runs the pipeline on texts that were read with the same options. Give them by name: where two texts have the same
     /// resource, the first one counts.
     pub fn of(read: Read, options: &Options) -> Self {
+        Self::extending(read, options, Extent::Whole)
+    }
+
+    /// The same for a part of a world that has all that decides about what is asked, without findings. `kinds` are those
+    /// of the whole, if they are known.
+    pub(crate) fn of_part(read: Read, options: &Options, kinds: Option<&Arc<Kinds>>) -> Self {
+        let mut part = Self::extending(read, options, Extent::Part { kinds });
+        part.diagnostics = Vec::new();
+        part
+    }
+
+    fn extending(read: Read, options: &Options, extent: Extent<'_>) -> Self {
         let Read { documents, diagnostics } = read;
-        let (mut snapshot, base) = Base::of(&documents, options);
+        let (mut snapshot, base) = Base::of(&documents, options, extent);
         let (policies, written) = policy::parse(&documents, &mut snapshot, &base.kinds);
-        Self::on(base, documents, snapshot, Policies { policies, written }, diagnostics, options)
+        let policies = Policies { policies, written };
+        let silent = matches!(extent, Extent::Part { .. });
+        Self::on(base, documents, snapshot, policies, diagnostics, options, silent)
     }
 
     /// The same, when policies changed and nothing else: `changed` are their documents, which stand where they stood. What
@@ -222,7 +252,7 @@ impl Analysis {
         let policies = Policies { policies, written: unchanged.chain(found).collect() };
         let base = Arc::clone(&self.base);
         let (documents, diagnostics) = (documents.clone(), diagnostics.clone());
-        Some(Self::on(base, documents, snapshot, policies, diagnostics, options))
+        Some(Self::on(base, documents, snapshot, policies, diagnostics, options, false))
     }
 
     fn is_policy(&self, object: ObjectId) -> bool {
@@ -239,6 +269,7 @@ impl Analysis {
         Policies { policies, written }: Policies,
         mut diagnostics: Vec<Diagnostic>,
         options: &Options,
+        silent: bool,
     ) -> Self {
         diagnostics.extend(base.diagnostics.iter().chain(&written).cloned());
         let (kuadrant, found) = overrule_kuadrant::parse(&documents, &mut snapshot);
@@ -261,6 +292,7 @@ impl Analysis {
             requirements: &base.requirements,
             include_kinds: &include_kinds,
             options,
+            silent,
         };
         let answers = ground.resolve(&mut diagnostics);
         let diagnostics = settle(diagnostics, &documents);

@@ -158,10 +158,12 @@ pub(crate) struct Ground<'a> {
     /// Kinds to resolve although no policy of them is there: asked for, or required.
     pub(crate) include_kinds: &'a [String],
     pub(crate) options: &'a Options,
+    /// Whether nobody reads findings.
+    pub(crate) silent: bool,
 }
 
 impl Ground<'_> {
-    /// Every family under every profile wanted, `gateway` first. Findings come from the answers that are shown.
+    /// Every family under every profile wanted, `gateway` first.
     pub(crate) fn resolve(&self, diagnostics: &mut Vec<Diagnostic>) -> Vec<Answered> {
         let mut answers = Vec::new();
         for wanted in GATEWAY.wanted(self.options) {
@@ -211,6 +213,11 @@ impl Ground<'_> {
         }));
     }
 
+    /// Findings come from the answers that are shown.
+    fn is_silent(&self, wanted: Wanted) -> bool {
+        self.silent || !wanted.shown
+    }
+
     fn gateway(
         &self,
         wanted: Wanted,
@@ -218,9 +225,10 @@ impl Ground<'_> {
         diagnostics: &mut Vec<Diagnostic>,
     ) {
         let Self { documents, snapshot, topology, kinds, policies, .. } = *self;
-        let include = overrule_gateway::Options { include: self.include_kinds.to_vec() };
+        let (include, silent) = (self.include_kinds.to_vec(), self.is_silent(wanted));
+        let options = overrule_gateway::Options { include, silent };
         let resolved =
-            overrule_gateway::resolve(documents, snapshot, topology, kinds, policies, &include);
+            overrule_gateway::resolve(documents, snapshot, topology, kinds, policies, &options);
         if wanted.shown {
             diagnostics.extend(resolved.diagnostics);
         }
@@ -252,8 +260,9 @@ impl Ground<'_> {
             policies: self.kuadrant,
             profile: overrule_kuadrant::Profile::from_name(wanted.profile).unwrap_or_default(),
         };
-        let include = self.include_kinds.to_vec();
-        let resolved = overrule_kuadrant::resolve(world, &overrule_kuadrant::Options { include });
+        let (include, silent) = (self.include_kinds.to_vec(), self.is_silent(wanted));
+        let options = overrule_kuadrant::Options { include, silent };
+        let resolved = overrule_kuadrant::resolve(world, &options);
         if wanted.shown {
             diagnostics.extend(resolved.diagnostics);
         }
@@ -286,8 +295,9 @@ impl Ground<'_> {
             profile: overrule_kgateway::Profile::from_name(wanted.profile).unwrap_or_default(),
             settings: &self.options.kgateway,
         };
-        let include = self.include_kinds.to_vec();
-        let resolved = overrule_kgateway::resolve(world, &overrule_kgateway::Options { include });
+        let (include, silent) = (self.include_kinds.to_vec(), self.is_silent(wanted));
+        let options = overrule_kgateway::Options { include, silent };
+        let resolved = overrule_kgateway::resolve(world, &options);
         if wanted.shown {
             diagnostics.extend(resolved.diagnostics);
         }
@@ -326,7 +336,7 @@ impl Ground<'_> {
         };
         let options = overrule_mesh::Options { include, focus, beside, ..Default::default() };
         let resolved = overrule_mesh::resolve(world, &options);
-        if wanted.shown {
+        if !self.is_silent(wanted) {
             diagnostics.extend(overrule_mesh::report(world, &resolved));
         }
         answers.push(Answered {

@@ -123,6 +123,16 @@ impl Node {
         self.meta & HIDDEN != 0
     }
 
+    /// Whether it is a string whose text is exactly its span.
+    fn is_verbatim(self) -> bool {
+        self.kind() == Kind::String && self.storage() == Storage::Span
+    }
+
+    /// How many bytes of the text it takes.
+    fn width(self) -> usize {
+        self.end.saturating_sub(self.start) as usize
+    }
+
     /// How many nodes this one and everything below it take.
     pub(crate) fn size(self) -> u32 {
         match self.kind() {
@@ -321,7 +331,23 @@ impl<'a> View<'a> {
 
     /// Key and value under a key of a map.
     pub fn get_entry(self, key: &str) -> Option<(View<'a>, View<'a>)> {
-        self.entries().find(|(k, _)| k.key_text() == key)
+        let node = self.here();
+        if node.kind() != Kind::Map {
+            return None;
+        }
+        let (first, end) = (self.node.0.saturating_add(1), self.node.0.saturating_add(node.size()));
+        let nodes = self.tree.nodes.get(first as usize..end as usize)?;
+        let mut at = 0;
+        // Whoever reads documents asks for members by name most of the time: most keys differ in length already.
+        while let [name, value, ..] = nodes.get(at as usize..)? {
+            let fits = !name.is_verbatim() || name.width() == key.len();
+            if fits && !name.is_hidden() && text_of(*name, self.text, &self.tree.side) == key {
+                let (name, value) = (NodeId(first + at), NodeId(first + at + 1));
+                return Some((self.with(name), self.with(value)));
+            }
+            at = at.saturating_add(1).saturating_add(value.size());
+        }
+        None
     }
 
     /// How many entries or elements it has; 0 for scalars.

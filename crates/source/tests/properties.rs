@@ -55,6 +55,12 @@ fn walk(read: &Read, view: View<'_>, depth: usize) {
             for (key, value) in view.entries() {
                 walk(read, key, depth + 1);
                 walk(read, value, depth + 1);
+                // A key is looked up without reading those of another length.
+                let name = key.key_text();
+                let first = view.entries().find(|(k, _)| k.key_text() == name);
+                let ids =
+                    |found: Option<(View<'_>, View<'_>)>| found.map(|(k, v)| (k.id(), v.id()));
+                assert_eq!(ids(view.get_entry(name)), ids(first), "{name:?}");
             }
         }
         Kind::List => view.items().for_each(|item| walk(read, item, depth + 1)),

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: dotted paths of a descriptor. Out: the node they lead to. Not here: wildcards (merge rules have those).
 
+use std::sync::Arc;
+
 use overrule_source::View;
 
 /// A path from the root of a resource: `spec.targetRefs`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FieldPath(Box<[Box<str>]>);
+pub struct FieldPath(Arc<[Box<str>]>);
 
 impl FieldPath {
     /// From dotted text.
@@ -15,7 +17,7 @@ impl FieldPath {
 
     /// A path that leads nowhere: the kind has no such field.
     pub fn nowhere() -> Self {
-        Self(Box::new([]))
+        Self(Arc::new([]))
     }
 
     /// Whether the kind has no such field.
@@ -40,7 +42,7 @@ impl FieldPath {
     /// If this path lies directly below `base`, its last segment.
     pub fn member_of(&self, base: &Self) -> Option<&str> {
         let (last, front) = self.0.split_last()?;
-        (front == &*base.0).then_some(&**last)
+        (*front == *base.0).then_some(last)
     }
 }
 

@@ -147,7 +147,7 @@ impl Attacher<'_> {
                 let d = Diagnostic::new(&codes::DUPLICATE_TARGET, message)
                     .at_with(reference.at, "again here")
                     .see(*first, "first here")
-                    .field(&*reference.field)
+                    .field(reference.field.to_string())
                     .help("remove one of the two references");
                 self.out.diagnostics.push(d);
                 if !twice {
@@ -423,7 +423,7 @@ impl Attacher<'_> {
             format!("no `{kind}` of the policy's namespace has these labels"),
         )
         .at(reference.at)
-        .field(&*reference.field)
+        .field(reference.field.to_string())
         .help("check the labels of the targets; selectors reach the policy's own namespace only");
         (&reasons::SELECTOR_MATCHES_NOTHING, Box::new(d))
     }

@@ -10,7 +10,7 @@ use overrule_source::{NodeRef, Span};
 pub use attach::{AttachOptions, Attached, attach, attach_with};
 pub use parse::{parse, parse_again, references, selector};
 
-use crate::kinds::Strategy;
+use crate::kinds::{FieldPath, Strategy};
 
 /// A policy as written, read by its descriptor.
 #[derive(Debug, Clone)]
@@ -53,8 +53,26 @@ pub struct Reference {
     pub section: Option<(Sym, Span)>,
     /// Where it is written.
     pub at: Span,
-    /// Field path of it: `spec.targetRefs[0]`.
-    pub field: Box<str>,
+    /// The field it stands in.
+    pub field: RefField,
+}
+
+/// The field of a reference. It is spelled out only when something is to be said about it: `spec.targetRefs[0]`.
+#[derive(Debug, Clone)]
+pub struct RefField {
+    /// Where such references of the kind are.
+    pub path: FieldPath,
+    /// Which of a list, from 0.
+    pub index: Option<u32>,
+}
+
+impl std::fmt::Display for RefField {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.index {
+            Some(index) => write!(f, "{}[{index}]", self.path),
+            None => write!(f, "{}", self.path),
+        }
+    }
 }
 
 /// Which objects of a kind a reference means.

@@ -2,10 +2,10 @@
 //! In: an object and the descriptor of its kind. Out: a [`Policy`]. Not here: whether its targets exist.
 
 use overrule_model::{At, Fields, Object, ObjectId, Requirement, Selector, Snapshot, Sym};
-use overrule_source::{Diagnostic, Documents, Kind, NodeRef, View};
+use overrule_source::{Diagnostic, Documents, Kind, NodeRef, Span, View};
 use smallvec::SmallVec;
 
-use super::{Content, Policy, Reference, Who};
+use super::{Content, Policy, RefField, Reference, Who};
 use crate::codes_policy as codes;
 use crate::kinds::{Descriptor, FieldPath, Kinds, Strategy};
 
@@ -15,21 +15,21 @@ pub fn parse(
     snapshot: &mut Snapshot,
     kinds: &Kinds,
 ) -> (Vec<Policy>, Vec<Diagnostic>) {
-    let mut found: Vec<(usize, Object)> = Vec::new();
+    let mut found: Vec<(usize, Place)> = Vec::new();
     for (kind, descriptor) in kinds.iter().enumerate() {
         // A described kind nobody uses yet still has a name in answers.
         snapshot.names_mut().intern(&descriptor.group);
         snapshot.names_mut().intern(&descriptor.kind);
         let objects = snapshot.of_kind(&descriptor.group, &descriptor.kind);
-        found.extend(objects.iter().map(|o| (kind, o.clone())));
+        found.extend(objects.iter().map(|o| (kind, Place::of(o))));
     }
     let mut parser = Parser { fields: Fields::default(), snapshot };
     let descriptors: Vec<&Descriptor> = kinds.iter().collect();
     let mut policies = Vec::with_capacity(found.len());
-    for (kind, object) in found {
+    for (kind, place) in found {
         if let Some(descriptor) = descriptors.get(kind) {
-            let root = documents.view(object.root);
-            policies.push(parser.policy(kind, descriptor, &object, root));
+            let root = documents.view(place.root);
+            policies.push(parser.policy(kind, descriptor, place, root));
         }
     }
     (policies, parser.fields.diagnostics)
@@ -46,9 +46,9 @@ pub fn parse_again(
     let mut policies = before.to_vec();
     let mut parser = Parser { fields: Fields::default(), snapshot };
     for policy in policies.iter_mut().filter(|p| changed.contains(&p.object)) {
-        let object = parser.snapshot.get(policy.object).cloned();
-        if let (Some(object), Some(descriptor)) = (object, kinds.iter().nth(policy.kind)) {
-            *policy = parser.policy(policy.kind, descriptor, &object, documents.view(object.root));
+        let place = parser.snapshot.get(policy.object).map(Place::of);
+        if let (Some(place), Some(descriptor)) = (place, kinds.iter().nth(policy.kind)) {
+            *policy = parser.policy(policy.kind, descriptor, place, documents.view(place.root));
         }
     }
     (policies, parser.fields.diagnostics)
@@ -80,6 +80,29 @@ pub fn selector(
     found
 }
 
+/// Which policy is read, and where it stands.
+#[derive(Clone, Copy)]
+struct Place {
+    object: ObjectId,
+    root: NodeRef,
+    at: Span,
+}
+
+impl Place {
+    fn of(object: &Object) -> Self {
+        Self { object: object.id, root: object.root, at: object.at }
+    }
+}
+
+/// What a reference says.
+struct Readable {
+    group: Sym,
+    kind: Sym,
+    namespace: Option<(Sym, Span)>,
+    who: Who,
+    section: Option<(Sym, Span)>,
+}
+
 struct Parser<'s> {
     fields: Fields,
     snapshot: &'s mut Snapshot,
@@ -90,19 +113,19 @@ impl Parser<'_> {
         &mut self,
         kind: usize,
         descriptor: &Descriptor,
-        object: &Object,
+        place: Place,
         root: View<'_>,
     ) -> Policy {
         let references = self.references(descriptor, root);
-        let content = self.content(descriptor, object, root);
-        Policy { object: object.id, kind, references, content, at: object.at }
+        let content = self.content(descriptor, place, root);
+        Policy { object: place.object, kind, references, content, at: place.at }
     }
 
     fn references(&mut self, descriptor: &Descriptor, root: View<'_>) -> Vec<Reference> {
         let mut found = Vec::new();
         if let Some(one) = descriptor.target_ref.find(root) {
-            let (path, at) = (&descriptor.target_ref, one);
-            found.push(with_path(path, |p| self.reference(at, p, false)));
+            let field = RefField { path: descriptor.target_ref.clone(), index: None };
+            found.push(with_path(&descriptor.target_ref, |p| self.reference(one, p, field, false)));
         }
         for (path, labelled) in
             [(&descriptor.target_refs, false), (&descriptor.target_selectors, true)]
@@ -112,26 +135,41 @@ impl Parser<'_> {
                 with_path(path, |p| self.fields.wrong_type(p, list, "a list"));
                 continue;
             }
-            for (i, item) in list.items().enumerate() {
-                found.push(with_path(path, |p| self.reference(item, &p.index(i), labelled)));
-            }
+            with_path(path, |at| {
+                for (i, item) in list.items().enumerate() {
+                    let field = RefField { path: path.clone(), index: u32::try_from(i).ok() };
+                    found.push(self.reference(item, &at.index(i), field, labelled));
+                }
+            });
         }
         found
     }
 
-    fn reference(&mut self, item: View<'_>, at: &At<'_>, labelled: bool) -> Reference {
-        self.readable(item, at, labelled).unwrap_or_else(|| Reference {
+    fn reference(
+        &mut self,
+        item: View<'_>,
+        at: &At<'_>,
+        field: RefField,
+        labelled: bool,
+    ) -> Reference {
+        let unreadable = Reference {
             group: Sym::EMPTY,
             kind: Sym::EMPTY,
             namespace: None,
             who: Who::Unreadable,
             section: None,
             at: item.span(),
-            field: at.to_string().into(),
-        })
+            field,
+        };
+        match self.readable(item, at, labelled) {
+            None => unreadable,
+            Some(Readable { group, kind, namespace, who, section }) => {
+                Reference { group, kind, namespace, who, section, ..unreadable }
+            }
+        }
     }
 
-    fn readable(&mut self, item: View<'_>, at: &At<'_>, labelled: bool) -> Option<Reference> {
+    fn readable(&mut self, item: View<'_>, at: &At<'_>, labelled: bool) -> Option<Readable> {
         if item.kind() != Kind::Map {
             self.fields.wrong_type(at, item, "a mapping");
             return None;
@@ -156,7 +194,7 @@ impl Parser<'_> {
             let (name, view) = self.fields.required(item, at, "name")?;
             Who::Named(self.intern(name), view.span())
         };
-        Some(Reference {
+        Some(Readable {
             group: self.intern(group),
             kind: self.intern(kind),
             namespace: namespace.map(|(text, view)| (self.intern(text), view.span())),
@@ -164,8 +202,6 @@ impl Parser<'_> {
             section: section
                 .filter(|(text, _)| !text.is_empty())
                 .map(|(text, view)| (self.intern(text), view.span())),
-            at: item.span(),
-            field: at.to_string().into(),
         })
     }
 
@@ -237,7 +273,7 @@ impl Parser<'_> {
     fn content(
         &mut self,
         descriptor: &Descriptor,
-        object: &Object,
+        place: Place,
         root: View<'_>,
     ) -> Option<Content> {
         let Some(body) = descriptor.body.find(root) else {
@@ -277,7 +313,7 @@ impl Parser<'_> {
             None => {
                 let d = Diagnostic::new(&codes::EMPTY_POLICY, "this policy sets nothing");
                 self.fields.diagnostics.push(
-                    d.at(object.at)
+                    d.at(place.at)
                         .field(descriptor.body.to_string())
                         .help("add what it should set, or remove it"),
                 );
@@ -305,7 +341,7 @@ impl Parser<'_> {
             ("bare", None) => descriptor.strategy,
             (block, None) => self.block_strategy(descriptor, block, view)?,
         };
-        let value = NodeRef { doc: object.root.doc, node: view.id() };
+        let value = NodeRef { doc: place.root.doc, node: view.id() };
         Some(Content { block, value, strategy })
     }
 

@@ -4,7 +4,7 @@
 use overrule_engine::{
     Attachment, Group, LadderId, NodeId, Rank, ResolutionBuilder, Rung, Step, StepId,
 };
-use overrule_model::{ObjectId, Snapshot};
+use overrule_model::{ObjectId, Snapshot, Sym};
 
 use super::Active;
 use crate::policy::Policy;
@@ -96,16 +96,23 @@ pub fn name_order(snapshot: &Snapshot, objects: &[ObjectId]) -> Vec<i64> {
 
 /// The same where something is written behind each name, so that a name that begins another may come after it.
 pub fn name_order_with(snapshot: &Snapshot, objects: &[ObjectId], behind: &str) -> Vec<i64> {
-    let full_name = |i: &u32| {
+    let names = |i: &u32| {
         let object = objects.get(*i as usize).and_then(|o| snapshot.get(*o));
-        let (namespace, name) =
-            object.map_or(("", ""), |o| (snapshot.text(o.scope.name()), snapshot.text(o.name)));
-        (namespace.bytes().chain(*b"/").chain(name.bytes()).chain(behind.bytes()), *i)
+        object.map(|o| (o.scope.name(), o.name)).unwrap_or_default()
+    };
+    let full_name = |(namespace, name): (Sym, Sym)| {
+        let (namespace, name) = (snapshot.text(namespace), snapshot.text(name));
+        namespace.bytes().chain(*b"/").chain(name.bytes()).chain(behind.bytes())
     };
     let mut order: Vec<u32> = (0..u32::try_from(objects.len()).unwrap_or(u32::MAX)).collect();
     order.sort_by(|a, b| {
-        let ((a_name, a), (b_name, b)) = (full_name(a), full_name(b));
-        a_name.cmp(b_name).then(a.cmp(&b))
+        let (a_names, b_names) = (names(a), names(b));
+        let by_name = match a_names.0 == b_names.0 && behind.is_empty() {
+            // The usual case, in which what is before the names needs no look.
+            true => snapshot.text(a_names.1).cmp(snapshot.text(b_names.1)),
+            false => full_name(a_names).cmp(full_name(b_names)),
+        };
+        by_name.then(a.cmp(b))
     });
     let mut positions = vec![0; objects.len()];
     for (position, index) in (0_i64..).zip(order) {

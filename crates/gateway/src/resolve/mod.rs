@@ -41,6 +41,8 @@ pub static NONE_KEYS: &[&str] = &["created", "name"];
 pub struct Options {
     /// Kinds to resolve although no policy of them exists (to list what they do not cover), lower case.
     pub include: Vec<String>,
+    /// Leave findings out, for an answer of which nobody reads them.
+    pub silent: bool,
 }
 
 /// The resolution and every finding about policies.
@@ -108,7 +110,9 @@ pub fn resolve(
     walk::paths(snapshot, topology, &mut builder, &kinds, &locals);
     let algebra = algebra::Gep713::new(documents, &kinds);
     let resolution = builder.finish_in_parallel(documents, &algebra);
-    findings::report(snapshot, topology, policies, &resolution, &kinds, &mut diagnostics);
+    if !options.silent {
+        findings::report(snapshot, topology, policies, &resolution, &kinds, &mut diagnostics);
+    }
     diagnostics.shrink_to_fit();
     Resolved { resolution, diagnostics }
 }

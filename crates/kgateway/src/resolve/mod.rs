@@ -46,6 +46,8 @@ pub static KEYS: &[&str] = &["attachment", "filter", "weight", "created", "name"
 pub struct Options {
     /// Kinds to resolve although no policy of them exists (to list what they do not cover), lower case.
     pub include: Vec<String>,
+    /// Leave findings out, for an answer of which nobody reads them.
+    pub silent: bool,
 }
 
 /// The resolution, every finding about it, and what only paths of this family have.
@@ -170,7 +172,9 @@ pub fn resolve(world: World<'_>, options: &Options) -> Resolved {
         built_ins: &built_ins,
         resolution: &resolution,
     };
-    findings::report(&found, &mut diagnostics);
+    if !options.silent {
+        findings::report(&found, &mut diagnostics);
+    }
     Resolved { resolution, diagnostics, matches }
 }
 

@@ -39,6 +39,8 @@ pub static KEYS: &[&str] = &["level", "created", "name", "block"];
 pub struct Options {
     /// Kinds to resolve although no policy of them exists (to list what they do not cover), lower case.
     pub include: Vec<String>,
+    /// Leave findings out, for an answer of which nobody reads them.
+    pub silent: bool,
 }
 
 /// The resolution and every finding about policies.
@@ -114,7 +116,9 @@ pub fn resolve(world: World<'_>, options: &Options) -> Resolved {
     let resolution = builder.finish(world.documents, &algebra);
     let watch = algebra.watch();
     let mut diagnostics = attached.diagnostics;
-    findings::report(world, &resolution, &conflicts, &watch, &mut diagnostics);
+    if !options.silent {
+        findings::report(world, &resolution, &conflicts, &watch, &mut diagnostics);
+    }
     Resolved { resolution, diagnostics }
 }
 

@@ -26,6 +26,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use overrule_gateway::kinds::Kinds;
 use overrule_gateway::topology::RouteKind;
 use overrule_model::{Created, TargetName};
 use overrule_source::{DocId, Documents, Input, Piece, Read, ReadOptions};
@@ -250,10 +251,10 @@ impl World {
     fn near(&self, route: PieceId) -> Option<Analysis> {
         let pieces = Neighbours::of(&self.links, &self.slab, route)?;
         let kept = pieces.iter().filter_map(|id| self.slab.get(*id).cloned()).collect();
-        let mut analysis = Gathered::new(self.version, kept, self.options.clone()).resolve();
-        // Findings speak of everything ("in force nowhere"), which this world is not.
-        analysis.diagnostics.clear();
-        Some(analysis)
+        let Published { whole, whole_version, everything, .. } = &*self.published;
+        // What describes kinds is felt everywhere when it changes.
+        let kinds = (everything <= whole_version).then_some(&whole.kinds);
+        Some(Gathered::new(self.version, kept, self.options.clone()).resolve_part(kinds))
     }
 
     /// Everything a whole resolution needs, to run it without holding the world.
@@ -395,8 +396,24 @@ impl Gathered {
 
     /// Runs the pipeline on them. If nothing but policies changed, what does not depend on them is kept from before.
     pub fn resolve(&self) -> Analysis {
+        let (read, options) = self.read();
+        match self.changed(&read.documents) {
+            None => Analysis::of(read, &options),
+            Some((before, changed)) => before
+                .again(&read, &changed, &options)
+                .unwrap_or_else(|| Analysis::of(read, &options)),
+        }
+    }
+
+    /// Runs it on texts that are not everything: findings speak of everything ("in force nowhere").
+    fn resolve_part(&self, kinds: Option<&Arc<Kinds>>) -> Analysis {
+        let (read, options) = self.read();
+        Analysis::of_part(read, &options, kinds)
+    }
+
+    /// The texts by name, as those of every analysis are, and what is known of them.
+    fn read(&self) -> (Read, Cow<'_, Options>) {
         let mut kept: Vec<&Kept> = self.kept.iter().map(|kept| &**kept).collect();
-        // By name, as the texts of every analysis are.
         kept.sort_by(|a, b| a.piece.name().cmp(b.piece.name()));
         let times = kept.iter().filter_map(|k| Some((k.piece.name().into(), k.created?)));
         let times: BTreeMap<Box<str>, Created> = times.collect();
@@ -407,13 +424,7 @@ impl Gathered {
                 Cow::Owned(Options { assume_created, ..self.options.clone() })
             }
         };
-        let read = Read::of(kept.iter().map(|k| &k.piece));
-        match self.changed(&read.documents) {
-            None => Analysis::of(read, &options),
-            Some((before, changed)) => before
-                .again(&read, &changed, &options)
-                .unwrap_or_else(|| Analysis::of(read, &options)),
-        }
+        (Read::of(kept.iter().map(|k| &k.piece)), options)
     }
 
     /// The analysis before, and the documents that changed since, if they are the only difference.
