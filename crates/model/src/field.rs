@@ -137,11 +137,24 @@ impl Fields {
         at: &At<'_>,
         key: &str,
     ) -> Option<(&'a str, View<'a>)> {
-        let Some(view) = self.member(of, key) else {
-            self.missing(&at.key(key), of);
-            return None;
-        };
-        self.text(view, at, key)
+        self.needed(of.get(key), of, at, key)
+    }
+
+    /// The same for one that was looked up already.
+    pub(crate) fn needed<'a>(
+        &mut self,
+        member: Option<View<'a>>,
+        of: View<'_>,
+        at: &At<'_>,
+        key: &str,
+    ) -> Option<(&'a str, View<'a>)> {
+        match member.filter(|v| !v.is_null()) {
+            Some(view) => self.text(view, at, key),
+            None => {
+                self.missing(&at.key(key), of);
+                None
+            }
+        }
     }
 
     /// An optional integer member within bounds.

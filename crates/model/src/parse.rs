@@ -79,19 +79,25 @@ impl<'a> Parser<'a> {
                     self.document(item, NodeRef { node: item.id(), ..place });
                 }
             }
-            Kind::Map if is_list(root) => {
-                for item in root.get("items").into_iter().flat_map(View::items) {
-                    self.document(item, NodeRef { node: item.id(), ..place });
-                }
-            }
-            Kind::Map if is_kustomization(root) => self.kustomization(root),
-            Kind::Map if root.get("kind").is_some() && root.get("apiVersion").is_some() => {
-                self.kubernetes(root, place);
-            }
-            Kind::Map if root.get("type").is_some() && root.get("name").is_some() => {
-                self.universal(root, place);
-            }
+            Kind::Map => self.mapping(root, place),
             _ => self.not_a_resource(root),
+        }
+    }
+
+    fn mapping(&mut self, root: View<'a>, place: NodeRef) {
+        let head = Head::of(root);
+        if !head.is_plain() && is_list(root) {
+            for item in root.get("items").into_iter().flat_map(View::items) {
+                self.document(item, NodeRef { node: item.id(), ..place });
+            }
+        } else if !head.is_plain() && is_kustomization(root) {
+            self.kustomization(root);
+        } else if let Head { api_version: Some(api_version), kind: Some(kind), .. } = head {
+            self.kubernetes(root, (api_version, kind), place);
+        } else if root.get("type").is_some() && root.get("name").is_some() {
+            self.universal(root, place);
+        } else {
+            self.not_a_resource(root);
         }
     }
 
@@ -124,11 +130,10 @@ impl<'a> Parser<'a> {
         );
     }
 
-    fn kubernetes(&mut self, root: View<'a>, place: NodeRef) {
-        let Some((api_version, _)) = self.fields.required(root, &At::ROOT, "apiVersion") else {
-            return;
-        };
-        let Some((kind_name, _)) = self.fields.required(root, &At::ROOT, "kind") else { return };
+    fn kubernetes(&mut self, root: View<'a>, head: (View<'a>, View<'a>), place: NodeRef) {
+        let mut word = |view, key| self.fields.needed(Some(view), root, &At::ROOT, key);
+        let Some((api_version, _)) = word(head.0, "apiVersion") else { return };
+        let Some((kind_name, _)) = word(head.1, "kind") else { return };
         let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
         let at = At::ROOT.key("metadata");
         let Some(metadata) = self.fields.map(root, &At::ROOT, "metadata") else {
@@ -346,6 +351,29 @@ impl<'a> Parser<'a> {
             snapshot: Snapshot::freeze(self.names, kept),
             diagnostics: self.fields.diagnostics,
         }
+    }
+}
+
+/// What tells what a document is.
+#[derive(Clone, Copy)]
+struct Head<'a> {
+    api_version: Option<View<'a>>,
+    kind: Option<View<'a>>,
+    metadata: Option<View<'a>>,
+}
+
+impl<'a> Head<'a> {
+    fn of(root: View<'a>) -> Self {
+        let [api_version, kind, metadata] = ["apiVersion", "kind", "metadata"].map(|k| root.get(k));
+        Self { api_version, kind, metadata }
+    }
+
+    /// Whether it can be nothing but a single resource, as nearly all documents are: no list, no kustomization.
+    fn is_plain(self) -> bool {
+        let text = |view: Option<View<'a>>| view.and_then(View::as_str);
+        self.metadata.is_some()
+            && text(self.kind).is_some_and(|kind| !kind.ends_with("List"))
+            && text(self.api_version).is_some_and(|api| !api.contains("kustomize"))
     }
 }
 
