@@ -7,12 +7,10 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use hashbrown::HashSet;
-use overrule_source::NodeRef;
 use smallvec::SmallVec;
 
 use crate::room::Room;
-
-use crate::{Fate, LadderId, Ladders, Outcome, Prefer, Reason, Rung, StepId, Traced};
+use crate::{Fate, LadderId, Ladders, Loss, Losses, Outcome, Prefer, Reason, Rung, StepId, Traced};
 
 /// What a guard found, for explanations.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,23 +43,6 @@ pub enum Guard {
     NotMet,
     /// It could not be evaluated.
     Failed,
-}
-
-/// A part of a contribution that is not in force.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Loss {
-    /// Whose it was.
-    pub step: StepId,
-    /// Where in the value, as a JSON pointer; empty for all of it.
-    pub pointer: Arc<str>,
-    /// Where it is written.
-    pub node: Option<NodeRef>,
-    /// What became of it.
-    pub fate: Fate,
-    /// The steps whose value took its place when it happened.
-    pub by: SmallVec<[StepId; 2]>,
-    /// By which rule.
-    pub reason: Reason,
 }
 
 /// What the fold did with a rung.
@@ -102,7 +83,7 @@ pub struct Effective {
     /// The value in force; absent if nothing is.
     pub value: Option<Traced>,
     /// Everything that lost.
-    pub losses: Vec<Loss>,
+    pub losses: Losses,
     log: Arc<[Line]>,
     rare: Option<Box<Rare>>,
     ladder: LadderId,
@@ -142,16 +123,16 @@ impl Rare {
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     pub(crate) value: Option<Traced>,
-    pub(crate) losses: Vec<Loss>,
+    pub(crate) losses: Losses,
     pub(crate) log: Vec<Verdict>,
     pub(crate) rare: Rare,
 }
 
 impl Draft {
-    /// Goes on from another one. This one must be empty; its room is used.
+    /// Goes on from another one, whose losses are shared. This one must be empty; its room is used.
     pub(crate) fn go_on(&mut self, from: &Self) {
         self.value.clone_from(&from.value);
-        self.losses.extend_from_slice(&from.losses);
+        self.losses.go_on(&from.losses);
         self.log.extend_from_slice(&from.log);
         if !from.rare.is_empty() {
             self.rare.clone_from(&from.rare);
@@ -193,14 +174,13 @@ impl Common {
         loss
     }
 
-    /// Shares the pointers of the losses after the first so many, which are shared already, and gives all of them a
+    /// Shares the pointers of a ladder's own losses after the first so many, which are shared already, and gives them a
     /// list of just their size; gives back the room they had.
-    pub(crate) fn settle(&mut self, effective: &mut Effective, shared: usize) -> Vec<Loss> {
-        for loss in effective.losses.iter_mut().skip(shared) {
+    pub(crate) fn settle(&mut self, effective: &mut Effective, shared: usize) -> Losses {
+        for loss in effective.losses.own().iter_mut().skip(shared) {
             loss.pointer = self.room.share(&loss.pointer);
         }
-        let kept = effective.losses.drain(..).collect();
-        std::mem::replace(&mut effective.losses, kept)
+        effective.losses.settle()
     }
 
     fn log(&mut self, rungs: &[Rung], log: &[Verdict]) -> Arc<[Line]> {

@@ -116,7 +116,7 @@ pub struct Fold<'a, A: Algebra> {
     ladders: &'a Ladders,
     algebra: &'a A,
     groups: BTreeMap<LadderId, Draft>,
-    /// How many ladders begin with each ladder.
+    /// How many ladders begin with each ladder, itself included.
     begin: Vec<u32>,
     /// Beginnings that several ladders have. Thousands of routes stand below one listener, and what comes from above is
     /// the same for all of them. Looked up, never iterated.
@@ -153,9 +153,8 @@ impl<'a, A: Algebra> Fold<'a, A> {
             return;
         }
         self.begin = vec![0; self.ladders.len()];
-        for id in ladders {
-            let top = self.ladders.top(*id).0 as usize;
-            self.begin.iter_mut().skip(top).take(1).for_each(|n| *n += 1);
+        for id in ladders.iter().flat_map(|id| [*id, self.ladders.top(*id)]) {
+            self.begin.iter_mut().skip(id.0 as usize).take(1).for_each(|n| *n += 1);
         }
     }
 
@@ -181,7 +180,7 @@ impl<'a, A: Algebra> Fold<'a, A> {
         let mut draft = std::mem::take(&mut self.spare);
         self.group(id, &mut draft);
         let mut effective = self.common.effective(self.ladders, id, &mut draft);
-        let shared = effective.losses.len();
+        let shared = effective.losses.own().len();
         self.algebra.finish(self.ladders.get(id), &mut effective);
         draft.losses = self.common.settle(&mut effective, shared);
         draft.log.clear();
@@ -200,10 +199,17 @@ impl<'a, A: Algebra> Fold<'a, A> {
     }
 
     fn rungs(&mut self, id: LadderId, draft: &mut Draft) -> A::State {
+        // Where others begin with this very ladder, its result is theirs too.
+        let from = if self.is_beginning(id, id) { id } else { self.ladders.top(id) };
+        self.rungs_from(from, id, draft)
+    }
+
+    /// Folds a ladder from what it begins with, if others begin with that too.
+    fn rungs_from(&mut self, top: LadderId, id: LadderId, draft: &mut Draft) -> A::State {
         let group = self.ladders.get(id);
-        let bottom_up = self.algebra.bottom_up(group);
-        let begun = if bottom_up { None } else { self.beginning(id, draft) };
+        let begun = self.is_beginning(top, id).then(|| self.beginning(top, draft)).flatten();
         let (mut state, done) = begun.unwrap_or_default();
+        let bottom_up = self.algebra.bottom_up(group);
         for i in done..group.rungs.len() {
             let i = if bottom_up { group.rungs.len() - 1 - i } else { i };
             if let Some(rung) = group.rungs.get(i) {
@@ -213,25 +219,27 @@ impl<'a, A: Algebra> Fold<'a, A> {
         state
     }
 
-    /// Goes on from what a ladder begins with, if others begin with it too: the state there, and how many rungs that is.
-    fn beginning(&mut self, id: LadderId, draft: &mut Draft) -> Option<(A::State, usize)> {
-        let top = self.ladders.top(id);
-        if top == LadderId::EMPTY || *self.begin.get(top.0 as usize)? < 2 {
-            return None;
-        }
+    /// Whether several ladders begin with `top`, and `id` is it or can go on from its result.
+    fn is_beginning(&self, top: LadderId, id: LadderId) -> bool {
         let (above, whole) = (self.ladders.get(top), self.ladders.get(id));
-        if (above.spec, above.extra) != (whole.spec, whole.extra) {
-            return None;
-        }
+        top != LadderId::EMPTY
+            && self.begin.get(top.0 as usize).is_some_and(|n| *n > 1)
+            && (above.spec, above.extra) == (whole.spec, whole.extra)
+            && !self.algebra.bottom_up(whole)
+    }
+
+    /// Goes on from a beginning: the state there, and how many rungs that is.
+    fn beginning(&mut self, top: LadderId, draft: &mut Draft) -> Option<(A::State, usize)> {
         if !self.begun.contains_key(&top) {
             let mut first = Draft::default();
-            let state = self.rungs(top, &mut first);
+            let state = self.rungs_from(self.ladders.top(top), top, &mut first);
+            first.losses = first.losses.shared();
             self.begun.insert(top, (first, state));
         }
         let (first, state) = self.begun.get(&top)?;
         let state = self.algebra.again(state)?;
         draft.go_on(first);
-        Some((state, above.rungs.len()))
+        Some((state, self.ladders.get(top).rungs.len()))
     }
 
     fn rung(&mut self, group: &Group, rung: Rung, state: &mut A::State, draft: &mut Draft) {
@@ -262,7 +270,7 @@ impl<'a, A: Algebra> Fold<'a, A> {
                     }
                     Rung::Group(inner) => self.inner(inner, draft),
                 };
-                let (losses, common) = (&mut draft.losses, &mut self.common);
+                let (losses, common) = (draft.losses.own(), &mut self.common);
                 let mut lose = |loss| losses.push(common.share(loss));
                 let incoming =
                     incoming.and_then(|v| self.algebra.filter(state, &turn, v, &mut lose));
@@ -321,7 +329,7 @@ impl<'a, A: Algebra> Fold<'a, A> {
             Op::Merge(prefer) => (Done::Merged(prefer), prefer, true),
         };
         let mut merger =
-            Merger::new(self.documents, plan, self.algebra, prefer, why, &mut draft.losses)
+            Merger::new(self.documents, plan, self.algebra, prefer, why, draft.losses.own())
                 .within(&mut self.common.room);
         let value = if merge {
             merger.merge(MergePlan::ROOT, held, incoming)

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use crate::room::{Held, Room};
 use crate::traced::push_segment;
-use crate::{Fate, Key, ListRule, Loss, MergePlan, Nulls, PlanId, Reason, Rule, Traced};
+use crate::{Fate, Key, ListRule, Loss, MergePlan, Nulls, PlanId, Reason, Rule, Steps, Traced};
 
 /// Whose value stays where both have one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -235,7 +235,7 @@ impl<'a> Merger<'a> {
     pub fn lose(&mut self, lost: &Traced, winner: &Traced, fate: Fate) {
         let room = self.room.get();
         let mut pointer = std::mem::take(&mut room.text);
-        let by = winner.steps();
+        let by = Steps::from(winner.steps().as_slice());
         let (losses, reason) = (&mut *self.losses, self.reason);
         lost.parts_at(self.documents, &mut pointer, &mut |pointer, step, part| {
             let (node, pointer) = (part.node(), room.share(pointer));

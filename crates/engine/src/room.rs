@@ -2,16 +2,14 @@
 //! In: pointers of losses, members of merged mappings. Out: each pointer once, and memory that merging uses again.
 //! Not here: merging. A fleet merges hundreds of thousands of times, and most of these texts and lists are alike.
 
-use std::sync::Arc;
-
 use hashbrown::HashSet;
 
-use crate::{Key, Traced};
+use crate::{Key, Traced, Word};
 
 /// What merges have in common, and room for the next one.
 #[derive(Debug, Default)]
 pub(crate) struct Room {
-    pointers: HashSet<Arc<str>>,
+    pointers: HashSet<Word>,
     /// For a pointer on its way down.
     pub(crate) text: String,
     /// Members of all mappings that are being merged; each has those from a place on.
@@ -20,7 +18,7 @@ pub(crate) struct Room {
 
 impl Room {
     /// The one text of a pointer.
-    pub(crate) fn share(&mut self, pointer: &str) -> Arc<str> {
+    pub(crate) fn share(&mut self, pointer: &str) -> Word {
         self.pointers.get_or_insert_with(pointer, |new| new.into()).clone()
     }
 }

@@ -5,8 +5,10 @@
 //! A part that one step wrote verbatim is a pointer into its document; nothing is copied. Only what a merge puts
 //! together is new, and only as deep as the merge went.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use overrule_source::{Documents, Kind, NodeRef, View};
@@ -23,13 +25,45 @@ pub enum Key {
     Text(Word),
 }
 
-/// A shared text. One pointer wide, not two: a merged value has a key for every member, and few are texts.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A shared text. One pointer wide, not two: there are many more of them than there are texts.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Word(Arc<Box<str>>);
 
 impl From<&str> for Word {
     fn from(text: &str) -> Self {
         Self(Arc::new(text.into()))
+    }
+}
+
+impl From<String> for Word {
+    fn from(text: String) -> Self {
+        Self(Arc::new(text.into()))
+    }
+}
+
+impl Deref for Word {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Borrow<str> for Word {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
     }
 }
 

@@ -174,7 +174,7 @@ impl Losses<'_> {
     /// was removed by a list, whatever stands there now.
     pub(crate) fn by(&self, loss: &Loss) -> SmallVec<[StepId; 2]> {
         if matches!(loss.fate, Fate::Removed | Fate::Masked) {
-            return loss.by.clone();
+            return SmallVec::from_slice(&loss.by);
         }
         let mut now = self.in_force(&loss.pointer);
         now.retain(|s| *s != loss.step);

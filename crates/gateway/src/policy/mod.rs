@@ -20,7 +20,7 @@ pub struct Policy {
     /// Index of its kind among the kinds of the run.
     pub kind: usize,
     /// Its target references, in order.
-    pub references: Vec<Reference>,
+    pub references: Box<[Reference]>,
     /// What it contributes; absent if the policy is refused as a whole.
     pub content: Option<Content>,
     /// Where to point when the policy as a whole is meant.

@@ -118,7 +118,7 @@ impl Parser<'_> {
     ) -> Policy {
         let references = self.references(descriptor, root);
         let content = self.content(descriptor, place, root);
-        Policy { object: place.object, kind, references, content, at: place.at }
+        Policy { object: place.object, kind, references: references.into(), content, at: place.at }
     }
 
     fn references(&mut self, descriptor: &Descriptor, root: View<'_>) -> Vec<Reference> {

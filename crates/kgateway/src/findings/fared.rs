@@ -106,8 +106,7 @@ fn misnamed(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
         found.kinds.iter().filter(|k| matches!(k.info.shape, Shape::Path | Shape::BuiltIn))
     {
         for ladder in ladders(found, active.id).into_keys() {
-            let losses = found.resolution.effective(ladder).map_or(&[][..], |e| &e.losses);
-            for loss in losses {
+            for loss in found.resolution.effective(ladder).iter().flat_map(|e| &e.losses) {
                 let reason = loss.reason;
                 let ours = reason == &reasons::DEEP_KEEPS_CHILD || reason == &reasons::BUILTIN_DEEP;
                 // In the design a child cannot switch off what its parent prefers; the controller lets it.
@@ -170,9 +169,8 @@ fn shadowed_unseen(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
     let Some(kind) = kind(found, TRAFFIC_POLICY) else { return };
     let mut all: BTreeMap<PolicyId, Lost> = BTreeMap::new();
     for (ladder, path) in ladders(found, kind) {
-        let losses = found.resolution.effective(ladder).map_or(&[][..], |e| &e.losses);
         let https = is_https(found, path);
-        for loss in losses {
+        for loss in found.resolution.effective(ladder).iter().flat_map(|e| &e.losses) {
             let Some(policy) = found.policy_of(loss.step).filter(|p| is_dead(found, *p)) else {
                 continue;
             };

@@ -7,7 +7,7 @@
 
 use overrule_engine::{
     Action, Algebra, Check, Effective, Fate, Group, Loss, MergePlan, Op, Prefer, Reason, StepId,
-    Traced, Turn,
+    Steps, Traced, Turn,
 };
 use overrule_source::Documents;
 use smallvec::SmallVec;
@@ -128,7 +128,7 @@ impl<'a> Kgateway<'a> {
             let Some(value) = incoming.get(documents, name) else { continue };
             if !closers.is_empty() && prefer == Prefer::Held {
                 dropped.push(name);
-                let by: SmallVec<[StepId; 2]> = closers.iter().copied().collect();
+                let by = Steps::from(closers.as_slice());
                 value.parts(documents, &mut |pointer, step, part| {
                     lose(Loss {
                         step,
@@ -175,7 +175,7 @@ impl<'a> Kgateway<'a> {
                     pointer: format!("{place}/{n}").into(),
                     node: provider.node(),
                     fate: Fate::Masked,
-                    by: disable.steps(),
+                    by: disable.steps().as_slice().into(),
                     reason: &reasons::DISABLED_BESIDE,
                 });
             }
@@ -194,7 +194,7 @@ impl<'a> Kgateway<'a> {
             pointer: "/tls".into(),
             node: tls.node(),
             fate: Fate::Masked,
-            by: SmallVec::new(),
+            by: Steps::default(),
             reason: &reasons::BACKEND_TLS,
         });
     }

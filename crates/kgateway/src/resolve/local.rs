@@ -87,7 +87,7 @@ pub(crate) fn generic(world: World<'_>, policy: &Policy) -> generic::Policy {
     generic::Policy {
         object: policy.object,
         kind: policy.kind,
-        references,
+        references: references.into(),
         content: policy.admitted.then_some(generic::Content {
             block: "bare",
             value: policy.spec,

@@ -138,7 +138,7 @@ impl Fared<'_> {
                 let Some(loser) = loser else { continue };
                 let steps = match loss.fate {
                     Fate::Removed => loss.by.clone(),
-                    _ => self.now(effective, &loss.pointer),
+                    _ => self.now(effective, &loss.pointer).as_slice().into(),
                 };
                 let by = steps.iter().filter_map(|s| self.findings.policy_of(*s));
                 found.entry(loser).or_default().extend(by.filter(|p| *p != loser));

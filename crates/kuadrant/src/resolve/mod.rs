@@ -162,8 +162,8 @@ fn attach(world: World<'_>) -> generic::Attached {
 }
 
 /// The shipped CRDs have no namespace in a reference, so the API server drops it.
-fn local(profile: Profile, references: &[generic::Reference]) -> Vec<generic::Reference> {
-    let mut references = references.to_vec();
+fn local(profile: Profile, references: &[generic::Reference]) -> Box<[generic::Reference]> {
+    let mut references: Box<[_]> = references.into();
     if profile.follows_crds() {
         references.iter_mut().for_each(|r| r.namespace = None);
     }

@@ -6,10 +6,9 @@
 //! folding them: by then nothing is at hand any more.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use hashbrown::HashSet;
-use overrule_engine::{Effective, Group, Guard, Rung, StepId, Traced};
+use overrule_engine::{Effective, Group, Guard, Rung, StepId, Traced, Word};
 use overrule_source::{Documents, NodeRef};
 
 use super::local::Content;
@@ -28,7 +27,7 @@ pub(crate) struct Watch {
     /// Conditions that failed, and why.
     pub(crate) failed: BTreeSet<(StepId, Box<str>)>,
     /// Rules replaced by a constraint: the rule, the constraint, and the pointer to both.
-    pub(crate) constrained: BTreeMap<(StepId, StepId, Arc<str>), NodeRef>,
+    pub(crate) constrained: BTreeMap<(StepId, StepId, Word), NodeRef>,
     /// Steps whose predicates on requests became those of a policy, and a step of another policy that they gate there.
     pub(crate) spread: BTreeMap<StepId, StepId>,
     /// Policies in force side by side.
