@@ -71,7 +71,7 @@ impl Fields {
     /// Reports a finding at a node.
     pub fn report(&mut self, code: Code, at: &At<'_>, view: View<'_>, message: String, help: &str) {
         let d = Diagnostic::new(code, message).at(view.span()).field(at.to_string());
-        self.diagnostics.push(if help.is_empty() { d } else { d.help(help) });
+        self.diagnostics.push(if help.is_empty() { d } else { d.help(help.to_owned()) });
     }
 
     /// The value is not of the type it must be.

@@ -147,6 +147,6 @@ impl Taken<'_> {
 fn without_quotes(mut diagnostic: Diagnostic) -> Diagnostic {
     let quoted = diagnostic.message.split('`').enumerate();
     diagnostic.message = quoted.map(|(i, part)| if i % 2 == 0 { part } else { "`…`" }).collect();
-    diagnostic.field = String::new();
+    diagnostic.field = "".into();
     diagnostic
 }

@@ -2,6 +2,8 @@
 //! In: what a stage found. Out: a problem in the user's input, with a stable code and a remedy.
 //! Not here: rendering (the `view` crate), errors of the world (a file that cannot be opened).
 
+use std::borrow::Cow;
+
 use crate::source_map::Span;
 
 /// How bad a finding is. Only errors change the exit code unless asked otherwise.
@@ -40,13 +42,16 @@ pub struct CodeInfo {
 /// A reference to one declared [`CodeInfo`].
 pub type Code = &'static CodeInfo;
 
+/// A text that is the same for all findings of its kind, or was made for one: a fleet has many findings and few texts.
+pub type Text = Cow<'static, str>;
+
 /// A place with an optional remark.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Label {
     /// The place.
     pub span: Span,
     /// What is to be seen there; empty for a bare pointer.
-    pub text: String,
+    pub text: Text,
 }
 
 /// One finding about the user's input.
@@ -57,13 +62,13 @@ pub struct Diagnostic {
     /// Which kind of finding.
     pub code: Code,
     /// One sentence, lower case, no full stop; names from the input in backticks.
-    pub message: String,
+    pub message: Box<str>,
     /// The field it is about, as a dotted path from the document root (`spec.rules[0].name`); empty if none.
-    pub field: String,
+    pub field: Text,
     /// Other places that matter (the first of two duplicates, the other end of a link).
     pub related: Vec<Label>,
     /// What to do about it.
-    pub help: Option<String>,
+    pub help: Option<Text>,
 }
 
 impl Diagnostic {
@@ -72,8 +77,9 @@ impl Diagnostic {
         Self {
             primary: None,
             code,
-            message: message.into(),
-            field: String::new(),
+            // Without the room that writing it has left behind it.
+            message: message.into().into(),
+            field: Text::default(),
             related: Vec::new(),
             help: None,
         }
@@ -87,21 +93,21 @@ impl Diagnostic {
 
     /// Sets the place and a remark shown under it.
     #[must_use]
-    pub fn at_with(mut self, span: Span, text: impl Into<String>) -> Self {
+    pub fn at_with(mut self, span: Span, text: impl Into<Text>) -> Self {
         self.primary = Some(Label { span, text: text.into() });
         self
     }
 
     /// Sets the field path.
     #[must_use]
-    pub fn field(mut self, field: impl Into<String>) -> Self {
+    pub fn field(mut self, field: impl Into<Text>) -> Self {
         self.field = field.into();
         self
     }
 
     /// Adds another place.
     #[must_use]
-    pub fn see(mut self, span: Span, text: impl Into<String>) -> Self {
+    pub fn see(mut self, span: Span, text: impl Into<Text>) -> Self {
         // Nearly all have one, and a fleet has many findings: no room for more before there is more.
         if self.related.is_empty() {
             self.related.reserve_exact(1);
@@ -112,7 +118,7 @@ impl Diagnostic {
 
     /// Sets the remedy.
     #[must_use]
-    pub fn help(mut self, help: impl Into<String>) -> Self {
+    pub fn help(mut self, help: impl Into<Text>) -> Self {
         self.help = Some(help.into());
         self
     }

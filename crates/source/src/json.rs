@@ -234,7 +234,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn unexpected(&self, wanted: &str, help: &str) -> Refusal {
+    fn unexpected(&self, wanted: &str, help: &'static str) -> Refusal {
         let here = self.rest().chars().next();
         let (found, width) = match here {
             Some(c) => {
@@ -245,7 +245,7 @@ impl Reader<'_, '_> {
         self.error(self.at, self.at + width, &format!("expected {wanted}, but {found}"), help)
     }
 
-    fn error(&self, start: usize, end: usize, message: &str, help: &str) -> Refusal {
+    fn error(&self, start: usize, end: usize, message: &str, help: &'static str) -> Refusal {
         let mut diagnostic = Diagnostic::new(&codes::SYNTAX, message)
             .at(self.builder.span(to_u32(start), to_u32(end)))
             .field(self.builder.path())

@@ -34,7 +34,7 @@ mod split;
 mod tree;
 mod yaml;
 
-pub use diagnostic::{Code, CodeInfo, Diagnostic, Label, Severity};
+pub use diagnostic::{Code, CodeInfo, Diagnostic, Label, Severity, Text};
 pub use document::{DocId, Document, Documents, NodeRef};
 pub use limits::Limits;
 pub use locate::locate;

@@ -79,13 +79,13 @@ pub(crate) fn item(sources: &SourceMap, diagnostic: &Diagnostic) -> v1::Diagnost
         code: diagnostic.code.id,
         severity: diagnostic.severity().word(),
         title: diagnostic.code.title,
-        message: diagnostic.message.clone(),
+        message: diagnostic.message.to_string(),
         at: diagnostic.primary.as_ref().map(|l| place(sources, l.span)),
-        field: (!diagnostic.field.is_empty()).then(|| diagnostic.field.clone()),
+        field: (!diagnostic.field.is_empty()).then(|| diagnostic.field.to_string()),
         related: related
-            .map(|l| v1::Related { at: place(sources, l.span), text: l.text.clone() })
+            .map(|l| v1::Related { at: place(sources, l.span), text: l.text.to_string() })
             .collect(),
-        help: diagnostic.help.clone(),
+        help: diagnostic.help.as_ref().map(ToString::to_string),
     }
 }
 

@@ -182,8 +182,8 @@ impl Analysed {
         let findings = self.analysis.diagnostics.iter().map(|d| Finding {
             code: d.code.id,
             severity: d.severity(),
-            message: d.message.clone(),
-            field: d.field.clone(),
+            message: d.message.to_string(),
+            field: d.field.to_string(),
             at: d.primary.as_ref().map(|label| sources.position(label.span)),
         });
         findings.collect()
@@ -200,7 +200,7 @@ impl Analysed {
                     && (span.start..span.end).contains(&label.span.start)
             })
         });
-        let messages = about.map(|d| d.message.clone()).collect();
+        let messages = about.map(|d| d.message.to_string()).collect();
         let kind = analysis.snapshot.text(found.kind.kind).to_owned();
         Some((kind, self.object_name(object), messages))
     }

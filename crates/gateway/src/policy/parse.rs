@@ -386,9 +386,11 @@ impl Parser<'_> {
             &codes::UNKNOWN_STRATEGY,
             format!("`{text}` is no merge strategy; the policy is refused"),
         );
-        self.fields
-            .diagnostics
-            .push(d.at(view.span()).field(field).help(format!("use one of: {}", known.join(", "))));
+        self.fields.diagnostics.push(
+            d.at(view.span())
+                .field(field.to_owned())
+                .help(format!("use one of: {}", known.join(", "))),
+        );
     }
 }
 

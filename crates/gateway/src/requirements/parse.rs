@@ -34,7 +34,7 @@ pub fn parse(
 fn refused(diagnostic: Diagnostic) -> Diagnostic {
     Diagnostic {
         code: &codes::BAD_REQUIREMENT,
-        message: format!("the requirement is not checked: {}", diagnostic.message),
+        message: format!("the requirement is not checked: {}", diagnostic.message).into(),
         ..diagnostic
     }
 }

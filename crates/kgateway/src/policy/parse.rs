@@ -241,7 +241,7 @@ impl Reader<'_> {
             let d = Diagnostic::new(&codes::EXTENSION_WRONG_TYPE, message)
                 .at(reference.span())
                 .see(extension.at, "the extension")
-                .field(at)
+                .field(at.to_owned())
                 .help(format!("name one that configures `{wanted}`"));
             refuse(policy, &reasons::EXTENSION_WRONG_TYPE, d);
         }

@@ -63,7 +63,7 @@ impl Written<'_> {
             let message = "a condition on an atomic default can only matter where no rule is in force below, and then there is nothing to ask about";
             let d = Diagnostic::new(&codes::USELESS_CONDITION, message).at(self.at(when.node));
             let help = "remove the condition, or use `strategy: merge` or `overrides`";
-            out.push(d.field(field.as_str()).help(help));
+            out.push(d.field(field.clone()).help(help));
         }
         let unguarded = when.condition.iter().flat_map(Condition::reads).filter(|r| !r.guarded);
         let mut missing: Vec<String> = unguarded

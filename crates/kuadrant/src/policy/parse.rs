@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
         let message =
             format!("Invalid value: \"string\": {field} in body must be of type array: \"string\"");
         let shipped =
-            Diagnostic::new(&codes::INVALID, message).at(when.span()).field(field.as_str());
+            Diagnostic::new(&codes::INVALID, message).at(when.span()).field(field.clone());
         self.violations.push(Violation {
             shipped_only: true,
             diagnostic: shipped.help("the shipped CRD knows only a list of predicates on requests here; conditions on policies are not released yet"),

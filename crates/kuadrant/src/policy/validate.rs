@@ -49,7 +49,10 @@ impl<'a> Checker<'a> {
     }
 
     fn refuse(&mut self, shipped_only: bool, at: Span, field: &str, message: &str, help: &str) {
-        let diagnostic = Diagnostic::new(&codes::INVALID, message).at(at).field(field).help(help);
+        let diagnostic = Diagnostic::new(&codes::INVALID, message)
+            .at(at)
+            .field(field.to_owned())
+            .help(help.to_owned());
         self.found.push(Violation { shipped_only, diagnostic });
     }
 

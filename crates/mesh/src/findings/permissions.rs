@@ -48,7 +48,7 @@ fn told(mut found: Vec<Diagnostic>, out: &mut Vec<Diagnostic>) {
     let more = found.len().saturating_sub(MOST_TOLD);
     found.truncate(MOST_TOLD);
     if let Some(last) = found.last_mut() {
-        last.message.push_str(&and(more));
+        last.message = format!("{}{}", last.message, and(more)).into();
     }
     out.append(&mut found);
 }
@@ -250,7 +250,13 @@ impl<'a> One<'a> {
     }
 
     /// A finding about a match because of another: words before and after the name of that, a remark there, help.
-    fn beside(&self, code: Code, at: &Written, other: usize, says: [&str; 4]) -> Diagnostic {
+    fn beside(
+        &self,
+        code: Code,
+        at: &Written,
+        other: usize,
+        says: [&'static str; 4],
+    ) -> Diagnostic {
         let [before, after, remark, help] = says;
         let other = self.written.get(other).unwrap_or(at);
         let message = format!("{before}`{}`{after}", self.field(other));

@@ -76,11 +76,11 @@ pub async fn manifests(call: &Call) -> Result<Admitted, Problem> {
 /// Says what is wrong with a body.
 pub fn refused(admitted: &Admitted) -> Problem {
     let first = admitted.refusals.first();
-    let detail = first.map_or_else(String::new, |d| d.message.clone());
+    let detail = first.map_or_else(String::new, |d| d.message.to_string());
     let mut problem =
         Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "Resource is not valid", detail);
     for found in &admitted.refusals {
-        problem = problem.cause(found.field.clone(), found.message.clone());
+        problem = problem.cause(found.field.to_string(), found.message.to_string());
     }
     problem.diagnostics = serde_json::to_value(&admitted.findings).ok();
     problem

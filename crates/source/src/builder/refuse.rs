@@ -13,7 +13,7 @@ impl Builder<'_> {
         code: Code,
         at: (u32, u32),
         message: impl Into<String>,
-        help: &str,
+        help: &'static str,
     ) -> Refusal {
         let diagnostic =
             Diagnostic::new(code, message).at(self.span(at.0, at.1)).field(self.path()).help(help);
