@@ -49,8 +49,7 @@ pub(crate) fn fold<A: Algebra>(
     };
     for ladder in order {
         let effective = fold.ladder(*ladder);
-        folded.outcomes.extend(policy_outcomes(ladders, *ladder, &effective));
-        folded.ends.push(u32::try_from(folded.outcomes.len()).unwrap_or(u32::MAX));
+        folded.add_outcomes(&policy_outcomes(ladders, *ladder, &effective));
         folded.effectives.push(effective);
     }
     kept.iter().for_each(|(_, group)| fold.keep(*group));
@@ -97,6 +96,19 @@ impl Folded {
         }
         self.by_spec.iter_mut().zip(run.by_spec).for_each(|(sum, n)| *sum += n);
         self.groups.extend(run.groups);
+    }
+
+    /// The outcomes of the policies on the ladder of a place.
+    pub(crate) fn outcomes_at(&self, place: usize) -> &[(PolicyId, Outcome)] {
+        let end = |place: usize| self.ends.get(place).map_or(0, |end| *end as usize);
+        let start = place.checked_sub(1).map_or(0, end);
+        self.outcomes.get(start..end(place)).unwrap_or(&[])
+    }
+
+    /// Adds the outcomes of the next ladder.
+    pub(crate) fn add_outcomes(&mut self, outcomes: &[(PolicyId, Outcome)]) {
+        self.outcomes.extend_from_slice(outcomes);
+        self.ends.push(u32::try_from(self.outcomes.len()).unwrap_or(u32::MAX));
     }
 
     /// Outcomes of each policy, counted over the paths that have each ladder.

@@ -179,7 +179,8 @@ impl Ladders {
     /// Forgets what only interning needs, and gives back room that was held for more.
     pub(crate) fn freeze(&mut self) {
         (self.step_table, self.group_table) = (HashTable::new(), HashTable::new());
-        (self.extended, self.tops) = (HashTable::new(), Vec::new());
+        self.extended = HashTable::new();
+        self.tops.shrink_to_fit();
         self.steps.shrink_to_fit();
         self.groups.shrink_to_fit();
     }
@@ -193,6 +194,13 @@ impl Ladders {
     /// The step of an id.
     pub fn get_step(&self, id: StepId) -> Option<&Step> {
         self.steps.get(id.0 as usize)
+    }
+
+    /// The same ladders with the steps of others, which say something else; none if that is not all.
+    pub(crate) fn with_steps(&self, of: &Self) -> Option<Self> {
+        let place = |step: &Step| (step.policy, step.entry, step.level);
+        let same = self.steps.iter().map(place).eq(of.steps.iter().map(place));
+        same.then(|| Self { steps: of.steps.clone(), ..self.clone() })
     }
 
     /// Every step, by id.

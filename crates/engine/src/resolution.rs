@@ -2,7 +2,10 @@
 //! In: paths, ladders and attachments from a family. Out: the [`Resolution`], folded once per distinct ladder.
 //! Not here: text of any kind. Everything that explains reads this and recomputes nothing.
 
+mod again;
+
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use overrule_model::{ObjectId, Sym};
 use overrule_source::{Documents, Span};
@@ -93,8 +96,8 @@ pub struct Resolution {
     ranks: Vec<Rank>,
     /// Place of each ladder in `folded`; `NOT_FOLDED` for those no path has.
     places: Vec<u32>,
-    /// Results in the order of folding.
-    folded: Vec<Effective>,
+    /// Results in the order of folding. Resolutions of which little differs have them in common.
+    folded: Vec<Arc<Effective>>,
     /// Outcome of each policy on each ladder, one after another.
     outcomes: Vec<(PolicyId, Outcome)>,
     /// Where the outcomes of each result end.
@@ -160,7 +163,7 @@ impl Resolution {
     /// The result of a ladder; none for the empty one.
     pub fn effective(&self, ladder: LadderId) -> Option<&Effective> {
         let place = *self.places.get(ladder.0 as usize)?;
-        self.folded.get(place as usize)
+        self.folded.get(place as usize).map(|effective| &**effective)
     }
 
     /// The result of a ladder or of a group on one.
@@ -294,6 +297,17 @@ impl Resolution {
     }
 }
 
+/// How many paths have each ladder.
+pub(crate) fn uses(ladders: &Ladders, kinds: &[KindResult]) -> Vec<u64> {
+    let mut uses: Vec<u64> = vec![0; ladders.len()];
+    for ladder in kinds.iter().flat_map(|k| &k.ladders) {
+        if let Some(count) = uses.get_mut(ladder.0 as usize) {
+            *count += 1;
+        }
+    }
+    uses
+}
+
 /// The place of a ladder that was not folded.
 const NOT_FOLDED: u32 = u32::MAX;
 
@@ -422,12 +436,7 @@ impl ResolutionBuilder {
 
     /// How many paths have each ladder, and in which order the ladders are folded.
     fn order(&self) -> (Vec<u64>, Vec<LadderId>) {
-        let mut uses: Vec<u64> = vec![0; self.ladders.len()];
-        for ladder in self.kinds.iter().flat_map(|k| &k.ladders) {
-            if let Some(count) = uses.get_mut(ladder.0 as usize) {
-                *count += 1;
-            }
-        }
+        let uses = uses(&self.ladders, &self.kinds);
         let order = self.by_last_rung(&uses);
         (uses, order)
     }
@@ -473,7 +482,7 @@ impl ResolutionBuilder {
             rejections,
             ranks,
             places,
-            folded: effectives,
+            folded: effectives.into_iter().map(Arc::new).collect(),
             outcomes,
             ends,
             tallies,

@@ -9,6 +9,7 @@ use overrule_engine::Resolution;
 use overrule_gateway::kinds::Kinds;
 use overrule_gateway::policy::{self, Policy};
 use overrule_gateway::requirements::{self, Requirement};
+use overrule_gateway::resolve::Before;
 use overrule_gateway::topology::{self, GatewayTopology};
 use overrule_mesh::topology::MeshTopology;
 use overrule_model::{Created, ObjectId, Snapshot};
@@ -167,6 +168,12 @@ enum Extent<'a> {
     },
 }
 
+/// How the families go about it.
+struct Course<'a> {
+    silent: bool,
+    before: Option<Before<'a>>,
+}
+
 /// Policies of kinds that descriptors describe, and what was found while reading them.
 struct Policies {
     policies: Vec<Policy>,
@@ -223,8 +230,8 @@ impl Analysis {
         let (mut snapshot, base) = Base::of(&documents, options, extent);
         let (policies, written) = policy::parse(&documents, &mut snapshot, &base.kinds);
         let policies = Policies { policies, written };
-        let silent = matches!(extent, Extent::Part { .. });
-        Self::on(base, documents, snapshot, policies, diagnostics, options, silent)
+        let course = Course { silent: matches!(extent, Extent::Part { .. }), before: None };
+        Self::on(base, documents, snapshot, policies, diagnostics, options, course)
     }
 
     /// The same, when policies changed and nothing else: `changed` are their documents, which stand where they stood. What
@@ -252,7 +259,10 @@ impl Analysis {
         let policies = Policies { policies, written: unchanged.chain(found).collect() };
         let base = Arc::clone(&self.base);
         let (documents, diagnostics) = (documents.clone(), diagnostics.clone());
-        Some(Self::on(base, documents, snapshot, policies, diagnostics, options, false))
+        let resolution = self.gateway();
+        let course =
+            Course { silent: false, before: Some(Before { resolution, changed: &objects }) };
+        Some(Self::on(base, documents, snapshot, policies, diagnostics, options, course))
     }
 
     fn is_policy(&self, object: ObjectId) -> bool {
@@ -269,7 +279,7 @@ impl Analysis {
         Policies { policies, written }: Policies,
         mut diagnostics: Vec<Diagnostic>,
         options: &Options,
-        silent: bool,
+        course: Course<'_>,
     ) -> Self {
         diagnostics.extend(base.diagnostics.iter().chain(&written).cloned());
         let (kuadrant, found) = overrule_kuadrant::parse(&documents, &mut snapshot);
@@ -292,7 +302,8 @@ impl Analysis {
             requirements: &base.requirements,
             include_kinds: &include_kinds,
             options,
-            silent,
+            silent: course.silent,
+            before: course.before,
         };
         let answers = ground.resolve(&mut diagnostics);
         let diagnostics = settle(diagnostics, &documents);

@@ -15,7 +15,7 @@ mod local;
 mod walk;
 
 use overrule_engine::{KindId, NewKind, PolicyId, Resolution, ResolutionBuilder};
-use overrule_model::Snapshot;
+use overrule_model::{ObjectId, Snapshot};
 use overrule_source::{Diagnostic, Documents};
 
 use crate::kinds::{Class, Descriptor, Kinds, Provenance, Strategy};
@@ -38,11 +38,13 @@ pub static NONE_KEYS: &[&str] = &["created", "name"];
 
 /// What a run wants beyond its input.
 #[derive(Debug, Clone, Default)]
-pub struct Options {
+pub struct Options<'a> {
     /// Kinds to resolve although no policy of them exists (to list what they do not cover), lower case.
     pub include: Vec<String>,
     /// Leave findings out, for an answer of which nobody reads them.
     pub silent: bool,
+    /// A resolution at hand of which most still holds.
+    pub before: Option<Before<'a>>,
 }
 
 /// The resolution and every finding about policies.
@@ -77,6 +79,15 @@ impl Active<'_> {
     }
 }
 
+/// A resolution of the same topology, kinds and policies, of which some said something else.
+#[derive(Debug, Clone, Copy)]
+pub struct Before<'a> {
+    /// The resolution.
+    pub resolution: &'a Resolution,
+    /// The policies that say something else now.
+    pub changed: &'a [ObjectId],
+}
+
 /// Resolves every kind. The policies must come from [`policy::parse`] with the same kinds.
 pub fn resolve(
     documents: &Documents,
@@ -84,7 +95,7 @@ pub fn resolve(
     topology: &GatewayTopology,
     kinds: &Kinds,
     policies: &[Policy],
-    options: &Options,
+    options: &Options<'_>,
 ) -> Resolved {
     let attached = policy::attach(snapshot, topology, kinds, policies);
     let mut diagnostics = attached.diagnostics;
@@ -107,9 +118,16 @@ pub fn resolve(
     let locals =
         local::build(snapshot, topology, &mut builder, &active, policies, &attached.attachments);
     let kinds: Vec<Active<'_>> = active.into_iter().flatten().collect();
-    walk::paths(snapshot, topology, &mut builder, &kinds, &locals);
     let algebra = algebra::Gep713::new(documents, &kinds);
-    let resolution = builder.finish_in_parallel(documents, &algebra);
+    let again = options.before.and_then(|Before { resolution, changed }| {
+        let object = |id: PolicyId| policies.get(id.0 as usize).map(|policy| policy.object);
+        let changed = |id| object(id).is_none_or(|object| changed.contains(&object));
+        resolution.again(&builder, &changed, documents, &algebra)
+    });
+    let resolution = again.unwrap_or_else(|| {
+        walk::paths(snapshot, topology, &mut builder, &kinds, &locals);
+        builder.finish_in_parallel(documents, &algebra)
+    });
     if !options.silent {
         findings::report(snapshot, topology, policies, &resolution, &kinds, &mut diagnostics);
     }
@@ -124,7 +142,7 @@ fn activate<'k>(
     descriptor: &'k Descriptor,
     index: usize,
     policies: &[Policy],
-    options: &Options,
+    options: &Options<'_>,
 ) -> Option<Active<'k>> {
     let asked = options.include.iter().any(|k| k.eq_ignore_ascii_case(&descriptor.kind));
     let used = policies.binary_search_by_key(&index, |p| p.kind).is_ok();
