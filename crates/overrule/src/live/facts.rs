@@ -23,6 +23,8 @@ pub(super) type Key = u64;
 pub(super) enum Role {
     /// A route: answers are kept for it.
     Route,
+    /// A proxy of a mesh: answers are kept for it too, and it acts on no other.
+    Proxy,
     /// What Gateways stand on.
     Class,
     /// What routes stand on: Gateways and ListenerSets.
@@ -33,8 +35,15 @@ pub(super) enum Role {
     Place,
     /// Descriptions of kinds, requirements: they act on everything.
     Global,
-    /// A resource of a mesh: it acts on proxies, never on routes.
+    /// Any other resource of a mesh: it may act on all proxies, never on routes.
     Mesh,
+}
+
+impl Role {
+    /// Whether answers are kept for it.
+    pub(super) fn is_answered(self) -> bool {
+        matches!(self, Self::Route | Self::Proxy)
+    }
 }
 
 /// One resource.
@@ -71,6 +80,8 @@ pub(super) struct Keys {
     wildcard_namespace: String,
 }
 
+/// The kind of proxies.
+pub(super) const PROXY: &str = "Dataplane";
 /// Every name, namespace or value.
 const ANY: &str = "*";
 
@@ -133,7 +144,7 @@ impl Keys {
             facts.own.push(self.named("label", namespace, value));
             facts.own.push(self.named("label", &self.wildcard_namespace, value));
         }
-        if matches!(facts.role, Role::Mesh | Role::Global) {
+        if matches!(facts.role, Role::Mesh | Role::Proxy | Role::Global) {
             return facts;
         }
         let root = documents.view(object.root);
@@ -164,6 +175,7 @@ fn role(group: &str, kind: &str) -> Role {
         (GROUP | X_GROUP, "Gateway" | "ListenerSet" | "XListenerSet") => Role::Ground,
         ("", "Namespace") | (GROUP, "ReferenceGrant") => Role::Place,
         ("overrule" | "apiextensions.k8s.io", _) => Role::Global,
+        (overrule_mesh::GROUP, PROXY) => Role::Proxy,
         (overrule_mesh::GROUP, _) => Role::Mesh,
         _ => Role::Other,
     }

@@ -116,6 +116,8 @@ pub(super) struct Links {
     kinds: BTreeMap<Key, BTreeSet<PieceId>>,
     /// Pieces that act on everything.
     pub(super) global: BTreeSet<PieceId>,
+    /// Pieces that act on proxies.
+    pub(super) mesh: BTreeSet<PieceId>,
 }
 
 impl Links {
@@ -128,8 +130,10 @@ impl Links {
                 new.push(fact.kind);
             }
             kind.insert(piece);
-            if fact.role == Role::Global {
-                self.global.insert(piece);
+            match fact.role {
+                Role::Global => drop(self.global.insert(piece)),
+                Role::Mesh => drop(self.mesh.insert(piece)),
+                _ => {}
             }
             self.called.add(&fact.own, piece);
             if fact.role == Role::Ground {
@@ -155,6 +159,7 @@ impl Links {
                 }
             }
             self.global.remove(&piece);
+            self.mesh.remove(&piece);
             self.called.remove(&fact.own, piece);
             if fact.role == Role::Ground {
                 self.called.remove(&fact.sections, piece);

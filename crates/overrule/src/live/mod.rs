@@ -11,7 +11,7 @@
 //! ```
 //!
 //! The answer about a route depends on a few dozen resources however large the fleet is: what it stands on, what it
-//! sends to, and the policies of those. That neighbourhood is a small world of its own, and the pipeline that resolves
+//! sends to, and the policies of those. The answer about a proxy depends on no other proxy. That neighbourhood is a small world of its own, and the pipeline that resolves
 //! whole fleets resolves it too: there is no second implementation of any rule. Lists, counts and findings are about
 //! everything, so they come with the next whole resolution ([`World::gather`]), for which nothing is read again.
 //!
@@ -32,10 +32,10 @@ use overrule_model::{Created, TargetName};
 use overrule_source::{DocId, Documents, Input, Piece, Read, ReadOptions};
 
 use crate::{Analysis, Assume, Options};
-use facts::{Facts, Key, Keys};
+use facts::{Facts, Key, Keys, PROXY, Role};
 use links::{Links, PieceId};
 use near::{Near, Nears};
-use reach::{Affected, Neighbours, Pieces, Reach};
+use reach::{Affected, Neighbours, Pieces, Reach, Targets};
 
 /// A text, and what its keeper knows about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,10 +125,12 @@ pub struct Published {
     pub whole: Arc<Analysis>,
     /// The version that is of.
     pub whole_version: u64,
-    /// Routes that changes since then affect.
+    /// Routes and proxies that changes since then affect.
     near: Nears,
-    /// The last change that could affect any route.
+    /// The last change that could affect anything.
     everything: u64,
+    /// The last change that could affect any proxy.
+    proxies: u64,
     keys: Arc<Keys>,
 }
 
@@ -144,23 +146,34 @@ impl Published {
         if self.is_settled() {
             return Some(&self.whole);
         }
-        let key = self.keys.route(target)?;
-        match self.near.get(key) {
+        let (role, key) = self.keys.target(target)?;
+        let felt = match role {
+            Role::Proxy => self.proxies.max(self.everything),
+            _ => self.everything,
+        };
+        match self.near.get(key).filter(|near| near.version >= felt) {
             Some(near) => near.analysis.as_ref(),
-            None => (self.everything <= self.whole_version).then_some(&self.whole),
+            None => (felt <= self.whole_version).then_some(&self.whole),
         }
     }
 }
 
 impl Keys {
-    /// The key of a route as somebody types it; none if it is no route.
-    fn route(&self, target: &str) -> Option<Key> {
+    /// The key of a route or proxy as somebody types it; none if it is neither.
+    fn target(&self, target: &str) -> Option<(Role, Key)> {
         let target: TargetName = target.parse().ok()?;
-        let kind = RouteKind::ALL.into_iter().find(|kind| {
-            overrule_model::is_called(kind.name(), &target.kind.to_lowercase())
-                && target.group.as_deref().is_none_or(|g| g == overrule_gateway::topology::GROUP)
-        })?;
-        Some(self.named(kind.name(), target.namespace.as_deref()?, &target.name))
+        let word = target.kind.to_lowercase();
+        let is = |group: &str, kind: &str| {
+            overrule_model::is_called(kind, &word)
+                && target.group.as_deref().is_none_or(|g| g == group)
+        };
+        let route = RouteKind::ALL
+            .into_iter()
+            .map(RouteKind::name)
+            .find(|kind| is(overrule_gateway::topology::GROUP, kind));
+        let proxy = || is(overrule_mesh::GROUP, PROXY).then_some((Role::Proxy, PROXY));
+        let (role, kind) = route.map(|kind| (Role::Route, kind)).or_else(proxy)?;
+        Some((role, self.named(kind, target.namespace.as_deref()?, &target.name)))
     }
 }
 
@@ -178,6 +191,7 @@ impl World {
             whole_version: 0,
             near: Nears::default(),
             everything: 0,
+            proxies: 0,
             keys: Arc::clone(&keys),
         });
         let mut world = Self {
@@ -217,12 +231,15 @@ impl World {
                 next.everything = self.version;
                 next.near = Nears::default();
             }
-            Affected::Routes(routes) => {
-                let mut found = Vec::new();
-                for route in routes {
-                    self.renew(route, &mut found);
+            Affected::Some(targets) => {
+                if targets.all_proxies {
+                    next.proxies = self.version;
                 }
-                // A route that is gone has no answer, also not the one it had.
+                let mut found = Vec::new();
+                for piece in targets.pieces {
+                    self.renew(piece, &mut found);
+                }
+                // A target that is gone has no answer, also not the one it had.
                 let gone = before.into_iter().filter(|k| self.links.called.count(&[*k]) == 0);
                 found.extend(gone.map(|key| Near { key, version: self.version, analysis: None }));
                 next.near.add(found);
@@ -231,25 +248,25 @@ impl World {
         self.publish(next)
     }
 
-    /// Answers again for the routes of a piece.
+    /// Answers again for the routes and proxies of a piece.
     fn renew(&self, piece: PieceId, near: &mut Vec<Near>) {
         let analysis = self.near(piece).map(Arc::new);
-        for fact in self.slab.facts(piece).iter().filter(|f| f.role == facts::Role::Route) {
+        for fact in self.slab.facts(piece).iter().filter(|f| f.role.is_answered()) {
             let Some(key) = fact.own.first().copied() else { continue };
             near.push(Near { key, version: self.version, analysis: analysis.clone() });
         }
     }
 
-    /// An analysis that has the answers about a route as of now, whatever was published; none for another target, for
-    /// a route that is not there, and for one that depends on a large part of the world.
+    /// An analysis that has the answers about a route or proxy as of now, whatever was published; none for another
+    /// target, for one that is not there, and for one that depends on a large part of the world.
     pub fn about(&self, target: &str) -> Option<Analysis> {
-        let key = [self.keys.route(target)?];
-        let piece = self.links.called.under(&key).next()?;
+        let (_, key) = self.keys.target(target)?;
+        let piece = self.links.called.under(&[key]).next()?;
         self.near(piece)
     }
 
-    fn near(&self, route: PieceId) -> Option<Analysis> {
-        let pieces = Neighbours::of(&self.links, &self.slab, route)?;
+    fn near(&self, piece: PieceId) -> Option<Analysis> {
+        let pieces = Neighbours::of(&self.links, &self.slab, piece)?;
         let kept = pieces.iter().filter_map(|id| self.slab.get(*id).cloned()).collect();
         let Published { whole, whole_version, everything, .. } = &*self.published;
         // What describes kinds is felt everywhere when it changes.
@@ -285,18 +302,18 @@ impl World {
         self.published()
     }
 
-    /// Applies edits; `before` gets the keys of routes that were in texts which changed.
+    /// Applies edits; `before` gets the keys of targets that were in texts which changed.
     fn apply(&mut self, edits: Vec<Edit>, before: &mut Vec<Key>) -> Affected {
-        let mut all = Affected::Routes(Default::default());
+        let mut all = Affected::Some(Targets::default());
         for edit in edits {
             let key = match &edit {
                 Edit::Put(text) => text.key.clone(),
                 Edit::Remove(key) => key.clone(),
             };
             let was = self.kept(&key).cloned();
-            let routes = was.iter().flat_map(|was| &was.facts);
-            let routes = routes.filter(|f| f.role == facts::Role::Route);
-            before.extend(routes.filter_map(|f| f.own.first()));
+            let targets = was.iter().flat_map(|was| &was.facts);
+            let targets = targets.filter(|f| f.role.is_answered());
+            before.extend(targets.filter_map(|f| f.own.first()));
             // What it affected as it was, and what it affects as it is.
             join(&mut all, self.reach(&key));
             let gone = self.take_out(&key);
@@ -326,7 +343,7 @@ impl World {
 
     /// What a text as it is now can affect.
     fn reach(&self, key: &str) -> Affected {
-        let Some(id) = self.by_key.get(key) else { return Affected::Routes(BTreeSet::new()) };
+        let Some(id) = self.by_key.get(key) else { return Affected::Some(Targets::default()) };
         Reach::new(&self.links, &self.slab).of(*id, self.slab.facts(*id))
     }
 
@@ -355,7 +372,7 @@ fn same_resources(was: &Kept, is: &Kept) -> bool {
     was.piece.name() == is.piece.name()
         && was.facts.len() == is.facts.len()
         && both.all(|(a, b)| {
-            a.kind == b.kind && a.own.first() == b.own.first() && b.role == facts::Role::Other
+            a.kind == b.kind && a.own.first() == b.own.first() && b.role == Role::Other
         })
 }
 
@@ -368,8 +385,11 @@ fn kinds_differ(mut gone: Vec<Key>, mut came: Vec<Key>) -> bool {
 
 fn join(all: &mut Affected, more: Affected) {
     match (all, more) {
-        (Affected::Routes(all), Affected::Routes(more)) if all.len() + more.len() <= reach::FEW => {
-            all.extend(more);
+        (Affected::Some(all), Affected::Some(more))
+            if all.pieces.len() + more.pieces.len() <= reach::FEW =>
+        {
+            all.pieces.extend(more.pieces);
+            all.all_proxies |= more.all_proxies;
         }
         (all, _) => *all = Affected::Everything,
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: indexes and what changed. Out: the routes whose answers may differ, and everything that decides the answer of
-//! one route. Not here: resolving.
+//! In: indexes and what changed. Out: the routes and proxies whose answers may differ, and everything that decides the
+//! answer of one of them. Not here: resolving.
 //!
 //! ```text
 //!            class ◄── Gateway ◄── ListenerSet                     what a route stands on, and who stands there with it
@@ -10,6 +10,9 @@
 //!   policies: whoever mentions or selects a part of the spine, and what they mention themselves
 //! ```
 //!
+//! A proxy of a mesh is decided by itself and by everything of meshes that is no proxy: policies select proxies by labels,
+//! tags and names of several kinds, and a mesh has far fewer of them than of proxies.
+//!
 //! Both questions are answered too broadly rather than too narrowly: taking in a resource that does not matter costs
 //! microseconds. Where the answer would be large, it is "everything", and the whole world is resolved.
 
@@ -18,18 +21,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::facts::{Facts, Key, Role};
 use super::links::{Links, PieceId};
 
-/// Routes that are answered one by one; with more, everything is resolved.
+/// Targets that are answered one by one; with more, everything is resolved.
 pub(super) const FEW: usize = 16;
 /// Pieces that one route may depend on.
 const MOST: usize = 400;
+/// Pieces of meshes that one proxy may depend on.
+const MOST_OF_MESHES: usize = 10_000;
 
 /// What a change can affect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Affected {
     /// Anything.
     Everything,
-    /// Answers about these routes, and nothing else that is asked for by a route.
-    Routes(BTreeSet<PieceId>),
+    /// Answers about some targets, and no others.
+    Some(Targets),
+}
+
+/// Routes and proxies.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Targets {
+    /// Pieces with routes or proxies whose answers may differ.
+    pub(super) pieces: BTreeSet<PieceId>,
+    /// Whether those of every proxy may.
+    pub(super) all_proxies: bool,
 }
 
 /// Facts by piece.
@@ -38,11 +52,11 @@ pub(super) trait Pieces {
     fn facts(&self, piece: PieceId) -> &[Facts];
 }
 
-/// Follows a change to the routes it can affect.
+/// Follows a change to the targets it can affect.
 pub(super) struct Reach<'a, P> {
     links: &'a Links,
     pieces: &'a P,
-    routes: BTreeSet<PieceId>,
+    targets: Targets,
     /// Pieces whose change was followed, and those whose paths were.
     followed: BTreeSet<PieceId>,
     touched: BTreeSet<PieceId>,
@@ -51,8 +65,8 @@ pub(super) struct Reach<'a, P> {
 
 impl<'a, P: Pieces> Reach<'a, P> {
     pub(super) fn new(links: &'a Links, pieces: &'a P) -> Self {
-        let (routes, followed, touched) = Default::default();
-        Self { links, pieces, routes, followed, touched, everything: false }
+        let (targets, followed, touched) = Default::default();
+        Self { links, pieces, targets, followed, touched, everything: false }
     }
 
     /// What the change of a piece with these facts can affect.
@@ -61,11 +75,11 @@ impl<'a, P: Pieces> Reach<'a, P> {
         if self.stop() {
             return Affected::Everything;
         }
-        Affected::Routes(self.routes)
+        Affected::Some(self.targets)
     }
 
     fn stop(&mut self) -> bool {
-        self.everything |= self.routes.len() > FEW;
+        self.everything |= self.targets.pieces.len() > FEW;
         self.everything
     }
 
@@ -112,7 +126,7 @@ impl<'a, P: Pieces> Reach<'a, P> {
             match fact.role {
                 Role::Global | Role::Place => self.everything = true,
                 Role::Route => {
-                    self.routes.insert(piece);
+                    self.targets.pieces.insert(piece);
                     // Routes that lead here, and routes that this one leads to.
                     self.routes_under(&fact.own);
                     self.each(self.links.called.count(&fact.mentions), |me| {
@@ -142,7 +156,10 @@ impl<'a, P: Pieces> Reach<'a, P> {
                     });
                 }
                 Role::Other => self.routes_under(&fact.own),
-                Role::Mesh => {}
+                Role::Proxy => {
+                    self.targets.pieces.insert(piece);
+                }
+                Role::Mesh => self.targets.all_proxies = true,
             }
         }
     }
@@ -156,7 +173,7 @@ impl<'a, P: Pieces> Reach<'a, P> {
     }
 }
 
-/// Gathers what decides the answers about one route.
+/// Gathers what decides the answers about the targets of one piece.
 pub(super) struct Neighbours<'a, P> {
     links: &'a Links,
     pieces: &'a P,
@@ -169,18 +186,28 @@ pub(super) struct Neighbours<'a, P> {
 }
 
 impl<'a, P: Pieces> Neighbours<'a, P> {
-    /// Every piece that decides the answers about a route; none if they are too many.
-    pub(super) fn of(links: &'a Links, pieces: &'a P, route: PieceId) -> Option<Vec<PieceId>> {
+    /// Every piece that decides the answers about the routes and proxies of a piece; none if they are too many.
+    pub(super) fn of(links: &'a Links, pieces: &'a P, piece: PieceId) -> Option<Vec<PieceId>> {
         let (found, spine, named) = Default::default();
         let mut all = Self { links, pieces, found, spine, named, too_many: false };
-        all.spine(route, true);
-        all.listeners();
+        let has = |role| pieces.facts(piece).iter().any(|f| f.role == role);
+        if has(Role::Route) {
+            all.spine(piece, true);
+            all.listeners();
+        }
+        if all.full() || (has(Role::Proxy) && links.mesh.len() > MOST_OF_MESHES) {
+            return None;
+        }
+        all.found.insert(piece);
         all.found.extend(&links.global);
+        if has(Role::Proxy) {
+            all.found.extend(&links.mesh);
+        }
         // Some rules ask whether there is anything of a kind at all.
         let there: BTreeSet<Key> =
             all.found.iter().flat_map(|p| pieces.facts(*p)).map(|f| f.kind).collect();
         all.found.extend(links.representatives(&there));
-        (!all.too_many && all.found.len() <= MOST).then(|| all.found.into_iter().collect())
+        Some(all.found.into_iter().collect())
     }
 
     fn full(&mut self) -> bool {
