@@ -16,6 +16,7 @@
 mod report;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use cpu_time::ProcessTime;
@@ -23,7 +24,7 @@ use overrule::gateway::topology;
 use overrule::live::{Edit, Text, World};
 use overrule::source::Input;
 use overrule::{Analysis, Options};
-use overrule_testkit::fleet::{FleetSpec, Format, manifests};
+use overrule_testkit::fleet::{FleetSpec, Format, MeshSpec, manifests};
 use report::{Report, best};
 
 fn main() -> ExitCode {
@@ -38,6 +39,8 @@ fn main() -> ExitCode {
     let spec = FleetSpec { per_file: 1, ..FleetSpec::bar8_one_gateway() };
     let spec = if quick { spec.divided_by(20) } else { spec };
     all_routes(&spec, &mut report);
+    let spec = if quick { MeshSpec::medium() } else { MeshSpec::bar8() };
+    one_proxy(&MeshSpec { per_file: 1, ..spec }, &mut report);
     println!("{report}");
     if report.holds() || quick { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -100,7 +103,7 @@ fn one_route(spec: &FleetSpec, report: &mut Report) {
         // As in a server, everything is resolved now and then; meanwhile changes are answered for themselves.
         if number % 100 == 99 {
             let gathered = fleet.world.gather();
-            let whole = std::sync::Arc::new(gathered.resolve());
+            let whole = Arc::new(gathered.resolve());
             fleet.world.settled(gathered.version, whole);
         }
         let (edit, target) = (reworded(name, text, 0), target_of(text));
@@ -137,7 +140,7 @@ fn all_routes(spec: &FleetSpec, report: &mut Report) {
         let published = fleet.world.change(vec![edit]);
         assert!(!published.is_settled() && published.about("httproute/a/b").is_none());
         let gathered = fleet.world.gather();
-        let whole = std::sync::Arc::new(gathered.resolve());
+        let whole = Arc::new(gathered.resolve());
         let settled = fleet.world.settled(gathered.version, whole);
         times.push(start.elapsed());
         drop(before);
@@ -147,6 +150,38 @@ fn all_routes(spec: &FleetSpec, report: &mut Report) {
     report.row("one policy on the gateway, everything again", least, None);
     let share = least.as_secs_f64() / fleet.full.as_secs_f64();
     report.at_most("change of all routes / full resolve", share, 1.0 / 3.0);
+}
+
+/// Dataplanes come and go all the time, one by one; each is answered without the others.
+fn one_proxy(spec: &MeshSpec, report: &mut Report) {
+    let texts: Vec<(String, String)> = manifests(spec, Format::Yaml).collect();
+    let all = texts.iter().map(|(name, text)| given(name, text)).collect();
+    let start = ProcessTime::now();
+    let mut world = World::new(all, Options::default());
+    report.line(format!("{} dataplanes, {} services", spec.dataplanes, spec.services));
+    report.row("read and resolve everything", start.elapsed(), None);
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool of one");
+    let (full, _) = best(1, || one.install(|| world.gather().resolve()));
+    report.row("full resolve: all but reading", full, None);
+    let is_proxy = |(_, text): &&(String, String)| text.contains("\ntype: Dataplane\n");
+    let mut times = Vec::new();
+    for (name, text) in texts.iter().filter(is_proxy).take(20) {
+        let before = world.published();
+        let reworded = text.replacen("labels:\n", "labels:\n  change: a\n", 1);
+        let edit = Edit::Put(given(name, &reworded));
+        let start = ProcessTime::now();
+        let published = one.install(|| world.change(vec![edit]));
+        times.push(start.elapsed());
+        drop(before);
+        let after = |word: &str| text.lines().find_map(|l| l.strip_prefix(word)).expect("the word");
+        let target = format!("dataplane/{}/{}", after("mesh: "), after("name: "));
+        assert!(published.about(&target).is_some_and(|a| !Arc::ptr_eq(a, &published.whole)));
+    }
+    times.sort();
+    let median = times[times.len() / 2];
+    report.row("one dataplane", median, None);
+    let share = median.as_secs_f64() / full.as_secs_f64();
+    report.line(format!("  of a full resolve, all but reading: 1/{:.0}", 1.0 / share));
 }
 
 fn micros(time: Duration) -> f64 {
