@@ -251,12 +251,18 @@ impl Reader<'_> {
             resource.meta.name.push_str(".default");
         }
         let namespace = if in_namespace { namespace } else { "" };
-        let decides = kind.is_some_and(|k| k.is_proxy || k.is_policy());
-        let document = if decides { json(root) } else { Value::Null };
-        let document = match kind.is_some_and(|k| !k.is_new_style) {
-            // On Kubernetes even kinds without one are written below `spec`.
-            true if kubernetes => document.get("spec").cloned().unwrap_or_default(),
-            _ => document,
+        // On Kubernetes even kinds without one are written below `spec`.
+        let top = match kubernetes && kind.is_some_and(|k| !k.is_new_style) {
+            true => root.get("spec"),
+            false => Some(root),
+        };
+        // A mesh has thousands of proxies: of them only this is asked, and of policies only those in namespaces.
+        let gateway = || top.and_then(|t| t.get("networking")).and_then(|n| n.get("gateway"));
+        let document = match kind {
+            Some(k) if k.is_proxy => gateway()
+                .map_or(Value::Null, |g| serde_json::json!({"networking": {"gateway": json(g)}})),
+            Some(k) if k.is_policy() && !namespace.is_empty() => top.map_or(Value::Null, json),
+            _ => Value::Null,
         };
         if kubernetes && !resource.meta.labels.contains_key(DISPLAY_NAME) {
             let name = root.get("metadata").and_then(|m| m.get("name"));

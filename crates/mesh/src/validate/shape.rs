@@ -71,7 +71,7 @@ impl<'a> Check<'a> {
         self.members(reference, path, REFERENCE, &|_| None);
         for key in ["kind", "name", "namespace", "mesh", "sectionName"] {
             if let Some(value) = written(reference, key) {
-                self.text(value, format!("{path}.{key}"));
+                self.text(value, || format!("{path}.{key}"));
             }
         }
         for key in ["labels", "tags"] {
@@ -85,11 +85,11 @@ impl<'a> Check<'a> {
         true
     }
 
-    fn text(&mut self, value: View<'a>, path: String) {
+    fn text(&mut self, value: View<'a>, path: impl FnOnce() -> String) {
         match value.kind() {
             NodeKind::String => {}
-            NodeKind::Map | NodeKind::List => self.say(value, &path, "must be a string"),
-            _ => self.push(value, path, "must be a string".into(), Some(QUOTE_IT.into())),
+            NodeKind::Map | NodeKind::List => self.say(value, &path(), "must be a string"),
+            _ => self.push(value, path(), "must be a string".into(), Some(QUOTE_IT.into())),
         }
     }
 
@@ -98,7 +98,7 @@ impl<'a> Check<'a> {
             return self.say(values, path, "must be an object");
         }
         for (key, value) in values.entries() {
-            self.text(value, format!("{path}[{}]", quoted(key.key_text())));
+            self.text(value, || format!("{path}[{}]", quoted(key.key_text())));
         }
     }
 
@@ -115,7 +115,7 @@ impl<'a> Check<'a> {
                     let help = format!("allowed here: {}", PROXY_TYPES.join(", "));
                     self.push(item, path, message, Some(help));
                 }
-                None => self.text(item, path),
+                None => self.text(item, || path),
             }
         }
     }
