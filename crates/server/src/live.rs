@@ -473,6 +473,11 @@ spec:
     }
 
     fn limits(analysis: &Analysis) -> Vec<String> {
+        specs(analysis, "/shop/cart")
+    }
+
+    /// What is in force on targets that are called so.
+    fn specs(analysis: &Analysis, target: &str) -> Vec<String> {
         let stage = analysis.stage();
         let scene = stage.scene();
         let mut found = Vec::new();
@@ -480,7 +485,7 @@ spec:
             for (kind, _) in part.resolution.kinds() {
                 for (path, _) in part.resolution.contexts(kind) {
                     let effective = overrule::view::effective(&scene, part, kind, path);
-                    if effective.target.contains("/shop/cart") {
+                    if effective.target.contains(target) {
                         found.push(overrule::view::json_line(&effective.spec));
                     }
                 }
@@ -511,6 +516,46 @@ spec:
         assert_eq!(limits(&live.state().analysis), near);
         assert!(live.about("httproute/shop/cart").is_none());
         assert!(!live.advance().unwrap(), "there is nothing new");
+    }
+
+    #[test]
+    fn a_dataplane_is_answered_before_everything_is_resolved_again() {
+        let mesh = "type: Mesh\nname: default\n";
+        let proxy = |name: &str, tier: &str| {
+            format!(
+                "type: Dataplane\nmesh: default\nname: {name}\nlabels: {{tier: {tier}}}\nnetworking:\n  \
+                 address: 10.0.0.1\n  inbound: [{{port: 80, tags: {{kuma.io/service: {name}}}}}]\n"
+            )
+        };
+        let timeout = "type: MeshTimeout\nmesh: default\nname: gold\nspec:\n  \
+                       targetRef: {kind: Dataplane, labels: {tier: gold}}\n  \
+                       rules: [{default: {idleTimeout: 7s}}]\n";
+        let [cart, pay] = [proxy("cart", "gold"), proxy("pay", "gold")];
+        let store: Arc<dyn Store> = Arc::from(overrule_store::open_memory().unwrap());
+        put(&*store, &[mesh, &cart, &pay, timeout].join("---\n"));
+        let resolving = Resolving::new(Options::default(), Flavour::Native);
+        let live = Live::open(Arc::clone(&store), resolving).unwrap();
+        let says = |analysis: &Analysis, name: &str| {
+            let found = specs(analysis, &format!("dataplane/default/{name}"));
+            found.iter().any(|spec| spec.contains("7s"))
+        };
+        assert!(says(&live.state().analysis, "cart"));
+        let second = put(&*store, &proxy("cart", "silver"));
+        assert!(live.advance().unwrap());
+        let (revision, near) = live.about("dataplane/default/cart").unwrap();
+        assert_eq!(revision, second);
+        assert!(!says(&near, "cart"), "it is not chosen any more");
+        let (_, other) = live.about("dataplane/default/pay").unwrap();
+        assert!(says(&other, "pay"), "the other one is as it was");
+        // A policy concerns all proxies, each of which is resolved when it is asked about.
+        let third = put(&*store, &timeout.replace("tier: gold", "tier: silver"));
+        assert!(live.advance().unwrap());
+        for (name, expected) in [("cart", true), ("pay", false)] {
+            let (revision, near) = live.about(&format!("dataplane/default/{name}")).unwrap();
+            assert_eq!((revision, says(&near, name)), (third, expected), "{name}");
+        }
+        assert!(live.settle());
+        assert!(says(&live.state().analysis, "cart") && !says(&live.state().analysis, "pay"));
     }
 
     #[test]
