@@ -21,6 +21,7 @@ mod facts;
 mod links;
 mod near;
 mod reach;
+mod slab;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,10 +33,11 @@ use overrule_model::{Created, TargetName};
 use overrule_source::{DocId, Documents, Input, Piece, Read, ReadOptions};
 
 use crate::{Analysis, Assume, Options};
-use facts::{Facts, Key, Keys, PROXY, Role};
+use facts::{Key, Keys, PROXY, Role};
 use links::{Links, PieceId};
 use near::{Near, Nears};
-use reach::{Affected, Neighbours, Pieces, Reach, Targets};
+use reach::{Affected, Neighbours, Reach, Targets};
+use slab::{Kept, Slab};
 
 /// A text, and what its keeper knows about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,14 +59,6 @@ pub enum Edit {
     Remove(Box<str>),
 }
 
-/// A text of the world.
-#[derive(Debug)]
-struct Kept {
-    piece: Piece,
-    created: Option<Created>,
-    facts: Vec<Facts>,
-}
-
 /// The texts of a world, with indexes of who concerns whom. One writer at a time; readers have what it publishes.
 #[derive(Debug)]
 pub struct World {
@@ -78,42 +72,6 @@ pub struct World {
     published: Arc<Published>,
     /// What changed since the last whole resolution: the version, and the text if nothing but its words did.
     since: Vec<(u64, Option<Box<str>>)>,
-}
-
-/// Texts by place; places of texts that went are taken again.
-#[derive(Debug, Default)]
-struct Slab {
-    kept: Vec<Option<Arc<Kept>>>,
-    free: Vec<PieceId>,
-}
-
-impl Slab {
-    fn get(&self, id: PieceId) -> Option<&Arc<Kept>> {
-        self.kept.get(id as usize)?.as_ref()
-    }
-
-    fn insert(&mut self, kept: Arc<Kept>) -> PieceId {
-        let id = self.free.pop().unwrap_or_else(|| {
-            self.kept.push(None);
-            PieceId::try_from(self.kept.len() - 1).unwrap_or(PieceId::MAX)
-        });
-        if let Some(slot) = self.kept.get_mut(id as usize) {
-            *slot = Some(kept);
-        }
-        id
-    }
-
-    fn remove(&mut self, id: PieceId) -> Option<Arc<Kept>> {
-        let kept = self.kept.get_mut(id as usize)?.take()?;
-        self.free.push(id);
-        Some(kept)
-    }
-}
-
-impl Pieces for Slab {
-    fn facts(&self, piece: PieceId) -> &[Facts] {
-        self.get(piece).map_or(&[], |kept| &kept.facts)
-    }
 }
 
 /// What is in force at one version. Immutable.

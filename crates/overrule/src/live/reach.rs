@@ -20,6 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::{Facts, Key, Role};
 use super::links::{Links, PieceId};
+use super::slab::Slab;
 
 /// Targets that are answered one by one; with more, everything is resolved.
 pub(super) const FEW: usize = 16;
@@ -46,16 +47,10 @@ pub(super) struct Targets {
     pub(super) all_proxies: bool,
 }
 
-/// Facts by piece.
-pub(super) trait Pieces {
-    /// The facts of a piece.
-    fn facts(&self, piece: PieceId) -> &[Facts];
-}
-
 /// Follows a change to the targets it can affect.
-pub(super) struct Reach<'a, P> {
+pub(super) struct Reach<'a> {
     links: &'a Links,
-    pieces: &'a P,
+    pieces: &'a Slab,
     targets: Targets,
     /// Pieces whose change was followed, and those whose paths were.
     followed: BTreeSet<PieceId>,
@@ -63,8 +58,8 @@ pub(super) struct Reach<'a, P> {
     everything: bool,
 }
 
-impl<'a, P: Pieces> Reach<'a, P> {
-    pub(super) fn new(links: &'a Links, pieces: &'a P) -> Self {
+impl<'a> Reach<'a> {
+    pub(super) fn new(links: &'a Links, pieces: &'a Slab) -> Self {
         let (targets, followed, touched) = Default::default();
         Self { links, pieces, targets, followed, touched, everything: false }
     }
@@ -174,9 +169,9 @@ impl<'a, P: Pieces> Reach<'a, P> {
 }
 
 /// Gathers what decides the answers about the targets of one piece.
-pub(super) struct Neighbours<'a, P> {
+pub(super) struct Neighbours<'a> {
     links: &'a Links,
-    pieces: &'a P,
+    pieces: &'a Slab,
     found: BTreeSet<PieceId>,
     /// Parts of the spine, and whether what they lead to is part of it too.
     spine: BTreeMap<PieceId, bool>,
@@ -185,9 +180,9 @@ pub(super) struct Neighbours<'a, P> {
     too_many: bool,
 }
 
-impl<'a, P: Pieces> Neighbours<'a, P> {
+impl<'a> Neighbours<'a> {
     /// Every piece that decides the answers about the routes and proxies of a piece; none if they are too many.
-    pub(super) fn of(links: &'a Links, pieces: &'a P, piece: PieceId) -> Option<Vec<PieceId>> {
+    pub(super) fn of(links: &'a Links, pieces: &'a Slab, piece: PieceId) -> Option<Vec<PieceId>> {
         let (found, spine, named) = Default::default();
         let mut all = Self { links, pieces, found, spine, named, too_many: false };
         let has = |role| pieces.facts(piece).iter().any(|f| f.role == role);
