@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: a number of routes. Out: changes of single policies of a live world, and resolving all of it. Not here: whether the
+//! In: a number of routes. Out: changes of single policies of a live world, and resolving all of it, from nothing and
+//! after a policy of all routes of a Gateway changed. Not here: whether the
 //! answers are right (the tests of `overrule`).
 //!
 //! There is a change for every hundredth route: if one costs the same however large the world is, instructions are linear.
@@ -16,11 +17,14 @@ pub fn live(task: &Task) -> Option<()> {
     // A text for each resource, as a store has them.
     let spec = FleetSpec { per_file: 1, ..gateway::spec(task.size) };
     let inputs = task.inputs(&spec, Format::Yaml)?;
-    let on_routes = inputs.iter().filter(|input| is_on_route(input));
+    let wide = inputs.iter().find(|input| is_on(input, "Gateway")).map(changed)?;
+    let on_routes = inputs.iter().filter(|input| is_on(input, "HTTPRoute"));
     let edits: Vec<Edit> = on_routes.map(changed).take((task.size / 100).max(1) as usize).collect();
     let asked = edits.len();
     let mut world = World::new(inputs.into_iter().map(given).collect(), Options::default());
     drop(stage("live", "whole", || world.gather().resolve()));
+    world.change(vec![wide]);
+    drop(stage("live", "again", || world.gather().resolve()));
     // What was published is let go before the next change, as readers do.
     let published = stage("live", "changes", || {
         edits.into_iter().map(|edit| drop(world.change(vec![edit]))).count()
@@ -33,8 +37,9 @@ fn text(input: &Input) -> &str {
     std::str::from_utf8(&input.bytes).expect("text")
 }
 
-fn is_on_route(input: &Input) -> bool {
-    text(input).contains("targetRef:") && text(input).contains("kind: HTTPRoute")
+/// Whether it is a policy on a target of a kind.
+fn is_on(input: &Input, kind: &str) -> bool {
+    text(input).contains("targetRef:") && text(input).contains(&format!("kind: {kind}\n"))
 }
 
 /// The same policy with one label more.
