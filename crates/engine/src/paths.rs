@@ -90,6 +90,6 @@ impl Paths {
 
     /// Whether the last node of a path is of a level.
     pub fn ends_at(&self, topology: &Topology, path: PathId, level: crate::Level) -> bool {
-        self.node(path).and_then(|n| topology.get(n)).is_some_and(|n| n.level == level)
+        self.node(path).and_then(|n| topology.level_of(n)) == Some(level)
     }
 }

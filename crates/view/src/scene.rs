@@ -182,7 +182,7 @@ impl Part<'_> {
         let nodes = self.resolution.paths.nodes(path);
         let nodes: Vec<_> = nodes.into_iter().filter_map(|n| self.topology.get(n)).collect();
         let Some(leaf) = nodes.last() else { return String::new() };
-        let same = |n: &&&overrule_engine::Node| {
+        let same = |n: &&overrule_engine::Node| {
             (n.namespace, n.name, n.object) == (leaf.namespace, leaf.name, leaf.object)
         };
         let Some(above) = nodes.iter().rev().find(|n| !same(n)) else { return String::new() };

@@ -96,8 +96,8 @@ impl GatewayTopology {
     }
 
     fn place(&self, node: NodeId, level: Level) -> Option<u32> {
-        self.nodes.get(node).filter(|n| n.level == level)?;
-        self.index.places.get(node.0 as usize).copied()
+        let fits = self.nodes.level_of(node) == Some(level);
+        self.index.places.get(node.0 as usize).copied().filter(|_| fits)
     }
 
     /// The links of a listener, by route.

@@ -320,7 +320,7 @@ struct Maker<'a, 'b> {
 impl Maker<'_, '_> {
     fn attachment(&mut self, attachment: &Attachment) {
         let node = self.world.topology.nodes.get(attachment.node);
-        let Some(node) = node.copied() else { return };
+        let Some(node) = node else { return };
         let class = if node.section.is_empty() { Class::Whole } else { Class::Section };
         self.policy(attachment.policy, class, 0, attachment.node);
     }
@@ -459,7 +459,7 @@ impl Maker<'_, '_> {
 
     /// The strategy of the object a node belongs to.
     fn strategy_at(&mut self, node: NodeId) -> Strategy {
-        let Some(found) = self.world.topology.nodes.get(node).copied() else {
+        let Some(found) = self.world.topology.nodes.get(node) else {
             return Strategy::default();
         };
         let above = found.level < level::ROUTE;

@@ -42,6 +42,7 @@ impl Resources {
         connector.routes();
         connector.backends();
         connector.index_sections();
+        connector.out.nodes.shrink();
         Built { topology: connector.out, diagnostics: connector.diagnostics }
     }
 }
@@ -97,7 +98,7 @@ impl Connector<'_> {
         (level, place): (Level, usize),
         at: Span,
     ) -> NodeId {
-        let Some(object) = self.out.nodes.get(of).copied() else { return of };
+        let Some(object) = self.out.nodes.get(of) else { return of };
         self.node(Node { kind, section, level, at: Some(at), ..object }, place)
     }
 
