@@ -3,12 +3,13 @@
 //! kind. Not here: folding, ranks. A path costs one table lookup per kind and level that has policies.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use overrule_engine::{LadderId, Level, NodeId, PathId, ResolutionBuilder};
 use smallvec::SmallVec;
 
 use crate::topology::{
-    BackendIx, GatewayTopology, Link, Listener, ListenerIx, RouteKind, Rule, level,
+    BackendIx, GatewayTopology, Link, Listener, ListenerIx, RouteKind, RuleIx, level,
 };
 
 /// What a family says about the kinds it resolves; kinds are numbered from 0.
@@ -175,23 +176,23 @@ impl<C: Contexts> Walk<'_, '_, C> {
         let Some(route) = topology.route(link.route) else { return };
         self.route = Some(route.kind);
         let (path, stack) = self.step(Some(parent), above, route.node, level::ROUTE, false);
-        let rules =
-            topology.rules.get(route.rules.start as usize..route.rules.end as usize).unwrap_or(&[]);
         if self.to_backends {
-            for rule in rules {
-                self.rule(path, &stack, rule);
+            for (ix, rule) in topology.rules_of(link.route) {
+                self.rule(path, &stack, ix, rule.node);
             }
         } else {
-            self.leaves(path, &stack, rules);
+            // They follow their route.
+            let first = route.node.0 + 1;
+            let count = u32::try_from(route.rules.len()).unwrap_or(u32::MAX);
+            self.leaves(path, &stack, first..first.saturating_add(count));
         }
         self.route = None;
     }
 
-    fn rule(&mut self, parent: PathId, above: &Stack, rule: &Rule) {
-        let (path, stack) = self.step(Some(parent), above, rule.node, level::RULE, false);
-        let range = rule.backends.start as usize..rule.backends.end as usize;
+    fn rule(&mut self, parent: PathId, above: &Stack, rule: RuleIx, node: NodeId) {
+        let (path, stack) = self.step(Some(parent), above, node, level::RULE, false);
         let mut seen: SmallVec<[(u32, Option<u16>); 4]> = SmallVec::new();
-        for used in self.topology.uses.get(range).unwrap_or(&[]) {
+        for used in self.topology.uses_of(rule) {
             if !seen.contains(&(used.backend.0, used.port)) {
                 seen.push((used.backend.0, used.port));
                 self.backend(path, &stack, used.backend, used.port);
@@ -246,9 +247,9 @@ impl<C: Contexts> Walk<'_, '_, C> {
 
     /// The rules of a route as the ends of paths: the same as `step` for each, kind by kind and without keeping stacks.
     /// Most paths of a fleet are made here, and most rules have no policy of their own.
-    fn leaves(&mut self, parent: PathId, above: &Stack, rules: &[Rule]) {
-        for rule in rules {
-            self.builder.paths.add(Some(parent), rule.node);
+    fn leaves(&mut self, parent: PathId, above: &Stack, rules: Range<u32>) {
+        for rule in rules.clone().map(NodeId) {
+            self.builder.paths.add(Some(parent), rule);
         }
         for (kind, above) in above.iter().enumerate() {
             let inherited = self.at_level(kind, *above, level::RULE);
@@ -258,8 +259,8 @@ impl<C: Contexts> Walk<'_, '_, C> {
                 }
                 continue;
             }
-            for rule in rules {
-                let ladder = match self.contexts.local(kind, rule.node) {
+            for rule in rules.clone().map(NodeId) {
+                let ladder = match self.contexts.local(kind, rule) {
                     LadderId::EMPTY => inherited,
                     own => {
                         let ladder = self.contexts.join(self.builder, kind, *above, own);

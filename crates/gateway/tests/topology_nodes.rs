@@ -155,7 +155,9 @@ fn rule_names() {
         assert_eq!(shown.join(" "), *expected, "{names:?}");
         let found: Vec<&str> = world.codes().into_iter().filter(|c| *c != "OV1207").collect();
         assert_eq!(found.join(" "), *codes, "{names:?}");
-        for (i, rule) in world.topology.rules.iter().enumerate().filter(|(_, r)| !r.hidden) {
+        for (i, rule) in
+            world.topology.all_rules().map(|(i, r)| (i.at(), r)).filter(|(_, r)| !r.hidden)
+        {
             let node = world.topology.nodes.get(rule.node).unwrap();
             let found = world.topology.section_node(node.object.unwrap(), node.section);
             assert_eq!(found, Some(rule.node), "{names:?} {i}");
@@ -174,7 +176,7 @@ fn crowded_objects() {
     let object = world.topology.routes[0].object;
     let sections: Vec<Sym> = world.topology.sections_of(object).map(|(name, _)| name).collect();
     assert_eq!(sections.len(), 99, "all but the one whose name another rule has");
-    for (index, rule) in world.topology.rules.iter().enumerate() {
+    for (index, rule) in world.topology.all_rules().map(|(i, r)| (i.at(), r)) {
         let section = world.topology.nodes.get(rule.node).unwrap().section;
         let found = world.topology.section_node(object, section).unwrap();
         assert_eq!(found == rule.node, !rule.hidden, "{index}");

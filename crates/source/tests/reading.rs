@@ -23,7 +23,7 @@ fn check(rows: &[Row<'_>]) {
         let read = read(text);
         let (got, found) = (trees(&read), findings(&read));
         if got != *expected || found != *problems {
-            let messages: Vec<&String> = read.diagnostics.iter().map(|d| &d.message).collect();
+            let messages: Vec<&str> = read.diagnostics.iter().map(|d| &*d.message).collect();
             wrong.push(format!("{text:?}\n  {got:?}\n  {found:?} {messages:?}"));
         }
     }

@@ -8,12 +8,11 @@ use std::ops::Range;
 
 use overrule_engine::{NodeId, Topology};
 use overrule_model::{Created, ObjectId, Sym};
-use overrule_source::{NodeRef, Span};
-use smallvec::SmallVec;
+use overrule_source::{DocId, NodeRef, Span};
 
 use super::grants::Grants;
 use super::lookup::Index;
-use super::status::Parent;
+use super::rows::{NamedParent, ParentRow, RuleRow};
 
 macro_rules! indexes {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
@@ -47,7 +46,7 @@ indexes! {
     ListenerIx;
     /// Index into [`GatewayTopology::routes`].
     RouteIx;
-    /// Index into [`GatewayTopology::rules`].
+    /// Index of a rule; see [`GatewayTopology::rule`].
     RuleIx;
     /// Index into [`GatewayTopology::backends`].
     BackendIx;
@@ -219,24 +218,24 @@ pub struct Route {
     pub kind: RouteKind,
     /// The object.
     pub object: ObjectId,
-    /// Valid hostnames as written; none = those of the listener.
-    pub hostnames: SmallVec<[Sym; 2]>,
     /// Whether hostnames are written but none of them is valid, so that nothing fits it.
     pub broken: bool,
-    /// Its rules, a range of [`GatewayTopology::rules`].
+    /// Its rules, by index; see [`GatewayTopology::rule`].
     pub rules: Range<u32>,
-    /// Its parentRefs with what became of them, a range of [`GatewayTopology::parents`].
-    pub parents: Range<u32>,
     /// The worst that is known of its references to backends, mirrors included.
     pub refs: BackendFacts,
-    /// Its links, a range of the per-route index; see [`GatewayTopology::links_of_route`].
-    pub(crate) links: Range<u32>,
-    /// Creation time.
-    pub created: Created,
+    /// The document it is written in.
+    pub(crate) doc: DocId,
+    /// First of its hostnames; see [`GatewayTopology::hostnames_of`].
+    pub(crate) hostnames: u32,
+    /// First of its parentRefs; see [`GatewayTopology::parents_of`].
+    pub(crate) parents: u32,
+    /// First of its links in the per-route index; see [`GatewayTopology::links_of_route`].
+    pub(crate) links: u32,
 }
 
 /// A rule of a route.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rule {
     /// Its node.
     pub node: NodeId,
@@ -248,10 +247,6 @@ pub struct Rule {
     pub named: bool,
     /// Whether its section name leads elsewhere: a generated name another rule carries, or a duplicate.
     pub hidden: bool,
-    /// What it sends to, a range of [`GatewayTopology::uses`].
-    pub backends: Range<u32>,
-    /// Routes it hands over to, a range of [`GatewayTopology::delegations`].
-    pub delegations: Range<u32>,
     /// The rule in its document, for reading matches and filters on demand.
     pub tree: NodeRef,
 }
@@ -386,7 +381,9 @@ pub struct GatewayTopology {
     /// Routes, by kind, namespace and name.
     pub routes: Vec<Route>,
     /// Rules, by route.
-    pub rules: Vec<Rule>,
+    pub(crate) rules: Vec<RuleRow>,
+    /// Valid hostnames of routes as written, by route.
+    pub(crate) hostnames: Vec<Sym>,
     /// Backends: every Service, and whatever else rules send to.
     pub backends: Vec<Backend>,
     /// Ports, by backend.
@@ -396,7 +393,9 @@ pub struct GatewayTopology {
     /// What rules delegate to, by rule.
     pub delegations: Vec<Delegation>,
     /// What became of parentRefs, by route.
-    pub parents: Vec<Parent>,
+    pub(crate) parents: Vec<ParentRow>,
+    /// What parentRefs name, each once.
+    pub(crate) named_parents: Vec<NamedParent>,
     /// Routes at listeners, sorted by listener, then route.
     pub links: Vec<Link>,
     /// Which references across namespaces are permitted.

@@ -5,6 +5,7 @@
 use hashbrown::HashMap;
 use overrule_engine::{Level, NodeId};
 use overrule_model::{ObjectId, Snapshot, Sym};
+use overrule_source::{NodeRef, Span};
 use smallvec::SmallVec;
 
 use super::graph::{
@@ -12,7 +13,8 @@ use super::graph::{
     Listener, ListenerIx, ListenerSet, Port, PortIx, Route, RouteIx, Rule, RuleIx, SetIx,
 };
 use super::hostname;
-use super::resources::part;
+use super::resources::{count, part};
+use super::rows::{RuleRow, between};
 use super::status::Parent;
 use super::{GatewayTopology, level};
 
@@ -66,8 +68,6 @@ impl GatewayTopology {
         listener(ListenerIx) -> Listener in listeners;
         /// A route.
         route(RouteIx) -> Route in routes;
-        /// A rule.
-        rule(RuleIx) -> Rule in rules;
         /// A backend.
         backend(BackendIx) -> Backend in backends;
         /// A port.
@@ -107,29 +107,80 @@ impl GatewayTopology {
 
     /// The links of a route, by listener.
     pub fn links_of_route(&self, ix: RouteIx) -> impl Iterator<Item = (LinkIx, &Link)> {
-        let found = self.route(ix).map_or(&[][..], |r| part(&self.index.by_route, &r.links));
+        let found = self.of_route(ix, &self.index.by_route, |r| r.links);
         found.iter().filter_map(|i| Some((LinkIx(*i), self.links.get(*i as usize)?)))
     }
 
-    /// The rules of a route, as written.
-    pub fn rules_of(&self, ix: RouteIx) -> impl Iterator<Item = (RuleIx, &Rule)> {
-        let range = self.route(ix).map_or(0..0, |r| r.rules.clone());
-        range.clone().map(RuleIx).zip(part(&self.rules, &range))
+    /// A rule.
+    pub fn rule(&self, ix: RuleIx) -> Option<Rule> {
+        let row = self.rules.get(ix.at())?;
+        let route = self.route(row.route)?;
+        let index = ix.0.checked_sub(route.rules.start)?;
+        Some(Rule {
+            node: NodeId(route.node.0 + 1 + index),
+            route: row.route,
+            index,
+            named: row.named,
+            hidden: row.hidden,
+            tree: NodeRef { doc: route.doc, node: row.tree },
+        })
     }
 
-    /// The parentRefs of a route, as written.
-    pub fn parents_of(&self, ix: RouteIx) -> &[Parent] {
-        self.route(ix).map_or(&[], |r| part(&self.parents, &r.parents))
+    /// Every rule, by route.
+    pub fn all_rules(&self) -> impl Iterator<Item = (RuleIx, Rule)> {
+        (0..count(&self.rules)).filter_map(|i| Some((RuleIx(i), self.rule(RuleIx(i))?)))
+    }
+
+    /// The rules of a route, as written.
+    pub fn rules_of(&self, ix: RouteIx) -> impl Iterator<Item = (RuleIx, Rule)> {
+        let range = self.route(ix).map_or(0..0, |r| r.rules.clone());
+        range.filter_map(|i| Some((RuleIx(i), self.rule(RuleIx(i))?)))
+    }
+
+    /// The valid hostnames of a route, as written; none = those of the listener.
+    pub fn hostnames_of(&self, ix: RouteIx) -> &[Sym] {
+        self.of_route(ix, &self.hostnames, |r| r.hostnames)
+    }
+
+    /// The parentRefs of a route, as written, with what became of them.
+    pub fn parents_of(&self, ix: RouteIx) -> impl Iterator<Item = Parent> {
+        let rows = self.of_route(ix, &self.parents, |r| r.parents).iter();
+        let at = self.route(ix).and_then(|r| self.nodes.get(r.node)?.at);
+        rows.filter_map(move |row| {
+            let named = self.named_parents.get(row.named as usize)?;
+            Some(Parent {
+                index: row.index,
+                status: row.status,
+                target: named.target,
+                group: named.group,
+                kind: named.kind,
+                namespace: named.namespace,
+                name: named.name,
+                section: named.section,
+                port: named.port,
+                at: Span { source: at?.source, start: row.start, end: row.end },
+            })
+        })
     }
 
     /// What a rule sends to, as written.
     pub fn uses_of(&self, ix: RuleIx) -> &[BackendUse] {
-        self.rule(ix).map_or(&[], |r| part(&self.uses, &r.backends))
+        self.of_rule(ix, &self.uses, |r| r.uses)
     }
 
     /// What a rule delegates to, as written.
     pub fn delegations_of(&self, ix: RuleIx) -> &[Delegation] {
-        self.rule(ix).map_or(&[], |r| part(&self.delegations, &r.delegations))
+        self.of_rule(ix, &self.delegations, |r| r.delegations)
+    }
+
+    fn of_route<'a, T>(&self, ix: RouteIx, all: &'a [T], first: fn(&Route) -> u32) -> &'a [T] {
+        let next = self.routes.get(ix.at() + 1).map(first);
+        self.route(ix).map_or(&[], |route| between(all, first(route), next))
+    }
+
+    fn of_rule<'a, T>(&self, ix: RuleIx, all: &'a [T], first: fn(&RuleRow) -> u32) -> &'a [T] {
+        let next = self.rules.get(ix.at() + 1).map(first);
+        self.rules.get(ix.at()).map_or(&[], |rule| between(all, first(rule), next))
     }
 
     /// Every listener a Gateway serves: its own, then those of its ListenerSets in their order.
@@ -212,12 +263,12 @@ impl GatewayTopology {
     ) -> SmallVec<[Sym; 2]> {
         let mut found = SmallVec::new();
         let Some(link) = self.link(link) else { return found };
-        let (Some(listener), Some(route)) = (self.listener(link.listener), self.route(link.route))
-        else {
-            return found;
-        };
+        let Some(listener) = self.listener(link.listener) else { return found };
         let all = [Sym::EMPTY];
-        let hostnames = if route.hostnames.is_empty() { &all[..] } else { &route.hostnames };
+        let hostnames = match self.hostnames_of(link.route) {
+            [] => &all[..],
+            own => own,
+        };
         for hostname in hostnames {
             let (ours, theirs) = (snapshot.text(*hostname), snapshot.text(listener.hostname));
             let common = match hostname::intersect(ours, theirs) {

@@ -23,6 +23,7 @@ mod parse;
 pub mod request;
 mod resources;
 mod routing;
+mod rows;
 mod status;
 
 use overrule_model::Snapshot;

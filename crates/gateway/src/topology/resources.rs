@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use hashbrown::HashMap;
-use overrule_model::{Created, GroupKind, Labels, ObjectId, Selector, Sym};
+use overrule_model::{GroupKind, Labels, ObjectId, Selector, Sym};
 use overrule_source::{NodeId, Span};
 
 use super::grants::Grants;
@@ -168,7 +168,6 @@ pub(crate) struct RouteSpec {
     pub(crate) object: ObjectId,
     pub(crate) kind: RouteKind,
     pub(crate) namespace: Sym,
-    pub(crate) created: Created,
     pub(crate) hostnames: Range<u32>,
     pub(crate) hostnames_at: Option<Span>,
     /// Hostnames are written but none is valid.

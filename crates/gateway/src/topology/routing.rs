@@ -10,11 +10,11 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use overrule_model::{Snapshot, Sym};
+use overrule_model::{Created, Snapshot, Sym};
 use overrule_source::{Documents, View};
 
 use super::GatewayTopology;
-use super::graph::{GatewayIx, LinkIx, Listener, ListenerIx, Route, RouteKind, RuleIx};
+use super::graph::{GatewayIx, LinkIx, Listener, ListenerIx, RouteIx, RouteKind, RuleIx};
 use super::hostname::{matches_host, specificity};
 use super::matching::{self, Weight};
 use super::request::Request;
@@ -171,13 +171,14 @@ impl<'a> Router<'a> {
         else {
             return false;
         };
-        let Some((hostname, shown)) = self.hostname(route, listener) else { return false };
+        let Some((hostname, shown)) = self.hostname(at.route, listener) else { return false };
         if route.kind == RouteKind::Grpc && !self.request.is_grpc() {
             return false;
         }
         let object = self.snapshot.get(route.object);
         let name = object
             .map_or(("", ""), |o| (self.snapshot.text(o.scope.name()), self.snapshot.text(o.name)));
+        let created = object.map_or(Created::Absent, |o| o.created).key();
         for (rule, spec) in topology.rules_of(at.route) {
             let view = self.documents.view(spec.tree);
             let Some((weight, match_index)) = self.best_match(route.kind, view, spec.index) else {
@@ -187,7 +188,7 @@ impl<'a> Router<'a> {
                 hostname,
                 is_grpc: route.kind == RouteKind::Grpc,
                 weight,
-                created: Reverse(route.created.key()),
+                created: Reverse(created),
                 name: Reverse(name),
                 rule: Reverse(rule),
                 match_index: Reverse(match_index),
@@ -202,12 +203,13 @@ impl<'a> Router<'a> {
     }
 
     /// The most specific hostname of a route that fits, and the one to show: the listener's if the route has none.
-    fn hostname(&self, route: &Route, listener: &Listener) -> Option<((bool, usize), Sym)> {
-        if route.hostnames.is_empty() {
+    fn hostname(&self, route: RouteIx, listener: &Listener) -> Option<((bool, usize), Sym)> {
+        let hostnames = self.topology.hostnames_of(route);
+        if hostnames.is_empty() {
             return Some((specificity(""), listener.hostname));
         }
         let text = |sym: &Sym| self.snapshot.text(*sym);
-        let fitting = route.hostnames.iter().filter(|h| matches_host(text(h), &self.request.host));
+        let fitting = hostnames.iter().filter(|h| matches_host(text(h), &self.request.host));
         fitting.map(|h| (specificity(text(h)), *h)).max_by_key(|(key, _)| *key)
     }
 

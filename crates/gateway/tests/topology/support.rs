@@ -78,7 +78,7 @@ impl World {
     /// Reasons of the parentRefs of a route.
     pub fn reasons(&self, route: &str) -> Vec<String> {
         let parents = self.topology.parents_of(self.route(route));
-        parents.iter().map(|p| format!("{:?}", p.status)).collect()
+        parents.map(|p| format!("{:?}", p.status)).collect()
     }
 
     /// `code line:column field` of every finding.

@@ -111,7 +111,8 @@ pub fn follow(
     }
     for (n, route) in (0..).map(RouteIx).zip(&topology.routes) {
         let served = topology.links_of_route(n).next().is_some();
-        let hands_over = topology.rules_of(n).any(|(_, rule)| !rule.delegations.is_empty());
+        let hands_over =
+            topology.rules_of(n).any(|(rule, _)| !topology.delegations_of(rule).is_empty());
         if route.kind == RouteKind::Http && served && hands_over {
             let tree = follower.root(n);
             follower.out.trees.insert(n, tree);
@@ -210,7 +211,7 @@ impl Follower<'_> {
     fn enter(&mut self, child: RouteIx, above: &Arc<[Match]>) -> Result<Vec<RuleNode>, Refusal> {
         let topology = self.topology;
         let route = topology.route(child).ok_or(Refusal::Matches)?;
-        let broken = route.broken || !route.hostnames.is_empty();
+        let broken = route.broken || !topology.hostnames_of(child).is_empty();
         if broken {
             return Err(Refusal::Hostnames);
         }

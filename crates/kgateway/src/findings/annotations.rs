@@ -2,7 +2,7 @@
 //! In: annotations of routes, Gateways and ListenerSets. Out: those that say nothing, or say it in vain. The controller
 //! only writes a log line.
 
-use overrule_gateway::topology::RouteKind;
+use overrule_gateway::topology::{RouteKind, RuleIx};
 use overrule_model::{ObjectId, nearest};
 use overrule_source::{Diagnostic, View};
 
@@ -13,8 +13,8 @@ use crate::{Strategy, codes};
 pub(super) fn report(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
     let topology = found.world.topology;
     for route in topology.routes.iter().filter(|r| r.kind == RouteKind::Http) {
-        let rules = topology.rules.get(route.rules.start as usize..route.rules.end as usize);
-        let hands_over = rules.unwrap_or(&[]).iter().any(|r| !r.delegations.is_empty());
+        let mut rules = route.rules.clone().map(RuleIx);
+        let hands_over = rules.any(|r| !topology.delegations_of(r).is_empty());
         object(found, route.object, (!hands_over).then_some(Vain::Leaf), out);
     }
     let above = found.world.profile.reads_annotation_above_routes();

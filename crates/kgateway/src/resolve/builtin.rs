@@ -79,7 +79,7 @@ impl BuiltIns {
     /// Reads every rule of every HTTPRoute.
     pub(crate) fn read(world: World<'_>) -> Self {
         let mut found = BTreeMap::new();
-        for (ix, rule) in (0..).map(RuleIx).zip(&world.topology.rules) {
+        for (ix, rule) in world.topology.all_rules() {
             let route = world.topology.route(rule.route);
             if route.is_none_or(|r| r.kind != RouteKind::Http) {
                 continue;

@@ -164,7 +164,7 @@ fn filters(world: World<'_>) -> Vec<Filter> {
     let admitted = (0..).map(PolicyId).zip(&world.policies.list).filter(|(_, p)| p.admitted);
     let policies: HashMap<ObjectId, PolicyId> = admitted.map(|(id, p)| (p.object, id)).collect();
     let mut found = Vec::new();
-    for (rule, spec) in (0..).map(RuleIx).zip(&world.topology.rules) {
+    for (rule, spec) in world.topology.all_rules() {
         let Some(route) = world.topology.route(spec.route) else { continue };
         if !matches!(route.kind, RouteKind::Http | RouteKind::Grpc) {
             continue;
@@ -479,7 +479,7 @@ impl Maker<'_, '_> {
         let topology = self.world.topology;
         let rule = topology.rule_of(node).and_then(|r| topology.rule(r)).map(|r| r.route);
         let Some(route) = topology.route_of(node).or(rule) else { return false };
-        topology.rules_of(route).any(|(_, rule)| !rule.delegations.is_empty())
+        topology.rules_of(route).any(|(rule, _)| !topology.delegations_of(rule).is_empty())
     }
 
     /// The group of each node, in the order of ranks.

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use overrule_engine::NodeId;
-use overrule_gateway::topology::{HostFit, Link, RuleIx};
+use overrule_gateway::topology::{HostFit, Link};
 use overrule_source::Diagnostic;
 
 use super::Findings;
@@ -35,8 +35,7 @@ fn reached(findings: &Findings<'_>, targets: &BTreeSet<NodeId>, link: &Link) -> 
     let listener = topology.listener(link.listener);
     let gateway = listener.and_then(|l| l.gateway).and_then(|g| topology.gateway(g));
     let route = topology.route(link.route);
-    let rules = route.map_or(0..0, |r| r.rules.clone());
-    let rules = rules.filter_map(|ix| topology.rule(RuleIx(ix))).map(|r| r.node);
+    let rules = topology.rules_of(link.route).map(|(_, r)| r.node);
     let nodes = listener.map(|l| l.node).into_iter();
     let mut nodes = nodes.chain(gateway.map(|g| g.node)).chain(route.map(|r| r.node)).chain(rules);
     nodes.any(|node| targets.contains(&node))
@@ -48,8 +47,11 @@ fn finding(findings: &Findings<'_>, link: &Link) -> Option<Diagnostic> {
     let listener = topology.listener(link.listener)?;
     let route = topology.route(link.route)?;
     let object = snapshot.get(route.object)?;
-    let wide: Vec<String> =
-        route.hostnames.iter().map(|h| format!("`{}`", snapshot.text(*h))).collect();
+    let wide: Vec<String> = topology
+        .hostnames_of(link.route)
+        .iter()
+        .map(|h| format!("`{}`", snapshot.text(*h)))
+        .collect();
     let message = format!(
         "traffic for {} reaches this route through listener `{}`, whose hostname `{}` is narrower: the operator configures no policy there",
         wide.join(", "),

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use overrule_engine::{NodeId, PolicyId, Resolution};
-use overrule_gateway::topology::{GatewayIx, GatewayTopology, ParentTarget, RouteKind};
+use overrule_gateway::topology::{GatewayIx, GatewayTopology, ParentTarget, RouteIx, RouteKind};
 
 use crate::kinds::{ALL, Class};
 use crate::resolve::World;
@@ -88,13 +88,12 @@ impl Reach<'_> {
 
     /// The operator links routes by parentRefs alone: hostnames, ports and `allowedRoutes` do not count here.
     fn routes(&self, found: &mut BTreeMap<NodeId, ByKind>) {
-        for route in &self.topology.routes {
+        for (ix, route) in (0..).map(RouteIx).zip(&self.topology.routes) {
             if !matches!(route.kind, RouteKind::Http | RouteKind::Grpc) {
                 continue;
             }
             self.add(route.node, route.node, found);
-            let range = route.parents.start as usize..route.parents.end as usize;
-            for parent in self.topology.parents.get(range).unwrap_or(&[]) {
+            for parent in self.topology.parents_of(ix) {
                 let Some(ParentTarget::Gateway(ix)) = parent.target else { continue };
                 let Some(gateway) = self.topology.gateway(ix) else { continue };
                 self.add(route.node, gateway.node, found);

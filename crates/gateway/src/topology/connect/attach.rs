@@ -8,14 +8,14 @@ use std::ops::Range;
 
 use hashbrown::HashMap;
 use overrule_model::{GroupKind, ObjectKey, Scope, Sym};
+use overrule_source::{DocId, Span};
 use smallvec::SmallVec;
 
-use super::super::graph::{
-    BackendFacts, Facts, HostFit, Link, ListenerIx, Route, RouteIx, Rule, SetIx,
-};
+use super::super::graph::{BackendFacts, Facts, HostFit, Link, ListenerIx, Route, RouteIx, SetIx};
 use super::super::hostname::HostIx;
 use super::super::resources::{ListenerSpec, ParentSpec, Protocol, RouteSpec, count, part};
-use super::super::status::{Parent, ParentStatus, ParentTarget};
+use super::super::rows::{NamedParent, ParentRow, RuleRow};
+use super::super::status::{ParentStatus, ParentTarget};
 use super::super::{GatewayIx, level};
 use super::Connector;
 
@@ -44,17 +44,20 @@ impl Connector<'_> {
         self.out.routes.reserve_exact(specs.routes.len());
         self.out.rules.reserve_exact(specs.rules.len());
         self.out.parents.reserve_exact(specs.parents.len());
+        self.out.hostnames.reserve_exact(specs.hostnames.len());
         let mut found = Vec::new();
         // Many routes, few Gateways. Looked up, never iterated.
-        let mut targets: HashMap<_, Option<ParentTarget>> = HashMap::new();
+        let mut known: HashMap<_, u32> = HashMap::new();
         for spec in &specs.routes {
             let route = self.next_route();
             let first = links.len();
-            let parents = count(&self.out.parents);
+            let (parents, first_link) = (count(&self.out.parents), count(&links));
             for parent in part(&specs.parents, &spec.parents) {
                 let before = links.len();
-                let key = (parent.kind, parent.namespace, parent.name);
-                let target = *targets.entry(key).or_insert_with(|| self.target(parent));
+                let ParentSpec { kind, namespace, name, section, port, .. } = *parent;
+                let key = (kind, namespace, name, section, port);
+                let named = *known.entry(key).or_insert_with(|| self.named_parent(parent));
+                let target = self.out.named_parents.get(named as usize).and_then(|n| n.target);
                 if let Some(target) = target {
                     self.candidates(&finder, target, parent, spec, &mut found);
                     for listener in found.drain(..) {
@@ -63,13 +66,12 @@ impl Connector<'_> {
                 }
                 let made = links.get(before..).unwrap_or(&[]);
                 let accepted = made.iter().any(Link::accepted);
-                self.parent(spec, parent, target, accepted);
+                self.parent(spec, parent, (named, target), accepted);
             }
             if spec.parents.len() > 1 {
                 dedup_links(&mut links, first);
             }
-            let parents = parents..count(&self.out.parents);
-            self.route(spec, parents);
+            self.route(spec, parents, first_link);
         }
         self.store(&links);
     }
@@ -198,69 +200,73 @@ impl Connector<'_> {
         !hostnames.is_empty() && common.all(|host| owner(host).is_some_and(|o| o != listener))
     }
 
-    fn parent(
-        &mut self,
-        spec: &RouteSpec,
-        parent: &ParentSpec,
-        target: Option<ParentTarget>,
-        accepted: bool,
-    ) {
-        let status = match accepted {
-            true => ParentStatus::Accepted,
-            false => self.refused(spec, parent, target),
-        };
-        self.out.parents.push(Parent {
-            index: parent.index,
-            status,
-            target,
+    /// Notes what a parentRef names, and what that resolves to.
+    fn named_parent(&mut self, parent: &ParentSpec) -> u32 {
+        let place = count(&self.out.named_parents);
+        self.out.named_parents.push(NamedParent {
+            target: self.target(parent),
             group: parent.kind.group,
             kind: parent.kind.kind,
             namespace: parent.namespace,
             name: parent.name,
             section: parent.section,
             port: (parent.port != 0).then_some(parent.port),
-            at: parent.at,
         });
+        place
     }
 
-    fn route(&mut self, spec: &RouteSpec, parents: Range<u32>) {
+    fn parent(
+        &mut self,
+        spec: &RouteSpec,
+        parent: &ParentSpec,
+        (named, target): (u32, Option<ParentTarget>),
+        accepted: bool,
+    ) {
+        let status = match accepted {
+            true => ParentStatus::Accepted,
+            false => self.refused(spec, parent, target),
+        };
+        let Span { start, end, .. } = parent.at;
+        self.out.parents.push(ParentRow { named, start, end, index: parent.index, status });
+    }
+
+    fn route(&mut self, spec: &RouteSpec, parents: u32, links: u32) {
         let index = self.out.routes.len();
         let node = self.object_node(spec.object, level::ROUTE, index);
         let rules = count(&self.out.rules);
         let kind = self.specs.words.rule_kind(spec.kind);
         let doc = self.snapshot.get(spec.object).map(|o| o.root.doc);
         let specs = self.specs;
-        for (position, rule) in part(&specs.rules, &spec.rules).iter().enumerate() {
+        for rule in part(&specs.rules, &spec.rules) {
             let place = (level::RULE, self.out.rules.len());
-            let node = self.section_node(node, (kind, rule.section), place, rule.at);
-            let doc = doc.unwrap_or(overrule_source::DocId(u32::MAX));
-            self.out.rules.push(Rule {
-                node,
+            self.section_node(node, (kind, rule.section), place, rule.at);
+            self.out.rules.push(RuleRow {
                 route: RouteIx::from(index),
-                index: u32::try_from(position).unwrap_or(u32::MAX),
+                tree: rule.tree,
+                uses: 0,
+                delegations: 0,
                 named: rule.named,
                 hidden: rule.hidden,
-                backends: 0..0,
-                delegations: 0..0,
-                tree: overrule_source::NodeRef { doc, node: rule.tree },
             });
         }
-        let hostnames = part(&specs.hostnames, &spec.hostnames);
+        let first_hostname = count(&self.out.hostnames);
+        let hostnames = part(&specs.hostnames, &spec.hostnames).iter();
+        self.out.hostnames.extend(hostnames.map(|host| specs.hosts.name(*host)));
         self.out.routes.push(Route {
             node,
             kind: spec.kind,
             object: spec.object,
-            hostnames: hostnames.iter().map(|host| specs.hosts.name(*host)).collect(),
             broken: spec.broken,
             rules: rules..count(&self.out.rules),
-            parents,
             refs: BackendFacts::Resolved,
-            links: 0..0,
-            created: spec.created,
+            doc: doc.unwrap_or(DocId(u32::MAX)),
+            hostnames: first_hostname,
+            parents,
+            links,
         });
     }
 
-    /// Sorts links by listener, keeping the order of routes, and notes the ranges of both sides.
+    /// Sorts links by listener, keeping the order of routes, and notes the ranges of listeners.
     fn store(&mut self, by_route: &[Link]) {
         let mut next = vec![0_u32; self.out.listeners.len() + 1];
         for link in by_route {
@@ -278,7 +284,7 @@ impl Connector<'_> {
         }
         let mut sorted = by_route.to_vec();
         let mut places = Vec::with_capacity(by_route.len());
-        for (index, link) in by_route.iter().enumerate() {
+        for link in by_route {
             let Some(listener) = self.out.listeners.get_mut(link.listener.at()) else { continue };
             let place = listener.links.end;
             listener.links.end += 1;
@@ -286,11 +292,6 @@ impl Connector<'_> {
                 *slot = *link;
             }
             places.push(place);
-            if let Some(route) = self.out.routes.get_mut(link.route.at()) {
-                let index = u32::try_from(index).unwrap_or(u32::MAX);
-                let start = if route.links.is_empty() { index } else { route.links.start };
-                route.links = start..index + 1;
-            }
         }
         self.out.links = sorted;
         self.out.index.by_route = places;

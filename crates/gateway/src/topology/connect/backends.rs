@@ -241,7 +241,7 @@ impl Connector<'_> {
         let specs = self.specs;
         self.out.uses.reserve_exact(specs.backends.len());
         for (rule, spec) in self.out.rules.iter_mut().zip(&specs.rules) {
-            let (uses, delegations) = (count(&self.out.uses), count(&self.out.delegations));
+            (rule.uses, rule.delegations) = (count(&self.out.uses), count(&self.out.delegations));
             let all = part(&specs.backends, &spec.backends).iter().zip(part(found, &spec.backends));
             for (spec, (found, facts)) in all {
                 if spec.place == Place::Delegation {
@@ -262,8 +262,6 @@ impl Connector<'_> {
                     });
                 }
             }
-            rule.backends = uses..count(&self.out.uses);
-            rule.delegations = delegations..count(&self.out.delegations);
         }
         debug_assert_eq!(self.out.rules.len(), specs.rules.len(), "rules follow their specs");
         debug_assert!(self.out.route(RouteIx(0)).is_none_or(|r| r.rules.start == 0));

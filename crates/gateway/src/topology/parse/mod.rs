@@ -14,7 +14,7 @@ mod route;
 mod rule;
 
 use hashbrown::HashMap;
-use overrule_model::{At, Created, Fields, GroupKind, Object, ObjectId, Snapshot, Sym};
+use overrule_model::{At, Fields, GroupKind, Object, ObjectId, Snapshot, Sym};
 use overrule_source::{Diagnostic, Documents, NodeRef, Span, View};
 
 use super::graph::RouteKind;
@@ -53,7 +53,6 @@ struct Head {
     name: Sym,
     root: NodeRef,
     at: Span,
-    created: Created,
 }
 
 impl Head {
@@ -65,7 +64,6 @@ impl Head {
             name: object.name,
             root: object.root,
             at: object.at,
-            created: object.created,
         }
     }
 }

@@ -18,7 +18,6 @@ impl<'a> Reader<'a> {
             object: head.id,
             kind,
             namespace: head.namespace,
-            created: head.created,
             hostnames: count(&self.out.hostnames)..count(&self.out.hostnames),
             hostnames_at: None,
             broken: false,
