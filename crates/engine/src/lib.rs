@@ -39,6 +39,7 @@ mod rank;
 mod reason;
 mod resolution;
 mod room;
+mod standing;
 mod topology;
 mod traced;
 

@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 
 use crate::fold::Algebra;
 use crate::folded::{self, Folded};
+use crate::standing::Standing;
 use crate::{
     Effective, LadderId, Ladders, NodeId, Outcome, PathId, Paths, PolicyId, Rank, RankKeys, Reason,
     StepId, Tally,
@@ -77,7 +78,7 @@ pub struct KindResult {
     /// Whether its policies are no policies but what other objects say themselves.
     pub implicit: bool,
     /// Ladder of each path: `EMPTY` where no policy reaches, `NONE` (or past the end) where the path is no target.
-    ladders: Vec<LadderId>,
+    ladders: Standing,
 }
 
 /// All effective policies and outcomes of one snapshot under one profile.
@@ -156,8 +157,7 @@ impl Resolution {
 
     /// The ladder of a kind at a path.
     pub fn ladder(&self, kind: KindId, path: PathId) -> LadderId {
-        let ladders = self.kind(kind).map(|k| &k.ladders);
-        ladders.and_then(|l| l.get(path.0 as usize)).copied().unwrap_or(LadderId::NONE)
+        self.kind(kind).map_or(LadderId::NONE, |k| k.ladders.get(path))
     }
 
     /// The result of a ladder; none for the empty one.
@@ -198,11 +198,7 @@ impl Resolution {
 
     /// Paths at which a kind can have an effective policy, whether one reaches them or not.
     pub fn contexts(&self, kind: KindId) -> impl Iterator<Item = (PathId, LadderId)> + '_ {
-        let ladders = self.kind(kind).map_or(&[][..], |k| &k.ladders);
-        self.paths
-            .ids()
-            .zip(ladders.iter().copied())
-            .filter(|(_, ladder)| *ladder != LadderId::NONE)
+        self.kind(kind).into_iter().flat_map(|k| k.ladders.iter())
     }
 
     /// Whether anything of a kind is in force at a path, or of a kind that stands for it.
@@ -249,15 +245,15 @@ impl Resolution {
             }
         }
         for (kind, result) in self.kinds() {
-            for (path, ladder) in self.paths.ids().zip(&result.ladders) {
-                if matches!(*ladder, LadderId::EMPTY | LadderId::NONE) {
+            for (path, ladder) in result.ladders.iter() {
+                if ladder == LadderId::EMPTY {
                     continue;
                 }
                 let mut next = Some(path);
                 while let Some(at) = next {
                     let node = self.paths.node(at).map_or(usize::MAX, |n| n.0 as usize);
                     for i in by_node.get(node).into_iter().flatten() {
-                        self.count(*i, kind, *ladder, &mut tallies);
+                        self.count(*i, kind, ladder, &mut tallies);
                     }
                     next = self.paths.parent(at);
                 }
@@ -291,8 +287,7 @@ impl Resolution {
 
     /// Bytes held per path and kind, beyond what ladders share.
     pub fn path_memory(&self) -> usize {
-        let ladders: usize =
-            self.kinds.iter().map(|k| k.ladders.capacity() * size_of::<LadderId>()).sum();
+        let ladders: usize = self.kinds.iter().map(|k| k.ladders.memory()).sum();
         self.paths.memory() + ladders
     }
 }
@@ -300,9 +295,9 @@ impl Resolution {
 /// How many paths have each ladder.
 pub(crate) fn uses(ladders: &Ladders, kinds: &[KindResult]) -> Vec<u64> {
     let mut uses: Vec<u64> = vec![0; ladders.len()];
-    for ladder in kinds.iter().flat_map(|k| &k.ladders) {
+    for (ladder, targets) in kinds.iter().flat_map(|k| k.ladders.runs()) {
         if let Some(count) = uses.get_mut(ladder.0 as usize) {
-            *count += 1;
+            *count += targets;
         }
     }
     uses
@@ -362,7 +357,7 @@ impl ResolutionBuilder {
             assumed,
             covers,
             implicit,
-            ladders: Vec::new(),
+            ladders: Standing::default(),
         });
         id
     }
@@ -409,9 +404,9 @@ impl ResolutionBuilder {
     }
 
     /// Says which ladder a kind has at each path, in path order. Shorter lists mean [`LadderId::NONE`] for the rest.
-    pub fn set_ladders(&mut self, kind: KindId, ladders: Vec<LadderId>) {
+    pub fn set_ladders(&mut self, kind: KindId, ladders: &[LadderId]) {
         if let Some(result) = self.kinds.get_mut(kind.0 as usize) {
-            result.ladders = ladders;
+            result.ladders = Standing::new(ladders);
         }
     }
 

@@ -184,7 +184,7 @@ fn toy() -> World {
         builder.ladders.group(Group { spec: 0, extra: 0, rungs: rungs.into_iter().collect() });
     let top = builder.paths.add(None, whole);
     builder.paths.add(Some(top), part);
-    builder.set_ladders(kind, vec![LadderId::NONE, ladder]);
+    builder.set_ladders(kind, &[LadderId::NONE, ladder]);
     let resolution = builder.finish(&documents, &Toy(&documents));
     World { documents, snapshot, topology, resolution }
 }

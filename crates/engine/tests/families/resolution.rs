@@ -89,7 +89,7 @@ fn resolve(leaves: u32) -> Resolution {
         reason: &WHY,
         at: span,
     });
-    builder.set_ladders(kind, ladders);
+    builder.set_ladders(kind, &ladders);
     builder.finish(&lab.documents, &Gep713 { plan: MergePlan::merge_patch() })
 }
 

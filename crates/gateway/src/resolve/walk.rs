@@ -27,7 +27,7 @@ pub(crate) fn paths(
     direct.resolve();
     let Direct { builder, walked, .. } = direct;
     for (kind, ladders) in kinds.iter().zip(walked.ladders) {
-        builder.set_ladders(kind.id, ladders);
+        builder.set_ladders(kind.id, &ladders);
     }
 }
 

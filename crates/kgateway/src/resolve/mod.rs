@@ -160,7 +160,7 @@ pub fn resolve(world: World<'_>, options: &Options) -> Resolved {
     let walked = walk::paths(world, &mut builder, &kinds, &locals, &delegations);
     let (matches, masks) = (walked.matches, walked.masks);
     for (kind, ladders) in kinds.iter().zip(walked.ladders) {
-        builder.set_ladders(kind.id, ladders);
+        builder.set_ladders(kind.id, &ladders);
     }
     let algebra = algebra::Kgateway::new(world, &kinds, &locals.contents, masks);
     let resolution = builder.finish(documents, &algebra);

@@ -109,7 +109,7 @@ pub fn resolve(world: World<'_>, options: &Options) -> Resolved {
     let mut contexts = contexts::Paths { profile: world.profile, kinds: &kinds, locals: &locals };
     let walked = walk(world.topology, &mut builder, &mut contexts);
     for (kind, ladders) in kinds.iter().zip(walked.ladders) {
-        builder.set_ladders(kind.id, ladders);
+        builder.set_ladders(kind.id, &ladders);
     }
     let owners: Vec<PolicyId> = builder.ladders.all_steps().map(|s| s.policy).collect();
     let algebra = algebra::Kuadrant::new(world, &kinds, &locals.contents, owners);

@@ -194,7 +194,7 @@ pub fn resolve(world: World<'_>, options: &Options) -> Resolved {
     }
     resolved.alike = walk.alike;
     for (kind, ladders) in active.iter().zip(walk.ladders) {
-        builder.set_ladders(kind.id, ladders);
+        builder.set_ladders(kind.id, &ladders);
     }
     let plans = plans::plans(&steps);
     let algebra =

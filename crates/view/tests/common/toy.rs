@@ -224,7 +224,7 @@ fn resolve(
         builder.paths.add(Some(top), NodeId(*part));
         ladders.push(ladder);
     }
-    builder.set_ladders(kind, ladders);
+    builder.set_ladders(kind, &ladders);
     builder.finish(documents, &Toy(documents))
 }
 
