@@ -5,6 +5,7 @@
 //! A fleet has hundreds of thousands of these. Thousands of ladders begin alike, and what is lost on a beginning is lost
 //! on all of them: it is kept once.
 
+use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -83,7 +84,7 @@ impl<'a> IntoIterator for &'a Steps {
 }
 
 /// Everything that lost on a ladder: first on what it begins with, shared by all that begin with it, then on its own.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Losses {
     before: Option<Arc<Losses>>,
     own: Vec<Loss>,
@@ -157,6 +158,13 @@ impl<'a> IntoIterator for &'a Losses {
 
     fn into_iter(self) -> LossIter<'a> {
         self.iter()
+    }
+}
+
+impl fmt::Debug for Losses {
+    /// What is shared does not show.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self).finish()
     }
 }
 

@@ -449,6 +449,7 @@ impl ResolutionBuilder {
         self.rejections.sort_by_key(|r| (r.policy, r.reference));
         self.failures.sort_by_key(|f| f.path);
         self.ladders.freeze();
+        self.paths.shrink();
         let Self {
             paths,
             ladders,

@@ -112,13 +112,13 @@ impl<C: Contexts> Walk<'_, '_, C> {
     /// Growing a million-entry list by doubling would hold twice its size for a moment; count first.
     fn reserve(&mut self) {
         let served = self.topology.links.iter().filter(|l| self.contexts.serves(l));
-        let rules: usize =
-            served.map(|l| 1 + self.topology.route(l.route).map_or(0, |r| r.rules.len())).sum();
-        let count = rules
-            + self.topology.gateways.len()
+        let rules = |l: &Link| self.topology.route(l.route).map_or(0, |r| r.rules.len());
+        let (routes, rules) = served.fold((0, 0), |(n, sum), l| (n + 1, sum + rules(l)));
+        let above = self.topology.gateways.len()
             + self.topology.classes.len()
             + self.topology.listeners.len();
-        self.builder.paths.reserve(count);
+        let count = above + routes + rules;
+        self.builder.paths.reserve(count, above + routes);
         for ladders in &mut self.walked.ladders {
             ladders.reserve_exact(count);
         }
