@@ -3,6 +3,7 @@
 //! kind. Not here: folding, ranks. A path costs one table lookup per kind and level that has policies.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::ops::Range;
 
 use overrule_engine::{LadderId, Level, NodeId, PathId, ResolutionBuilder};
@@ -191,11 +192,11 @@ impl<C: Contexts> Walk<'_, '_, C> {
 
     fn rule(&mut self, parent: PathId, above: &Stack, rule: RuleIx, node: NodeId) {
         let (path, stack) = self.step(Some(parent), above, node, level::RULE, false);
-        let mut seen: SmallVec<[(u32, Option<u16>); 4]> = SmallVec::new();
+        let mut seen: SmallVec<[(BackendIx, Option<NonZero<u16>>); 4]> = SmallVec::new();
         for used in self.topology.uses_of(rule) {
-            if !seen.contains(&(used.backend.0, used.port)) {
-                seen.push((used.backend.0, used.port));
-                self.backend(path, &stack, used.backend, used.port);
+            if !seen.contains(&(used.backend, used.port)) {
+                seen.push((used.backend, used.port));
+                self.backend(path, &stack, used.backend, used.port.map(NonZero::get));
             }
         }
     }

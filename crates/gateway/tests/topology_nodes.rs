@@ -203,7 +203,13 @@ fn backends_and_what_is_known_of_them() {
         let shown: Vec<String> = uses
             .map(|u| {
                 let node = world.topology.backend(u.backend).unwrap().node;
-                format!("{}:{} x{} {:?}", world.name(node), u.port.unwrap_or(0), u.weight, u.facts)
+                format!(
+                    "{}:{} x{} {:?}",
+                    world.name(node),
+                    u.port.map_or(0, std::num::NonZero::get),
+                    u.weight,
+                    u.facts
+                )
             })
             .collect();
         shown

@@ -4,6 +4,7 @@
 //! Everything is a flat vector with typed indexes; members of an object are ranges. A hundred thousand routes take
 //! a dozen allocations.
 
+use std::num::NonZero;
 use std::ops::Range;
 
 use overrule_engine::{NodeId, Topology};
@@ -257,13 +258,15 @@ pub struct BackendUse {
     /// The backend.
     pub backend: BackendIx,
     /// The port, as written.
-    pub port: Option<u16>,
+    pub port: Option<NonZero<u16>>,
     /// The weight; 1 if not written.
     pub weight: u32,
     /// What is known of the reference.
     pub facts: BackendFacts,
-    /// Where it is written.
-    pub at: Span,
+    /// Where it is written, in the source of its route: the first byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
 }
 
 /// What is known of a reference to a backend.

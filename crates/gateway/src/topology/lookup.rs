@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: ids of objects, sections and nodes. Out: the places in the graph they stand for, in O(1).
+//! In: ids of objects, sections and nodes. Out: the places in the graph they stand for, at once or by binary search.
 //! Not here: searching by text.
 
 use hashbrown::HashMap;
-use overrule_engine::{Level, NodeId};
+use overrule_engine::NodeId;
 use overrule_model::{ObjectId, Snapshot, Sym};
 use overrule_source::{NodeRef, Span};
 use smallvec::SmallVec;
@@ -30,8 +30,6 @@ pub(crate) struct Index {
     pub(crate) by_route: Vec<u32>,
     /// Node of each object of the snapshot, or [`NOWHERE`].
     pub(crate) object_nodes: Vec<u32>,
-    /// Place of each node in the vector of its level.
-    pub(crate) places: Vec<u32>,
     /// Sections of objects that have many; the sections of an object follow it in the nodes.
     pub(crate) crowded: HashMap<(ObjectId, Sym), NodeId>,
     /// The listener in force for each hostname of a port of a Gateway.
@@ -48,10 +46,11 @@ macro_rules! accessors {
 }
 
 macro_rules! places {
-    ($($(#[$doc:meta])* $name:ident -> $ix:ident at $level:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident -> $ix:ident in $list:ident;)*) => {$(
         $(#[$doc])*
         pub fn $name(&self, node: NodeId) -> Option<$ix> {
-            self.place(node, level::$level).map($ix)
+            // Every list has the order of the nodes.
+            self.$list.binary_search_by_key(&node, |one| one.node).ok().map($ix::from)
         }
     )*};
 }
@@ -78,26 +77,30 @@ impl GatewayTopology {
 
     places! {
         /// The class a node is.
-        class_of -> ClassIx at CLASS;
+        class_of -> ClassIx in classes;
         /// The Gateway a node is.
-        gateway_of -> GatewayIx at GATEWAY;
+        gateway_of -> GatewayIx in gateways;
         /// The ListenerSet a node is.
-        set_of -> SetIx at LISTENER_SET;
+        set_of -> SetIx in sets;
         /// The listener a node is.
-        listener_of -> ListenerIx at LISTENER;
+        listener_of -> ListenerIx in listeners;
         /// The route a node is.
-        route_of -> RouteIx at ROUTE;
-        /// The rule a node is.
-        rule_of -> RuleIx at RULE;
+        route_of -> RouteIx in routes;
         /// The backend a node is.
-        backend_of -> BackendIx at BACKEND;
+        backend_of -> BackendIx in backends;
         /// The port a node is.
-        port_of -> PortIx at PORT;
+        port_of -> PortIx in ports;
     }
 
-    fn place(&self, node: NodeId, level: Level) -> Option<u32> {
-        let fits = self.nodes.level_of(node) == Some(level);
-        self.index.places.get(node.0 as usize).copied().filter(|_| fits)
+    /// The rule a node is.
+    pub fn rule_of(&self, node: NodeId) -> Option<RuleIx> {
+        if self.nodes.level_of(node) != Some(level::RULE) {
+            return None;
+        }
+        let after = self.routes.partition_point(|route| route.node < node);
+        let route = self.routes.get(after.checked_sub(1)?)?;
+        let index = node.0.checked_sub(route.node.0 + 1)?;
+        Some(RuleIx(route.rules.start + index))
     }
 
     /// The links of a listener, by route.

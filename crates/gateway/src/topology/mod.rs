@@ -7,7 +7,7 @@
 //!
 //!  parse     typed specs from the trees, names interned          parse/, resources.rs
 //!  connect   nodes, links with facts, reasons, diagnostics       connect/, graph.rs
-//!  lookup    object, section and node to index, in O(1)          lookup.rs
+//!  lookup    object, section and node to index                   lookup.rs
 //!  request   which rule takes a given request                    request.rs, routing.rs, matching.rs
 //! ```
 //!

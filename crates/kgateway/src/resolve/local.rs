@@ -200,8 +200,8 @@ fn filters(world: World<'_>) -> Vec<Filter> {
 
 /// The backend that a reference of a rule leads to.
 fn backend_at(world: World<'_>, rule: RuleIx, written: Span) -> Option<NodeId> {
-    let within = |at: Span| (written.start..written.end).contains(&at.start);
-    let used = world.topology.uses_of(rule).iter().find(|u| within(u.at))?;
+    let written = written.start..written.end;
+    let used = world.topology.uses_of(rule).iter().find(|u| written.contains(&u.start))?;
     world.topology.backend(used.backend).map(|b| b.node)
 }
 

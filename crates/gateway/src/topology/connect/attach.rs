@@ -40,7 +40,7 @@ impl Connector<'_> {
         let finder = self.finder();
         let specs = self.specs;
         let mut links: Vec<Link> = Vec::with_capacity(specs.routes.len());
-        self.reserve(specs.routes.len() + specs.rules.len());
+        self.out.nodes.reserve(specs.routes.len() + specs.rules.len());
         self.out.routes.reserve_exact(specs.routes.len());
         self.out.rules.reserve_exact(specs.rules.len());
         self.out.parents.reserve_exact(specs.parents.len());
@@ -232,14 +232,13 @@ impl Connector<'_> {
 
     fn route(&mut self, spec: &RouteSpec, parents: u32, links: u32) {
         let index = self.out.routes.len();
-        let node = self.object_node(spec.object, level::ROUTE, index);
+        let node = self.object_node(spec.object, level::ROUTE);
         let rules = count(&self.out.rules);
         let kind = self.specs.words.rule_kind(spec.kind);
         let doc = self.snapshot.get(spec.object).map(|o| o.root.doc);
         let specs = self.specs;
         for rule in part(&specs.rules, &spec.rules) {
-            let place = (level::RULE, self.out.rules.len());
-            self.section_node(node, (kind, rule.section), place, rule.at);
+            self.section_node(node, (kind, rule.section), level::RULE, rule.at);
             self.out.rules.push(RuleRow {
                 route: RouteIx::from(index),
                 tree: rule.tree,

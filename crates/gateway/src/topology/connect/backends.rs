@@ -2,6 +2,8 @@
 //! In: backendRefs, Services. Out: backend and port nodes, what each rule sends to, and findings about the rest.
 //! Not here: delegation to routes; that is a vendor's and only noted.
 
+use std::num::NonZero;
+
 use hashbrown::HashMap;
 use overrule_engine::Node;
 use overrule_model::{GroupKind, ObjectId, ObjectKey, Scope, Sym};
@@ -197,12 +199,11 @@ impl Connector<'_> {
             if let Some(slot) = by_object.get_mut(id.0 as usize) {
                 *slot = u32::try_from(index).unwrap_or(NOWHERE);
             }
-            let node = self.object_node(id, level::BACKEND, index);
+            let node = self.object_node(id, level::BACKEND);
             let start = count(&self.out.ports);
             for port in ports {
-                let place = (level::PORT, self.out.ports.len());
                 let kind = self.specs.words.service_port;
-                let node = self.section_node(node, (kind, port.name), place, port.at);
+                let node = self.section_node(node, (kind, port.name), level::PORT, port.at);
                 let backend = BackendIx::from(index);
                 self.out.ports.push(Port { node, backend, number: port.number });
             }
@@ -214,7 +215,7 @@ impl Connector<'_> {
 
     /// Backends that are only named, in the order of their first use.
     fn absent(&mut self, absent: &[BackendSpec]) {
-        self.reserve(absent.len());
+        self.out.nodes.reserve(absent.len());
         self.out.backends.reserve_exact(absent.len());
         for spec in absent {
             let node = Node {
@@ -226,7 +227,7 @@ impl Connector<'_> {
                 level: level::BACKEND,
                 at: Some(spec.at),
             };
-            let node = self.node(node, self.out.backends.len());
+            let node = self.out.nodes.add(node);
             let ports = count(&self.out.ports)..count(&self.out.ports);
             self.out.backends.push(Backend { node, group: spec.kind.group, ports });
         }
@@ -255,10 +256,11 @@ impl Connector<'_> {
                 } else if let Some(backend) = index_of(*found) {
                     self.out.uses.push(BackendUse {
                         backend,
-                        port: (spec.port != 0).then_some(spec.port),
+                        port: NonZero::new(spec.port),
                         weight: spec.weight,
                         facts: *facts,
-                        at: spec.at,
+                        start: spec.at.start,
+                        end: spec.at.end,
                     });
                 }
             }

@@ -23,7 +23,7 @@ impl Connector<'_> {
         let specs = self.specs;
         self.out.listeners.reserve(specs.listeners.len());
         for (index, spec) in specs.gateways.iter().enumerate() {
-            let node = self.object_node(spec.object, level::GATEWAY, index);
+            let node = self.object_node(spec.object, level::GATEWAY);
             self.own_listeners(node, &spec.listeners, Some(GatewayIx::from(index)), None);
             self.out.gateways.push(Gateway {
                 node,
@@ -37,7 +37,7 @@ impl Connector<'_> {
             });
         }
         for (index, spec) in specs.sets.iter().enumerate() {
-            let node = self.object_node(spec.object, level::LISTENER_SET, index);
+            let node = self.object_node(spec.object, level::LISTENER_SET);
             let set = SetIx::from(index);
             let parent = self.parent_of_set(spec);
             let accepted = parent.filter(|gateway| self.accepts_set(*gateway, spec));
@@ -90,8 +90,8 @@ impl Connector<'_> {
         let mut found = BTreeMap::new();
         for (index, (text, (object, name, controller))) in by_name.into_iter().enumerate() {
             let node = match object {
-                Some(object) => self.object_node(object, level::CLASS, index),
-                None => self.absent_class(name, index),
+                Some(object) => self.object_node(object, level::CLASS),
+                None => self.absent_class(name),
             };
             self.out.classes.push(Class { node, controller });
             found.insert(text.to_owned(), ClassIx::from(index));
@@ -99,7 +99,7 @@ impl Connector<'_> {
         found
     }
 
-    fn absent_class(&mut self, name: Sym, index: usize) -> NodeId {
+    fn absent_class(&mut self, name: Sym) -> NodeId {
         let first = self.specs.gateways.iter().find(|g| g.class == name);
         let node = Node {
             kind: self.specs.words.class,
@@ -110,7 +110,7 @@ impl Connector<'_> {
             level: level::CLASS,
             at: first.map(|g| g.class_at),
         };
-        self.node(node, index)
+        self.out.nodes.add(node)
     }
 
     fn own_listeners(
@@ -123,8 +123,7 @@ impl Connector<'_> {
         let kind = self.specs.words.listener;
         let specs = self.specs;
         for spec in part(&specs.listeners, range) {
-            let place = (level::LISTENER, self.out.listeners.len());
-            let node = self.section_node(owner, (kind, spec.name), place, spec.at);
+            let node = self.section_node(owner, (kind, spec.name), level::LISTENER, spec.at);
             self.out.listeners.push(Listener {
                 node,
                 gateway,

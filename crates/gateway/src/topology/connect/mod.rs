@@ -57,33 +57,18 @@ struct Connector<'a> {
 }
 
 impl Connector<'_> {
-    /// Adds a node that stands at `place` in the vector of its level.
-    fn node(&mut self, node: Node, place: usize) -> NodeId {
-        self.out.index.places.push(u32::try_from(place).unwrap_or(u32::MAX));
-        self.out.nodes.add(node)
-    }
-
-    /// Makes room for just so many nodes more: a fleet is not copied as it grows, and nothing is left over.
-    fn reserve(&mut self, more: usize) {
-        self.out.nodes.reserve(more);
-        self.out.index.places.reserve_exact(more);
-    }
-
     /// Adds the node of an object.
-    fn object_node(&mut self, id: ObjectId, level: Level, place: usize) -> NodeId {
+    fn object_node(&mut self, id: ObjectId, level: Level) -> NodeId {
         let object = self.snapshot.get(id);
-        let node = self.node(
-            Node {
-                kind: object.map_or(Sym::EMPTY, |o| o.kind.kind),
-                namespace: object.map_or(Sym::EMPTY, |o| o.scope.name()),
-                name: object.map_or(Sym::EMPTY, |o| o.name),
-                section: Sym::EMPTY,
-                object: Some(id),
-                level,
-                at: object.map(|o| o.at),
-            },
-            place,
-        );
+        let node = self.out.nodes.add(Node {
+            kind: object.map_or(Sym::EMPTY, |o| o.kind.kind),
+            namespace: object.map_or(Sym::EMPTY, |o| o.scope.name()),
+            name: object.map_or(Sym::EMPTY, |o| o.name),
+            section: Sym::EMPTY,
+            object: Some(id),
+            level,
+            at: object.map(|o| o.at),
+        });
         if let Some(slot) = self.out.index.object_nodes.get_mut(id.0 as usize) {
             *slot = node.0;
         }
@@ -95,11 +80,11 @@ impl Connector<'_> {
         &mut self,
         of: NodeId,
         (kind, section): (Sym, Sym),
-        (level, place): (Level, usize),
+        level: Level,
         at: Span,
     ) -> NodeId {
         let Some(object) = self.out.nodes.get(of) else { return of };
-        self.node(Node { kind, section, level, at: Some(at), ..object }, place)
+        self.out.nodes.add(Node { kind, section, level, at: Some(at), ..object })
     }
 
     /// Puts the sections of objects that have many into a table.
