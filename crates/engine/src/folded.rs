@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use crate::fold::Algebra;
+use crate::outcome::Counts;
 use crate::{Effective, Fold, LadderId, Ladders, NodeId, Outcome, PolicyId, Tally};
 
 /// Fewer ladders than this are not worth a thread: each run folds beginnings of ladders for itself.
@@ -112,7 +113,7 @@ impl Folded {
     }
 
     /// Outcomes of each policy, counted over the paths that have each ladder.
-    pub(crate) fn tallies(&self, order: &[LadderId], uses: &[u64], policies: usize) -> Vec<Tally> {
+    pub(crate) fn tallies(&self, order: &[LadderId], uses: &[u64], policies: usize) -> Vec<Counts> {
         let mut tallies = vec![Tally::default(); policies];
         let mut start = 0;
         for (ladder, end) in order.iter().zip(&self.ends) {
@@ -125,7 +126,7 @@ impl Folded {
             }
             start = end;
         }
-        tallies
+        tallies.into_iter().map(Counts::from).collect()
     }
 }
 

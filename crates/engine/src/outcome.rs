@@ -75,6 +75,25 @@ pub struct Tally {
     pub inert: u64,
 }
 
+/// A tally as a resolution keeps it for each policy: there are never more paths than a `u32` counts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counts([u32; 7]);
+
+impl From<Tally> for Counts {
+    fn from(tally: Tally) -> Self {
+        let [a, b, c, d] = tally.lost;
+        let counts = [tally.in_force, tally.partly, a, b, c, d, tally.inert];
+        Self(counts.map(|n| u32::try_from(n).unwrap_or(u32::MAX)))
+    }
+}
+
+impl From<Counts> for Tally {
+    fn from(counts: Counts) -> Self {
+        let [in_force, partly, a, b, c, d, inert] = counts.0.map(u64::from);
+        Self { in_force, partly, lost: [a, b, c, d], inert }
+    }
+}
+
 impl Tally {
     /// Adds an outcome seen on a number of paths.
     pub fn add(&mut self, outcome: Outcome, paths: u64) {

@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 
 use crate::fold::Algebra;
 use crate::folded::{self, Folded};
+use crate::outcome::Counts;
 use crate::standing::Standing;
 use crate::{
     Effective, LadderId, Ladders, NodeId, Outcome, PathId, Paths, PolicyId, Rank, RankKeys, Reason,
@@ -103,7 +104,7 @@ pub struct Resolution {
     outcomes: Vec<(PolicyId, Outcome)>,
     /// Where the outcomes of each result end.
     ends: Vec<u32>,
-    tallies: Vec<Tally>,
+    tallies: Vec<Counts>,
     folds: u64,
     by_spec: Vec<u64>,
     /// Results of groups on ladders, and of those that were to be kept.
@@ -213,7 +214,9 @@ impl Resolution {
 
     /// Outcomes of a policy counted over paths.
     pub fn tally(&self, policy: PolicyId) -> Tally {
-        self.tallies.get(policy.0 as usize).copied().unwrap_or_default()
+        self.tallies
+            .get(policy.0 as usize)
+            .map_or_else(Tally::default, |counts| Tally::from(*counts))
     }
 
     /// What became of a policy altogether.

@@ -251,8 +251,8 @@ fn several_parents_each_with_its_own_answer() {
 fn links_keep_what_is_not_allowed() {
     let (world, _) = attach(&["name: web, port: 80, protocol: HTTP"], "HTTPRoute", "shop", "");
     let [link] = world.topology.links.as_slice() else { panic!("one link") };
-    assert!(!link.facts.allowed && !link.accepted());
-    assert_eq!(link.facts.hosts, HostFit::Subset);
+    assert!(!link.facts().allowed && !link.accepted());
+    assert_eq!(link.facts().hosts, HostFit::Subset);
     assert!(size_of::<Link>() <= 16, "{}", size_of::<Link>());
 }
 
@@ -283,8 +283,8 @@ fn facts_about_hostnames() {
         ));
         let mut found = ['-'; 4];
         for (_, link) in world.topology.links_of_route(world.route("infra/r")) {
-            let letter = if link.facts.hosts == HostFit::Subset { 'S' } else { 'I' };
-            let letter = if link.facts.isolated { letter.to_ascii_lowercase() } else { letter };
+            let letter = if link.facts().hosts == HostFit::Subset { 'S' } else { 'I' };
+            let letter = if link.facts().isolated { letter.to_ascii_lowercase() } else { letter };
             found[link.listener.at()] = letter;
         }
         assert_eq!(found.iter().collect::<String>(), expected, "{hostnames}");

@@ -330,7 +330,7 @@ fn shape(world: &World) -> (Vec<String>, Vec<String>, Vec<String>, Vec<String>) 
         .map(|l| {
             let listener = world.name(t.listener(l.listener).unwrap().node);
             let route = world.name(t.route(l.route).unwrap().node);
-            format!("{listener} {route} {} {:?}", l.parent_ref, l.facts)
+            format!("{listener} {route} {} {:?}", l.parent_ref, l.facts())
         })
         .collect();
     let uses = t

@@ -40,7 +40,7 @@ impl Profile {
     pub fn serves(self, link: &Link) -> bool {
         match self {
             Self::Design | Self::Latest => link.accepted(),
-            Self::Operator => link.facts.hosts == HostFit::Subset,
+            Self::Operator => link.facts().hosts == HostFit::Subset,
         }
     }
 

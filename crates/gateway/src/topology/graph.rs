@@ -328,15 +328,31 @@ pub struct Link {
     pub route: RouteIx,
     /// Which parentRef of the route made it, from 0.
     pub parent_ref: u16,
-    /// What is known of it.
-    pub facts: Facts,
+    /// What is known of it, a bit each.
+    facts: u8,
 }
 
 impl Link {
+    /// A link.
+    pub(crate) fn new(listener: ListenerIx, route: RouteIx, parent_ref: u16, facts: Facts) -> Self {
+        let Facts { allowed, port, conflicted, hosts, isolated } = facts;
+        let bits = [allowed, port, conflicted, hosts == HostFit::Intersects, isolated];
+        let facts = bits.into_iter().zip(0..).fold(0, |all, (bit, n)| all | u8::from(bit) << n);
+        Self { listener, route, parent_ref, facts }
+    }
+
+    /// What is known of it.
+    pub fn facts(&self) -> Facts {
+        let bit = |n: u8| self.facts >> n & 1 == 1;
+        let hosts = if bit(3) { HostFit::Intersects } else { HostFit::Subset };
+        Facts { allowed: bit(0), port: bit(1), conflicted: bit(2), hosts, isolated: bit(4) }
+    }
+
     /// Whether Gateway API attaches the route here: the listener is meant, allows it and is in force; hostnames
     /// intersect in every link.
     pub fn accepted(&self) -> bool {
-        self.facts.allowed && self.facts.port && !self.facts.conflicted
+        let Facts { allowed, port, conflicted, .. } = self.facts();
+        allowed && port && !conflicted
     }
 }
 

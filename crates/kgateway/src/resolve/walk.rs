@@ -166,7 +166,7 @@ impl Walk<'_, '_> {
             }
         }
         let links = topology.links_of_listener(ix);
-        for link in links.iter().filter(|l| l.accepted() && !l.facts.isolated) {
+        for link in links.iter().filter(|l| l.accepted() && !l.facts().isolated) {
             self.link(path, &tiers, link);
         }
     }

@@ -14,7 +14,7 @@ use crate::codes;
 /// Reports each route once, at the first listener it is wider than.
 pub(super) fn report(findings: &Findings<'_>, out: &mut Vec<Diagnostic>) {
     let topology = findings.world.topology;
-    let narrow = topology.links.iter().filter(|l| l.facts.hosts == HostFit::Intersects);
+    let narrow = topology.links.iter().filter(|l| l.facts().hosts == HostFit::Intersects);
     let mut narrow = narrow.filter(|l| l.accepted()).peekable();
     if narrow.peek().is_none() {
         return;

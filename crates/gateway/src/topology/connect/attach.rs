@@ -154,7 +154,7 @@ impl Connector<'_> {
         let isolated = shadowed && self.is_isolated(listener, at, spec);
         let allowed = self.allows(listener, spec);
         let facts = Facts { allowed, port, conflicted, hosts, isolated };
-        Some(Link { listener, route, parent_ref: parent.index, facts })
+        Some(Link::new(listener, route, parent.index, facts))
     }
 
     /// How the hostnames meet; nothing if they do not.
@@ -350,7 +350,7 @@ pub(super) fn names(parent: &ParentSpec, listener: &ListenerSpec) -> bool {
 /// Several parentRefs may reach one listener: the first one with the right port counts.
 fn dedup_links(links: &mut Vec<Link>, first: usize) {
     let Some(own) = links.get_mut(first..) else { return };
-    own.sort_unstable_by_key(|link| (link.listener, !link.facts.port, link.parent_ref));
+    own.sort_unstable_by_key(|link| (link.listener, !link.facts().port, link.parent_ref));
     let mut kept = first;
     for index in first..links.len() {
         let Some(link) = links.get(index).copied() else { continue };
