@@ -58,4 +58,4 @@ pub use resolution::{
     ResolutionBuilder,
 };
 pub use topology::{Level, Node, NodeId, Topology};
-pub use traced::{Key, Leaf, Traced, Word, dotted, pointer_segments};
+pub use traced::{Key, Leaf, Place, Traced, Word, dotted, pointer_segments};

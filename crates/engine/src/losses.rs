@@ -9,10 +9,9 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use overrule_source::NodeRef;
 use smallvec::SmallVec;
 
-use crate::{Fate, Reason, StepId, Word};
+use crate::{Fate, Place, Reason, StepId, Word};
 
 /// A part of a contribution that is not in force.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +21,7 @@ pub struct Loss {
     /// Where in the value, as a JSON pointer; empty for all of it.
     pub pointer: Word,
     /// Where it is written.
-    pub node: Option<NodeRef>,
+    pub node: Place,
     /// What became of it.
     pub fate: Fate,
     /// The steps whose value took its place when it happened.

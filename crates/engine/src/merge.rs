@@ -10,7 +10,9 @@ use smallvec::SmallVec;
 
 use crate::room::{Held, Room};
 use crate::traced::push_segment;
-use crate::{Fate, Key, ListRule, Loss, MergePlan, Nulls, PlanId, Reason, Rule, Steps, Traced};
+use crate::{
+    Fate, Key, ListRule, Loss, MergePlan, Nulls, Place, PlanId, Reason, Rule, Steps, Traced,
+};
 
 /// Whose value stays where both have one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -171,7 +173,7 @@ impl<'a> Merger<'a> {
             // Whoever deleted the last member is the origin of what is left: nothing.
             let preferred = if self.prefer == Prefer::Held { held } else { incoming };
             if let Some(step) = preferred.steps().first().copied() {
-                return Traced::Implied { step, json: "{}".into(), from: None };
+                return Traced::Implied { step, json: "{}".into(), from: Place::NONE };
             }
         }
         room.map(first)
@@ -238,7 +240,7 @@ impl<'a> Merger<'a> {
         let by = Steps::from(winner.steps().as_slice());
         let (losses, reason) = (&mut *self.losses, self.reason);
         lost.parts_at(self.documents, &mut pointer, &mut |pointer, step, part| {
-            let (node, pointer) = (part.node(), room.share(pointer));
+            let (node, pointer) = (part.node().into(), room.share(pointer));
             losses.push(Loss { step, pointer, node, fate, by: by.clone(), reason });
         });
         room.text = pointer;
@@ -283,7 +285,7 @@ fn strip_nulls(documents: &Documents, value: Traced) -> Option<Traced> {
         entries.filter_map(|(k, v)| strip_nulls(documents, v).map(|v| (k, v))).collect();
     match step {
         Some(step) if kept.is_empty() => {
-            Some(Traced::Implied { step, json: "{}".into(), from: None })
+            Some(Traced::Implied { step, json: "{}".into(), from: Place::NONE })
         }
         _ => Some(Traced::Map(kept.into())),
     }

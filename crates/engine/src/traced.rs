@@ -11,7 +11,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use overrule_source::{Documents, Kind, NodeRef, View};
+use overrule_source::{DocId, Documents, Kind, NodeId, NodeRef, View};
 use smallvec::SmallVec;
 
 use crate::StepId;
@@ -77,6 +77,32 @@ impl Key {
     }
 }
 
+/// A place in a document, or none. It takes no more room than a place: values and losses have one each.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Place(NodeRef);
+
+impl Place {
+    /// No place. There is never a document of this number.
+    pub const NONE: Self = Self(NodeRef { doc: DocId(u32::MAX), node: NodeId(u32::MAX) });
+
+    /// The place, if there is one.
+    pub fn get(self) -> Option<NodeRef> {
+        (self != Self::NONE).then_some(self.0)
+    }
+}
+
+impl From<Option<NodeRef>> for Place {
+    fn from(place: Option<NodeRef>) -> Self {
+        place.map_or(Self::NONE, Self)
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.get().fmt(f)
+    }
+}
+
 /// A value with origins.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Traced {
@@ -97,9 +123,9 @@ pub enum Traced {
         /// Who implies it.
         step: StepId,
         /// The value as JSON text.
-        json: Arc<str>,
+        json: Word,
         /// What it was made from, if one place says it in other words.
-        from: Option<NodeRef>,
+        from: Place,
     },
 }
 
@@ -139,7 +165,7 @@ impl Traced {
     pub fn node(&self) -> Option<NodeRef> {
         match self {
             Self::Whole { node, .. } => Some(*node),
-            Self::Implied { from, .. } => *from,
+            Self::Implied { from, .. } => from.get(),
             Self::Map(_) | Self::List(_) => None,
         }
     }

@@ -13,7 +13,7 @@ mod lab;
 use std::sync::Arc;
 
 use lab::{Block, Lab, at};
-use overrule_engine::{Key, Leaf, Traced};
+use overrule_engine::{Key, Leaf, Place, Traced};
 use serde_json::json;
 
 const TWO: &str = "{a: {b: [1, {c: true}], 'd/e~f': ~}, s: text}\n---\n{x: 1}\n";
@@ -44,7 +44,7 @@ fn parts_are_maximal_and_pointers_are_escaped() {
     let (lab, first, second) = lab();
     assert_eq!(lab.origins(&first), at([("", 0)]), "one writer, one part");
     let step = second.steps()[0];
-    let implied = Traced::Implied { step, json: "[1, 2]".into(), from: None };
+    let implied = Traced::Implied { step, json: "[1, 2]".into(), from: Place::NONE };
     let list =
         Traced::List(Arc::from([second.clone(), first.get(&lab.documents, "s").expect("s")]));
     let value = Traced::map([

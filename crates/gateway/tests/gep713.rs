@@ -194,7 +194,7 @@ fn losses(
     let mut found = BTreeSet::new();
     for loss in &effective.losses {
         // What is lost whole is lost leaf by leaf.
-        let lost = loss.node.map_or(Value::Null, |node| json(run.documents.view(node)));
+        let lost = loss.node.get().map_or(Value::Null, |node| json(run.documents.view(node)));
         leaves(&lost, &loss.pointer, &mut |leaf| {
             let holder = answer.origins.get(leaf).map(|h| vec![h.clone()]);
             let by = holder.unwrap_or_else(|| loss.by.iter().map(|s| name(*s)).collect());

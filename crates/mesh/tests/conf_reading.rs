@@ -61,7 +61,7 @@ fn what_nothing_is_done_to_is_a_pointer() {
     assert_eq!(parts, at([("/idleTimeout", 7), ("/http", 7)]));
     let idle = changed.get(&documents, "idleTimeout").expect("idleTimeout");
     let written = find(&documents, roots(&documents)[0], &["default", "idleTimeout"]);
-    let expected = Traced::Implied { step: STEP, json: "\"1m0s\"".into(), from: written };
+    let expected = Traced::Implied { step: STEP, json: "\"1m0s\"".into(), from: written.into() };
     assert_eq!(idle, expected, "the written duration is where it comes from");
 }
 

@@ -232,7 +232,7 @@ pub(crate) fn known(losses: &Losses<'_>) -> BTreeSet<String> {
         value::traced(losses.scene.documents, value, &mut |leaf| add("", leaf.pointer));
     }
     for loss in &losses.effective.losses {
-        let Some(node) = loss.node else { continue };
+        let Some(node) = loss.node.get() else { continue };
         let lost = Traced::Whole { step: loss.step, node };
         value::traced(losses.scene.documents, &lost, &mut |leaf| add(&loss.pointer, leaf.pointer));
     }

@@ -76,7 +76,7 @@ impl Losses<'_> {
         for loss in losses {
             let value = match loss.pointer.is_empty() {
                 true => None,
-                false => loss.node.map(|n| value::of_node(self.scene.documents, n)),
+                false => loss.node.get().map(|n| value::of_node(self.scene.documents, n)),
             };
             sorted.push(
                 loss.fate,
@@ -88,7 +88,7 @@ impl Losses<'_> {
                     by: self.names(&self.by(loss)),
                     reason: loss.reason.id,
                     because: loss.reason.sentence,
-                    at: loss.node.map(|n| self.scene.place_of(n)),
+                    at: loss.node.get().map(|n| self.scene.place_of(n)),
                 },
             );
         }

@@ -50,7 +50,7 @@ impl Walk<'_, '_> {
             Traced::Whole { step, node } => self.written(*step, *node),
             Traced::Implied { step, json, from } => {
                 let value = serde_json::from_str(json).unwrap_or(Value::Null);
-                self.implied(*step, *from, &value);
+                self.implied(*step, from.get(), &value);
                 value
             }
             Traced::Map(entries) if entries.is_empty() => self.nobody(Value::Map(Vec::new())),

@@ -10,8 +10,6 @@
 
 mod common;
 
-use std::sync::Arc;
-
 use common::golden;
 use overrule_engine::{
     Action, Algebra, Attachment, Check, Combine, Fate, Group, Key, LadderId, Level, Loss,
@@ -115,13 +113,13 @@ impl Algebra for Toy<'_> {
             let Traced::Whole { step, node } = value else { panic!("a written value") };
             let pointer = format!("/{}", key.text(self.0)).into();
             let by = std::iter::empty().collect();
-            lose(Loss { step, pointer, node: Some(node), fate, by, reason });
+            lose(Loss { step, pointer, node: Some(node).into(), fate, by, reason });
         }
         let step = incoming.steps()[0];
         let implied = Traced::Implied {
             step,
-            json: Arc::from(r#"{"on": true, "list": [1, {}]}"#),
-            from: None,
+            json: r#"{"on": true, "list": [1, {}]}"#.into(),
+            from: None.into(),
         };
         kept.push((Key::Text("implied".into()), implied));
         Some(Traced::map(kept))

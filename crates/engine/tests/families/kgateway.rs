@@ -153,7 +153,7 @@ impl Algebra for Kgateway<'_> {
                 effective.losses.push(Loss {
                     step,
                     pointer,
-                    node: None,
+                    node: overrule_engine::Place::NONE,
                     fate: Fate::Masked,
                     by,
                     reason: &BUILT_IN,

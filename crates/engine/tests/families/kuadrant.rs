@@ -120,7 +120,7 @@ impl Algebra for Kuadrant<'_> {
             lose(Loss {
                 step: id,
                 pointer,
-                node: Some(node),
+                node: Some(node).into(),
                 fate: Fate::Removed,
                 by: [].into_iter().collect(),
                 reason: &REMOVED,

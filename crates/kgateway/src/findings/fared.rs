@@ -146,7 +146,7 @@ fn deep(found: &Found<'_>, loss: &Loss, policy: PolicyId, unit: &str) -> Option<
             "`{unit}` of `{lost}` gives way to `{won}`, as the annotation says; the controller does the opposite, because it cannot combine this field"
         ),
     };
-    let at = loss.node.map(|n| found.world.documents.view(n).span());
+    let at = loss.node.get().map(|n| found.world.documents.view(n).span());
     let d = Diagnostic::new(&codes::DEEP_MISNAMED, message);
     let d = at.map_or(d.clone(), |at| d.at(at));
     Some(d.field(format!("spec.{unit}")).help(

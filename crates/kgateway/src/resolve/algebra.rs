@@ -133,7 +133,7 @@ impl<'a> Kgateway<'a> {
                     lose(Loss {
                         step,
                         pointer: format!("/{name}{pointer}").into(),
-                        node: part.node(),
+                        node: part.node().into(),
                         fate: Fate::Shadowed,
                         by: by.clone(),
                         reason: &reasons::DISABLED_BELOW,
@@ -173,7 +173,7 @@ impl<'a> Kgateway<'a> {
                 effective.losses.push(Loss {
                     step,
                     pointer: format!("{place}/{n}").into(),
-                    node: provider.node(),
+                    node: provider.node().into(),
                     fate: Fate::Masked,
                     by: disable.steps().as_slice().into(),
                     reason: &reasons::DISABLED_BESIDE,
@@ -192,7 +192,7 @@ impl<'a> Kgateway<'a> {
         effective.losses.push(Loss {
             step,
             pointer: "/tls".into(),
-            node: tls.node(),
+            node: tls.node().into(),
             fate: Fate::Masked,
             by: Steps::default(),
             reason: &reasons::BACKEND_TLS,
@@ -212,7 +212,7 @@ impl<'a> Kgateway<'a> {
                 effective.losses.push(Loss {
                     step,
                     pointer: format!("{place}{pointer}").into(),
-                    node: part.node(),
+                    node: part.node().into(),
                     fate: Fate::Masked,
                     by: [one.by].into_iter().collect(),
                     reason: &reasons::MASKED_BY_BUILTIN,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: two values of one unit. Out: one, by the unit's own rule. Not here: which side is preferred.
 
-use overrule_engine::{Combine, Fate, Key, Merger, Prefer, Traced};
+use overrule_engine::{Combine, Fate, Key, Merger, Place, Prefer, Traced};
 use overrule_source::Documents;
 
 use super::algebra::Kgateway;
@@ -152,8 +152,8 @@ fn all_of(
     let step = disable.and_then(|d| d.steps().first().copied());
     let others = provider_list(documents, held).into_iter();
     let others = others.filter(|(name, _)| !own.iter().any(|(known, _)| known == name));
-    let others =
-        others.filter_map(|(json, _)| Some(Traced::Implied { step: step?, json, from: None }));
+    let others = others
+        .filter_map(|(json, _)| Some(Traced::Implied { step: step?, json, from: Place::NONE }));
     let others: Vec<Traced> = others.collect();
     own.into_iter().map(|(_, value)| value).chain(others).collect()
 }

@@ -2,9 +2,7 @@
 //! In: a policy as written. Out: its value in the form merges work on: fields with a value, providers by name.
 //! Not here: merging.
 
-use std::sync::Arc;
-
-use overrule_engine::{Key, StepId, Traced};
+use overrule_engine::{Key, StepId, Traced, Word};
 use overrule_source::{Documents, NodeRef, View};
 
 use crate::kinds::{PROVIDERS, Shape, TWO_UNITS};
@@ -66,12 +64,12 @@ fn providers(
 /// The name of a provider as a value.
 fn name(step: StepId, name: &str, node: NodeRef) -> Traced {
     let json = serde_json::Value::from(name).to_string();
-    Traced::Implied { step, json: json.into(), from: Some(node) }
+    Traced::Implied { step, json: json.into(), from: Some(node).into() }
 }
 
 /// The normal form of a unit that is switched off.
 pub(crate) fn disabled(step: StepId, node: Option<NodeRef>) -> Traced {
-    let yes = Traced::Implied { step, json: "true".into(), from: node };
+    let yes = Traced::Implied { step, json: "true".into(), from: node.into() };
     provider_map(Vec::new(), Some(yes))
 }
 
@@ -87,7 +85,7 @@ pub(crate) fn provider_map(list: Vec<Traced>, disable: Option<Traced>) -> Traced
 }
 
 /// The providers of a normal form, each with its name.
-pub(crate) fn provider_list(documents: &Documents, value: &Traced) -> Vec<(Arc<str>, Traced)> {
+pub(crate) fn provider_list(documents: &Documents, value: &Traced) -> Vec<(Word, Traced)> {
     let list = value.get(documents, PROVIDER_LIST);
     let items = list.map(|l| l.items(documents)).unwrap_or_default();
     let named = items.into_iter().filter_map(|item| match &item {

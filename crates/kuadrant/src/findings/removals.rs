@@ -62,7 +62,10 @@ fn taken(findings: &Findings<'_>) -> BTreeMap<(PolicyId, &'static str), Ids> {
         for loss in effective.losses.iter().filter(|l| l.fate == Fate::Removed) {
             let list = loss.by.first().and_then(|s| findings.resolution.ladders.get_step(*s));
             let Some(list) = list.filter(|_| {
-                seen.insert((loss.by.first().copied(), loss.node.map(|n| (n.doc.0, n.node.0))))
+                seen.insert((
+                    loss.by.first().copied(),
+                    loss.node.get().map(|n| (n.doc.0, n.node.0)),
+                ))
             }) else {
                 continue;
             };

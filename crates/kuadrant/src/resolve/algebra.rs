@@ -137,7 +137,7 @@ impl<'a> Kuadrant<'a> {
                 Some(list) => lose(Loss {
                     step,
                     pointer: rule.pointer(documents).into(),
-                    node: Some(rule.value),
+                    node: Some(rule.value).into(),
                     fate: Fate::Removed,
                     by: [list].into_iter().collect(),
                     reason: &reasons::REMOVED_BELOW,

@@ -45,7 +45,7 @@ impl Watch {
         effective: &Effective,
     ) {
         for loss in &effective.losses {
-            let Some(node) = loss.node else { continue };
+            let Some(node) = loss.node.get() else { continue };
             self.lost.insert((loss.step, node));
             if loss.reason != &reasons::OVERRIDE_RULE_OUTRANKS {
                 continue;

@@ -4,7 +4,7 @@
 //!
 //! What nothing is done to stays a pointer into its document.
 
-use overrule_engine::{Key, Leaf, StepId, Traced};
+use overrule_engine::{Key, Leaf, Place, StepId, Traced};
 use overrule_source::{Documents, Kind, NodeRef, View};
 use smallvec::SmallVec;
 
@@ -75,7 +75,7 @@ pub fn spec_of(documents: &Documents, kind: &str, step: StepId, spec: NodeRef) -
 }
 
 fn nothing(step: StepId) -> Traced {
-    Traced::Implied { step, json: "{}".into(), from: None }
+    Traced::Implied { step, json: "{}".into(), from: Place::NONE }
 }
 
 /// Rules and hostnames of an entry; hostnames only if there are any.
@@ -99,7 +99,7 @@ fn tcp_route(documents: &Documents, step: StepId, entry: &Traced) -> Traced {
     }
     let key = |text: &str| Key::Text(text.into());
     let target = entry.get(documents, "targetRef").map(|t| t.entries(documents));
-    let weight = Traced::Implied { step, json: "1".into(), from: None };
+    let weight = Traced::Implied { step, json: "1".into(), from: Place::NONE };
     let target = target.unwrap_or_default().into_iter().chain([(key("weight"), weight)]);
     let backends = Traced::List([Traced::map(target)].into());
     let default = Traced::map([(key("backendRefs"), backends)]);
@@ -156,7 +156,8 @@ impl Reader<'_> {
             let What::Default(json) = what else { continue };
             let absent = !members.iter().any(|(key, _)| key.text(self.documents) == *path);
             if !path.contains(['.', '[']) && !path.is_empty() && absent {
-                let implied = Traced::Implied { step: self.step, json: (*json).into(), from: None };
+                let implied =
+                    Traced::Implied { step: self.step, json: (*json).into(), from: Place::NONE };
                 members.push((Key::Text((*path).into()), implied));
                 changed = true;
             }
@@ -184,7 +185,7 @@ impl Reader<'_> {
         let written = view.as_str()?;
         let text = canonical(written).filter(|text| text != written)?;
         let json = serde_json::Value::from(text).to_string();
-        Some(Traced::Implied { step: self.step, json: json.into(), from: value.node() })
+        Some(Traced::Implied { step: self.step, json: json.into(), from: value.node().into() })
     }
 }
 

@@ -128,7 +128,7 @@ impl Algebra for Toy<'_> {
                 lose(Loss {
                     step: id,
                     pointer: "/gone".into(),
-                    node: Some(node),
+                    node: Some(node).into(),
                     fate: Fate::Removed,
                     by: [remover].into_iter().collect(),
                     reason: &REMOVED,
