@@ -448,6 +448,9 @@ impl ResolutionBuilder {
             }
         }
         let Folded { effectives, mut outcomes, ends, folds, by_spec, groups } = folded;
+        // Collecting would go on in the room of the results, which is many times as large.
+        let mut shared = Vec::with_capacity(effectives.len());
+        shared.extend(effectives.into_iter().map(Arc::new));
         self.attachments.sort_by_key(|a| (a.policy, a.reference, a.node));
         self.rejections.sort_by_key(|r| (r.policy, r.reference));
         self.failures.sort_by_key(|f| f.path);
@@ -481,7 +484,7 @@ impl ResolutionBuilder {
             rejections,
             ranks,
             places,
-            folded: effectives.into_iter().map(Arc::new).collect(),
+            folded: shared,
             outcomes,
             ends,
             tallies,
