@@ -108,6 +108,22 @@ impl Topology {
         id
     }
 
+    /// Adds a section of the object whose node is `of`, written in the same source.
+    pub fn add_section(
+        &mut self,
+        of: NodeId,
+        kind: Sym,
+        section: Sym,
+        level: Level,
+        at: Span,
+    ) -> NodeId {
+        let Some(Row { owner, .. }) = self.rows.get(of.0 as usize).copied() else { return of };
+        let id = NodeId(u32::try_from(self.rows.len()).unwrap_or(u32::MAX));
+        self.rows.push(Row { owner, kind, section, start: at.start, end: at.end });
+        self.levels_of.push(level);
+        id
+    }
+
     /// The node of an id.
     pub fn get(&self, id: NodeId) -> Option<Node> {
         let at = id.0 as usize;
@@ -122,6 +138,14 @@ impl Topology {
             object: (owner.object != ABSENT).then_some(ObjectId(owner.object)),
             level,
             at: source.map(|source| Span { source, start: row.start, end: row.end }),
+        })
+    }
+
+    /// Object and section of every node, without the rest of it.
+    pub fn sections(&self) -> impl Iterator<Item = (Option<ObjectId>, Sym)> {
+        self.rows.iter().filter_map(|row| {
+            let object = self.owners.get(row.owner as usize)?.object;
+            Some(((object != ABSENT).then_some(ObjectId(object)), row.section))
         })
     }
 

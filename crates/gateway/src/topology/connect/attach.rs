@@ -238,7 +238,7 @@ impl Connector<'_> {
         let doc = self.snapshot.get(spec.object).map(|o| o.root.doc);
         let specs = self.specs;
         for rule in part(&specs.rules, &spec.rules) {
-            self.section_node(node, (kind, rule.section), level::RULE, rule.at);
+            self.out.nodes.add_section(node, kind, rule.section, level::RULE, rule.at);
             self.out.rules.push(RuleRow {
                 route: RouteIx::from(index),
                 tree: rule.tree,

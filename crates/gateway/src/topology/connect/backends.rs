@@ -203,7 +203,7 @@ impl Connector<'_> {
             let start = count(&self.out.ports);
             for port in ports {
                 let kind = self.specs.words.service_port;
-                let node = self.section_node(node, (kind, port.name), level::PORT, port.at);
+                let node = self.out.nodes.add_section(node, kind, port.name, level::PORT, port.at);
                 let backend = BackendIx::from(index);
                 self.out.ports.push(Port { node, backend, number: port.number });
             }

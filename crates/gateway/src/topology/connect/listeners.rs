@@ -123,7 +123,7 @@ impl Connector<'_> {
         let kind = self.specs.words.listener;
         let specs = self.specs;
         for spec in part(&specs.listeners, range) {
-            let node = self.section_node(owner, (kind, spec.name), level::LISTENER, spec.at);
+            let node = self.out.nodes.add_section(owner, kind, spec.name, level::LISTENER, spec.at);
             self.out.listeners.push(Listener {
                 node,
                 gateway,

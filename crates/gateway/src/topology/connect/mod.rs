@@ -11,7 +11,7 @@ mod report;
 
 use overrule_engine::{Level, Node, NodeId, Topology};
 use overrule_model::{ObjectId, Snapshot, Sym};
-use overrule_source::{Diagnostic, Span};
+use overrule_source::Diagnostic;
 
 use super::graph::GatewayTopology;
 use super::lookup::{CROWD, NOWHERE};
@@ -75,28 +75,16 @@ impl Connector<'_> {
         node
     }
 
-    /// Adds the node of a section of the object whose node is `of`.
-    fn section_node(
-        &mut self,
-        of: NodeId,
-        (kind, section): (Sym, Sym),
-        level: Level,
-        at: Span,
-    ) -> NodeId {
-        let Some(object) = self.out.nodes.get(of) else { return of };
-        self.out.nodes.add(Node { kind, section, level, at: Some(at), ..object })
-    }
-
     /// Puts the sections of objects that have many into a table.
     fn index_sections(&mut self) {
         let mut run = 0;
         let mut last = None;
         let mut crowded = Vec::new();
-        for (_, node) in self.out.nodes.iter() {
-            run = if node.object == last && !node.section.is_empty() { run + 1 } else { 0 };
-            last = node.object;
+        for (object, section) in self.out.nodes.sections() {
+            run = if object == last && !section.is_empty() { run + 1 } else { 0 };
+            last = object;
             if run == CROWD + 1 {
-                crowded.extend(node.object);
+                crowded.extend(object);
             }
         }
         for object in crowded {
