@@ -140,19 +140,13 @@ impl Draft {
     }
 }
 
-/// Logs, pointers and mappings that results have in common, each once.
-#[derive(Debug)]
+/// Logs and pointers that results have in common, each once.
+#[derive(Debug, Default)]
 pub(crate) struct Common {
     logs: HashSet<Arc<[Line]>>,
     pub(crate) room: Room,
     /// Room for the next log.
     lines: Vec<Line>,
-}
-
-impl Default for Common {
-    fn default() -> Self {
-        Self { logs: HashSet::new(), room: Room::shared(), lines: Vec::new() }
-    }
 }
 
 impl Common {

@@ -309,7 +309,7 @@ impl<'a, A: Algebra> Fold<'a, A> {
     ) {
         let Some(held) = draft.value.take() else {
             draft.log.push(Verdict { rung, done: Done::Took, reason: &reason::FIRST });
-            draft.value = Some(self.common.room.value(incoming));
+            draft.value = Some(incoming);
             return;
         };
         if op == Op::Beside {

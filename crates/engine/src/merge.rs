@@ -168,15 +168,15 @@ impl<'a> Merger<'a> {
             };
             self.room.get().members.extend(result.map(|value| (key, value)));
         }
-        let room = self.room.get();
-        if room.members.len() == first {
+        let members = &mut self.room.get().members;
+        if members.len() == first {
             // Whoever deleted the last member is the origin of what is left: nothing.
             let preferred = if self.prefer == Prefer::Held { held } else { incoming };
             if let Some(step) = preferred.steps().first().copied() {
                 return Traced::Implied { step, json: "{}".into(), from: Place::NONE };
             }
         }
-        room.map(first)
+        Traced::Map(members.drain(first..).collect())
     }
 
     fn lists(&mut self, rule: &ListRule, held: &Traced, incoming: &Traced) -> Traced {
