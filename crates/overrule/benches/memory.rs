@@ -29,7 +29,7 @@ static HEAP: PeakAlloc = PeakAlloc;
 
 /// Most bytes alive at once, per byte of text.
 const PEAK_BAR: f64 = 8.0;
-/// Most bytes that resolving holds, per path and kind.
+/// Most bytes that are held beyond documents and what is read from them one by one, per path and kind.
 const HELD_BAR: f64 = 64.0;
 /// Most memory for a million routes.
 const MILLION_BAR: f64 = 8.0;
@@ -91,8 +91,8 @@ fn held(spec: &FleetSpec, report: &mut Report) {
     let contexts: usize = resolution.kinds().map(|(k, _)| resolution.contexts(k).count()).sum();
     let each = |bytes: f64| bytes / contexts as f64;
     report.at_most(
-        "bytes held by what resolving makes, per (path, kind)",
-        each(resolving),
+        "bytes held by graph, resolution and findings, per (path, kind)",
+        each(graph + resolving),
         HELD_BAR,
     );
     report.line(format!(
