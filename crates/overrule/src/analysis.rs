@@ -130,15 +130,15 @@ impl Deref for Analysis {
 }
 
 impl Base {
-    fn of(documents: &Documents, options: &Options, extent: Extent<'_>) -> (Snapshot, Arc<Self>) {
+    fn of(documents: &Documents, options: &Options, course: Course<'_>) -> (Snapshot, Arc<Self>) {
         let parsed = overrule_model::parse(documents);
         let (mut snapshot, mut diagnostics) = (parsed.snapshot, parsed.diagnostics);
         assume(&mut snapshot, documents, options);
         diagnostics.extend(misplaced(documents, &snapshot, &options.kind_sources));
         let (resources, found) = topology::parse(documents, &mut snapshot);
         diagnostics.extend(found);
-        let kinds = match extent {
-            Extent::Part { kinds: Some(known) } => Arc::clone(known),
+        let kinds = match course {
+            Course::Part { kinds: Some(known) } => Arc::clone(known),
             _ => {
                 let (kinds, found) = Kinds::collect(documents, &snapshot);
                 diagnostics.extend(found);
@@ -158,20 +158,15 @@ impl Base {
     }
 }
 
-/// How much of a world is resolved.
+/// What is resolved, and what is at hand for it.
 #[derive(Clone, Copy)]
-enum Extent<'a> {
+enum Course<'a> {
+    /// Everything, from nothing.
     Whole,
-    /// What a part lacks can be nowhere, so that nothing is told about it; `kinds` of the whole need not be read again.
-    Part {
-        kinds: Option<&'a Arc<Kinds>>,
-    },
-}
-
-/// How the families go about it.
-struct Course<'a> {
-    silent: bool,
-    before: Option<Before<'a>>,
+    /// What a part lacks can be elsewhere, so that nothing is told about it; `kinds` of the whole need not be read again.
+    Part { kinds: Option<&'a Arc<Kinds>> },
+    /// Everything, when policies changed and nothing else.
+    Again(Before<'a>),
 }
 
 /// Policies of kinds that descriptors describe, and what was found while reading them.
@@ -214,23 +209,22 @@ impl Analysis {
     /// Runs the pipeline on texts that were read with the same options. Give them by name: where two texts have the same
     /// resource, the first one counts.
     pub fn of(read: Read, options: &Options) -> Self {
-        Self::extending(read, options, Extent::Whole)
+        Self::on_course(read, options, Course::Whole)
     }
 
     /// The same for a part of a world that has all that decides about what is asked, without findings. `kinds` are those
     /// of the whole, if they are known.
     pub(crate) fn of_part(read: Read, options: &Options, kinds: Option<&Arc<Kinds>>) -> Self {
-        let mut part = Self::extending(read, options, Extent::Part { kinds });
+        let mut part = Self::on_course(read, options, Course::Part { kinds });
         part.diagnostics = Vec::new();
         part
     }
 
-    fn extending(read: Read, options: &Options, extent: Extent<'_>) -> Self {
+    fn on_course(read: Read, options: &Options, course: Course<'_>) -> Self {
         let Read { documents, diagnostics } = read;
-        let (mut snapshot, base) = Base::of(&documents, options, extent);
+        let (mut snapshot, base) = Base::of(&documents, options, course);
         let (policies, written) = policy::parse(&documents, &mut snapshot, &base.kinds);
         let policies = Policies { policies, written };
-        let course = Course { silent: matches!(extent, Extent::Part { .. }), before: None };
         Self::on(base, documents, snapshot, policies, diagnostics, options, course)
     }
 
@@ -259,9 +253,8 @@ impl Analysis {
         let policies = Policies { policies, written: unchanged.chain(found).collect() };
         let base = Arc::clone(&self.base);
         let (documents, diagnostics) = (documents.clone(), diagnostics.clone());
-        let resolution = self.gateway();
-        let course =
-            Course { silent: false, before: Some(Before { resolution, changed: &objects }) };
+        let before = Before { resolution: self.gateway(), changed: &objects };
+        let course = Course::Again(before);
         Some(Self::on(base, documents, snapshot, policies, diagnostics, options, course))
     }
 
@@ -302,8 +295,11 @@ impl Analysis {
             requirements: &base.requirements,
             include_kinds: &include_kinds,
             options,
-            silent: course.silent,
-            before: course.before,
+            silent: matches!(course, Course::Part { .. }),
+            before: match course {
+                Course::Again(before) => Some(before),
+                _ => None,
+            },
         };
         let answers = ground.resolve(&mut diagnostics);
         let diagnostics = settle(diagnostics, &documents);

@@ -119,7 +119,7 @@ struct Ahead {
     world: World,
 }
 
-/// Answers about single routes, which come before everything else of their version.
+/// Answers about single routes and dataplanes, which come before everything else of their version.
 pub struct Near {
     /// The version.
     pub revision: u64,
@@ -198,7 +198,7 @@ impl Live {
         if let Some(analysis) = near.published.about(target) {
             return Some((near.revision, Arc::clone(analysis)));
         }
-        // Many routes are affected: this one is answered on request.
+        // Many targets are affected: this one is answered on request.
         let ahead = self.ahead();
         let analysis = ahead.world.about(target)?;
         Some((ahead.revision, Arc::new(analysis)))

@@ -94,15 +94,6 @@ impl Place {
     }
 }
 
-/// What a reference says.
-struct Readable {
-    group: Sym,
-    kind: Sym,
-    namespace: Option<(Sym, Span)>,
-    who: Who,
-    section: Option<(Sym, Span)>,
-}
-
 struct Parser<'s> {
     fields: Fields,
     snapshot: &'s mut Snapshot,
@@ -152,7 +143,8 @@ impl Parser<'_> {
         field: RefField,
         labelled: bool,
     ) -> Reference {
-        let unreadable = Reference {
+        let readable = self.readable(item, at, &field, labelled);
+        readable.unwrap_or_else(|| Reference {
             group: Sym::EMPTY,
             kind: Sym::EMPTY,
             namespace: None,
@@ -160,16 +152,16 @@ impl Parser<'_> {
             section: None,
             at: item.span(),
             field,
-        };
-        match self.readable(item, at, labelled) {
-            None => unreadable,
-            Some(Readable { group, kind, namespace, who, section }) => {
-                Reference { group, kind, namespace, who, section, ..unreadable }
-            }
-        }
+        })
     }
 
-    fn readable(&mut self, item: View<'_>, at: &At<'_>, labelled: bool) -> Option<Readable> {
+    fn readable(
+        &mut self,
+        item: View<'_>,
+        at: &At<'_>,
+        field: &RefField,
+        labelled: bool,
+    ) -> Option<Reference> {
         if item.kind() != Kind::Map {
             self.fields.wrong_type(at, item, "a mapping");
             return None;
@@ -194,7 +186,7 @@ impl Parser<'_> {
             let (name, view) = self.fields.required(item, at, "name")?;
             Who::Named(self.intern(name), view.span())
         };
-        Some(Readable {
+        Some(Reference {
             group: self.intern(group),
             kind: self.intern(kind),
             namespace: namespace.map(|(text, view)| (self.intern(text), view.span())),
@@ -202,6 +194,8 @@ impl Parser<'_> {
             section: section
                 .filter(|(text, _)| !text.is_empty())
                 .map(|(text, view)| (self.intern(text), view.span())),
+            at: item.span(),
+            field: field.clone(),
         })
     }
 

@@ -11,9 +11,10 @@
 //! ```
 //!
 //! The answer about a route depends on a few dozen resources however large the fleet is: what it stands on, what it
-//! sends to, and the policies of those. The answer about a proxy depends on no other proxy. That neighbourhood is a small world of its own, and the pipeline that resolves
-//! whole fleets resolves it too: there is no second implementation of any rule. Lists, counts and findings are about
-//! everything, so they come with the next whole resolution ([`World::gather`]), for which nothing is read again.
+//! sends to, and the policies of those. The answer about a proxy depends on no other proxy. Such a neighbourhood is a
+//! small world of its own, and the pipeline that resolves whole fleets resolves it too: there is no second
+//! implementation of any rule. Lists, counts and findings are about everything, so they come with the next whole
+//! resolution ([`World::gather`]), for which nothing is read again.
 //!
 //! What a reader has is a [`Published`], which never changes; the next one takes its place at once.
 

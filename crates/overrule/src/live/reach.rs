@@ -190,19 +190,19 @@ impl<'a> Neighbours<'a> {
             all.spine(piece, true);
             all.listeners();
         }
-        if all.full() || (has(Role::Proxy) && links.mesh.len() > MOST_OF_MESHES) {
-            return None;
-        }
         all.found.insert(piece);
         all.found.extend(&links.global);
-        if has(Role::Proxy) {
-            all.found.extend(&links.mesh);
+        let of_meshes = has(Role::Proxy).then_some(&links.mesh);
+        let many = of_meshes.map_or(0, BTreeSet::len);
+        if many > MOST_OF_MESHES {
+            return None;
         }
+        all.found.extend(of_meshes.into_iter().flatten());
         // Some rules ask whether there is anything of a kind at all.
         let there: BTreeSet<Key> =
             all.found.iter().flat_map(|p| pieces.facts(*p)).map(|f| f.kind).collect();
         all.found.extend(links.representatives(&there));
-        Some(all.found.into_iter().collect())
+        (!all.too_many && all.found.len() <= MOST + many).then(|| all.found.into_iter().collect())
     }
 
     fn full(&mut self) -> bool {

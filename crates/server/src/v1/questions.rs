@@ -321,7 +321,7 @@ async fn reply<Q: Asked + Send + 'static>(
 }
 
 /// The analysis that answers a question, and its version: the newest state or the one asked for, looked at closer where
-/// the question needs that. A question about one route is answered from a change before everything is resolved again.
+/// the question needs that. A question about one route or dataplane is answered from a change first.
 async fn analysis(call: &Call, asked: &impl Asked) -> Result<(u64, Arc<Analysis>), Problem> {
     if let Some(found) = near(call, asked).await? {
         return Ok(found);
