@@ -23,13 +23,19 @@ const RUN: usize = 2_048;
 pub(crate) struct Folded {
     /// Results in the order of folding.
     pub(crate) effectives: Vec<Effective>,
-    /// Outcome of each policy on each ladder, one after another.
-    pub(crate) outcomes: Vec<(PolicyId, Outcome)>,
-    /// Where the outcomes of each result end.
-    pub(crate) ends: Vec<u32>,
+    pub(crate) outcomes: Outcomes,
     pub(crate) folds: u64,
     pub(crate) by_spec: Vec<u64>,
     pub(crate) groups: BTreeMap<LadderId, Effective>,
+}
+
+/// What became of policies on ladders, by place of the ladder.
+#[derive(Debug, Default)]
+pub(crate) struct Outcomes {
+    /// Outcome of each policy on each ladder, one after another.
+    list: Vec<(PolicyId, Outcome)>,
+    /// Where the outcomes of each place end.
+    ends: Vec<u32>,
 }
 
 /// Folds ladders on this thread, and groups that no ladder may have.
@@ -44,13 +50,12 @@ pub(crate) fn fold<A: Algebra>(
     fold.expect(order);
     let mut folded = Folded {
         effectives: Vec::with_capacity(order.len()),
-        ends: Vec::with_capacity(order.len()),
-        outcomes: Vec::with_capacity(order.len() * 2),
+        outcomes: Outcomes::with_capacity(order.len(), order.len() * 2),
         ..Folded::default()
     };
     for ladder in order {
         let effective = fold.ladder(*ladder);
-        folded.add_outcomes(&policy_outcomes(ladders, *ladder, &effective));
+        folded.outcomes.add(&policy_outcomes(ladders, *ladder, &effective));
         folded.effectives.push(effective);
     }
     kept.iter().for_each(|(_, group)| fold.keep(*group));
@@ -75,10 +80,10 @@ pub(crate) fn fold_in_parallel<A: Algebra + Sync>(
     }
     let runs: Vec<Folded> =
         order.par_chunks(run).map(|run| fold(documents, ladders, algebra, run, &[])).collect();
+    let outcomes = runs.iter().map(|run| run.outcomes.list.len()).sum();
     let mut all = Folded {
         effectives: Vec::with_capacity(order.len()),
-        ends: Vec::with_capacity(order.len()),
-        outcomes: Vec::with_capacity(runs.iter().map(|run| run.outcomes.len()).sum()),
+        outcomes: Outcomes::with_capacity(order.len(), outcomes),
         ..Folded::default()
     };
     runs.into_iter().for_each(|run| all.append(run));
@@ -87,9 +92,7 @@ pub(crate) fn fold_in_parallel<A: Algebra + Sync>(
 
 impl Folded {
     fn append(&mut self, run: Self) {
-        let before = u32::try_from(self.outcomes.len()).unwrap_or(u32::MAX);
-        self.ends.extend(run.ends.into_iter().map(|end| end.saturating_add(before)));
-        self.outcomes.extend(run.outcomes);
+        self.outcomes.append(run.outcomes);
         self.effectives.extend(run.effectives);
         self.folds += run.folds;
         if self.by_spec.len() < run.by_spec.len() {
@@ -98,18 +101,36 @@ impl Folded {
         self.by_spec.iter_mut().zip(run.by_spec).for_each(|(sum, n)| *sum += n);
         self.groups.extend(run.groups);
     }
+}
+
+impl Outcomes {
+    fn with_capacity(ladders: usize, outcomes: usize) -> Self {
+        Self { list: Vec::with_capacity(outcomes), ends: Vec::with_capacity(ladders) }
+    }
+
+    fn append(&mut self, next: Self) {
+        let before = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
+        self.ends.extend(next.ends.into_iter().map(|end| end.saturating_add(before)));
+        self.list.extend(next.list);
+    }
+
+    /// Gives back room that was held for more.
+    pub(crate) fn shrink(&mut self) {
+        self.list.shrink_to_fit();
+    }
 
     /// The outcomes of the policies on the ladder of a place.
-    pub(crate) fn outcomes_at(&self, place: usize) -> &[(PolicyId, Outcome)] {
-        let end = |place: usize| self.ends.get(place).map_or(0, |end| *end as usize);
-        let start = place.checked_sub(1).map_or(0, end);
-        self.outcomes.get(start..end(place)).unwrap_or(&[])
+    pub(crate) fn at(&self, place: usize) -> &[(PolicyId, Outcome)] {
+        let Some(end) = self.ends.get(place) else { return &[] };
+        let before = place.checked_sub(1).and_then(|p| self.ends.get(p));
+        let start = before.map_or(0, |end| *end as usize);
+        self.list.get(start..*end as usize).unwrap_or(&[])
     }
 
     /// Adds the outcomes of the next ladder.
-    pub(crate) fn add_outcomes(&mut self, outcomes: &[(PolicyId, Outcome)]) {
-        self.outcomes.extend_from_slice(outcomes);
-        self.ends.push(u32::try_from(self.outcomes.len()).unwrap_or(u32::MAX));
+    pub(crate) fn add(&mut self, outcomes: &[(PolicyId, Outcome)]) {
+        self.list.extend_from_slice(outcomes);
+        self.ends.push(u32::try_from(self.list.len()).unwrap_or(u32::MAX));
     }
 
     /// Outcomes of each policy, counted over the paths that have each ladder.
@@ -119,7 +140,7 @@ impl Folded {
         for (ladder, end) in order.iter().zip(&self.ends) {
             let paths = uses.get(ladder.0 as usize).copied().unwrap_or(0);
             let end = *end as usize;
-            for (policy, outcome) in self.outcomes.get(start..end).unwrap_or(&[]) {
+            for (policy, outcome) in self.list.get(start..end).unwrap_or(&[]) {
                 if let Some(tally) = tallies.get_mut(policy.0 as usize) {
                     tally.add(*outcome, paths);
                 }
@@ -131,7 +152,7 @@ impl Folded {
 }
 
 /// Outcome of each policy on a ladder; a policy with several steps is judged over all of them.
-fn policy_outcomes(
+pub(crate) fn policy_outcomes(
     ladders: &Ladders,
     ladder: LadderId,
     effective: &Effective,

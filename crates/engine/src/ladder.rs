@@ -7,9 +7,10 @@
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher, Hash};
+use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
-use overrule_source::NodeRef;
+use overrule_source::{Layered, NodeRef};
 use smallvec::SmallVec;
 
 /// Index of a policy in its resolution; policies are numbered by kind, namespace, name.
@@ -84,10 +85,10 @@ pub struct Group {
 /// The interner.
 #[derive(Debug, Clone)]
 pub struct Ladders {
-    steps: Vec<Step>,
-    groups: Vec<Group>,
+    steps: Layered<Step>,
+    groups: Layered<Group>,
     /// For each group made by extending a ladder: that ladder.
-    tops: Vec<LadderId>,
+    tops: Arc<Vec<LadderId>>,
     step_table: HashTable<Slot>,
     group_table: HashTable<Slot>,
     /// Results of `extend`: (ladder, group) -> ladder, so that a path costs one lookup, not one copy.
@@ -98,9 +99,9 @@ pub struct Ladders {
 impl Default for Ladders {
     fn default() -> Self {
         let mut ladders = Self {
-            steps: Vec::new(),
-            groups: Vec::new(),
-            tops: Vec::new(),
+            steps: Layered::default(),
+            groups: Layered::default(),
+            tops: Arc::default(),
             step_table: HashTable::new(),
             group_table: HashTable::new(),
             extended: HashTable::new(),
@@ -166,8 +167,9 @@ impl Ladders {
     /// A ladder that is met again begins with the first one it was made from.
     fn note_top(&mut self, id: LadderId, top: LadderId) {
         if self.tops.len() <= id.0 as usize {
-            self.tops.resize(id.0 as usize + 1, LadderId::EMPTY);
-            self.tops.iter_mut().skip(id.0 as usize).for_each(|slot| *slot = top);
+            let tops = Arc::make_mut(&mut self.tops);
+            tops.resize(id.0 as usize, LadderId::EMPTY);
+            tops.push(top);
         }
     }
 
@@ -180,9 +182,9 @@ impl Ladders {
     pub(crate) fn freeze(&mut self) {
         (self.step_table, self.group_table) = (HashTable::new(), HashTable::new());
         self.extended = HashTable::new();
-        self.tops.shrink_to_fit();
-        self.steps.shrink_to_fit();
-        self.groups.shrink_to_fit();
+        Arc::make_mut(&mut self.tops).shrink_to_fit();
+        self.steps.edit().shrink_to_fit();
+        self.groups.edit().shrink_to_fit();
     }
 
     /// The ladder of an id.
@@ -201,6 +203,13 @@ impl Ladders {
         let place = |step: &Step| (step.policy, step.entry, step.level);
         let same = self.steps.iter().map(place).eq(of.steps.iter().map(place));
         same.then(|| Self { steps: of.steps.clone(), ..self.clone() })
+    }
+
+    /// The same ladders where some steps say something else.
+    pub(crate) fn with(&self, steps: &[(StepId, Step)]) -> Self {
+        let mut now = self.clone();
+        steps.iter().for_each(|(id, step)| now.steps.set(id.0 as usize, *step));
+        now
     }
 
     /// Every step, by id.
@@ -263,8 +272,8 @@ impl Ladders {
 /// Hash and index of an interned item. The hash is kept, because growing the table would otherwise read every item again.
 type Slot = (u64, u32);
 
-fn intern<T: Hash + Eq>(
-    items: &mut Vec<T>,
+fn intern<T: Hash + Eq + Clone>(
+    items: &mut Layered<T>,
     table: &mut HashTable<Slot>,
     hasher: &DefaultHashBuilder,
     item: T,

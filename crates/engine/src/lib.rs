@@ -55,7 +55,7 @@ pub use rank::{Decision, KeyName, Rank, RankKeys};
 pub use reason::{Reason, ReasonInfo};
 pub use resolution::{
     Attachment, Failure, KindId, KindResult, NewKind, PolicyEntry, Rejection, Resolution,
-    ResolutionBuilder,
+    ResolutionBuilder, Reworded,
 };
 pub use topology::{Level, Node, NodeId, Topology};
 pub use traced::{Key, Leaf, Place, Traced, Word, dotted, pointer_segments};

@@ -97,14 +97,25 @@ impl From<Counts> for Tally {
 impl Tally {
     /// Adds an outcome seen on a number of paths.
     pub fn add(&mut self, outcome: Outcome, paths: u64) {
+        *self.count(outcome) += paths;
+    }
+
+    /// Takes an outcome back that was seen on a number of paths.
+    pub(crate) fn remove(&mut self, outcome: Outcome, paths: u64) {
+        let count = self.count(outcome);
+        *count = count.saturating_sub(paths);
+    }
+
+    fn count(&mut self, outcome: Outcome) -> &mut u64 {
+        let [shadowed, removed, masked, skipped] = &mut self.lost;
         match outcome {
-            Outcome::InForce => self.in_force += paths,
-            Outcome::Partly => self.partly += paths,
-            Outcome::Shadowed => self.lost[0] += paths,
-            Outcome::Removed => self.lost[1] += paths,
-            Outcome::Masked => self.lost[2] += paths,
-            Outcome::Skipped => self.lost[3] += paths,
-            Outcome::Inert | Outcome::Rejected => self.inert += paths,
+            Outcome::InForce => &mut self.in_force,
+            Outcome::Partly => &mut self.partly,
+            Outcome::Shadowed => shadowed,
+            Outcome::Removed => removed,
+            Outcome::Masked => masked,
+            Outcome::Skipped => skipped,
+            Outcome::Inert | Outcome::Rejected => &mut self.inert,
         }
     }
 

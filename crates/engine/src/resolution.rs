@@ -3,22 +3,27 @@
 //! Not here: text of any kind. Everything that explains reads this and recomputes nothing.
 
 mod again;
+mod builder;
+mod reworded;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use overrule_model::{ObjectId, Sym};
-use overrule_source::{Documents, Span};
+use overrule_model::{GroupKind, ObjectId, Sym};
+use overrule_source::{Layered, Span};
 use smallvec::SmallVec;
 
-use crate::fold::Algebra;
-use crate::folded::{self, Folded};
+use crate::folded::Outcomes;
 use crate::outcome::Counts;
 use crate::standing::Standing;
 use crate::{
     Effective, LadderId, Ladders, NodeId, Outcome, PathId, Paths, PolicyId, Rank, RankKeys, Reason,
     StepId, Tally,
 };
+use reworded::Users;
+
+pub use builder::{NewKind, ResolutionBuilder};
+pub use reworded::Reworded;
 
 /// Index of a policy kind in its resolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,29 +87,43 @@ pub struct KindResult {
     ladders: Standing,
 }
 
-/// All effective policies and outcomes of one snapshot under one profile.
+impl KindResult {
+    /// What it is called.
+    pub fn group_kind(&self) -> GroupKind {
+        GroupKind { group: self.group, kind: self.kind }
+    }
+}
+
+/// All effective policies and outcomes of one snapshot under one profile. Resolutions of which little differs have the rest
+/// in common.
 #[derive(Debug, Clone, Default)]
 pub struct Resolution {
     /// All paths.
-    pub paths: Paths,
+    pub paths: Arc<Paths>,
     /// All ladders.
     pub ladders: Ladders,
     /// Where policies landed, by policy and reference.
-    pub attachments: Vec<Attachment>,
+    pub attachments: Layered<Attachment>,
     /// Where they did not.
-    pub rejections: Vec<Rejection>,
+    pub rejections: Layered<Rejection>,
+    fixed: Arc<Fixed>,
+    /// Results in the order of folding.
+    folded: Layered<Arc<Effective>>,
+    /// What became of policies on each ladder, in the order of folding.
+    outcomes: Arc<Outcomes>,
+    /// The same where it is another than before, by place.
+    other_outcomes: Vec<(u32, Box<[(PolicyId, Outcome)]>)>,
+    tallies: Layered<Counts>,
+}
+
+/// What stays when policies say something else, but land and rank as they did.
+#[derive(Debug, Default)]
+struct Fixed {
     kinds: Vec<KindResult>,
     policies: Vec<PolicyEntry>,
     ranks: Vec<Rank>,
-    /// Place of each ladder in `folded`; `NOT_FOLDED` for those no path has.
+    /// Place of each ladder among the results; `NOT_FOLDED` for those no path has.
     places: Vec<u32>,
-    /// Results in the order of folding. Resolutions of which little differs have them in common.
-    folded: Vec<Arc<Effective>>,
-    /// Outcome of each policy on each ladder, one after another.
-    outcomes: Vec<(PolicyId, Outcome)>,
-    /// Where the outcomes of each result end.
-    ends: Vec<u32>,
-    tallies: Vec<Counts>,
     folds: u64,
     by_spec: Vec<u64>,
     /// Results of groups on ladders, and of those that were to be kept.
@@ -112,6 +131,8 @@ pub struct Resolution {
     kept: Vec<(NodeId, LadderId)>,
     /// Paths that fail whatever policies say, by path.
     failures: Vec<Failure>,
+    /// Who has which policy; made when it is first asked for.
+    users: OnceLock<Users>,
 }
 
 /// A path that fails closed for a reason no policy has.
@@ -128,17 +149,17 @@ pub struct Failure {
 impl Resolution {
     /// Every kind with its results.
     pub fn kinds(&self) -> impl Iterator<Item = (KindId, &KindResult)> {
-        (0..).map(KindId).zip(&self.kinds)
+        (0..).map(KindId).zip(&self.fixed.kinds)
     }
 
     /// One kind.
     pub fn kind(&self, id: KindId) -> Option<&KindResult> {
-        self.kinds.get(id.0 as usize)
+        self.fixed.kinds.get(id.0 as usize)
     }
 
     /// Every policy.
     pub fn policies(&self) -> impl Iterator<Item = (PolicyId, &PolicyEntry)> {
-        (0..).map(PolicyId).zip(&self.policies)
+        (0..).map(PolicyId).zip(&self.fixed.policies)
     }
 
     /// Every policy that is one, not something another object says itself.
@@ -148,7 +169,7 @@ impl Resolution {
 
     /// One policy.
     pub fn policy(&self, id: PolicyId) -> Option<&PolicyEntry> {
-        self.policies.get(id.0 as usize)
+        self.fixed.policies.get(id.0 as usize)
     }
 
     /// The policy that is this object.
@@ -163,38 +184,40 @@ impl Resolution {
 
     /// The result of a ladder; none for the empty one.
     pub fn effective(&self, ladder: LadderId) -> Option<&Effective> {
-        let place = *self.places.get(ladder.0 as usize)?;
-        self.folded.get(place as usize).map(|effective| &**effective)
+        self.folded.get(self.place(ladder)?).map(|effective| &**effective)
+    }
+
+    /// The place of a ladder in the order of folding.
+    fn place(&self, ladder: LadderId) -> Option<usize> {
+        self.fixed.places.get(ladder.0 as usize).map(|place| *place as usize)
     }
 
     /// The result of a ladder or of a group on one.
     pub fn result(&self, id: LadderId) -> Option<&Effective> {
-        self.groups.get(&id).or_else(|| self.effective(id))
+        self.fixed.groups.get(&id).or_else(|| self.effective(id))
     }
 
     /// Groups that stand for a node although no ladder has them.
     pub fn kept(&self) -> impl Iterator<Item = (NodeId, LadderId)> + '_ {
-        self.kept.iter().copied()
+        self.fixed.kept.iter().copied()
     }
 
     /// Why a path fails closed besides broken policies.
     pub fn failures(&self, path: PathId) -> impl Iterator<Item = &Failure> {
-        let start = self.failures.partition_point(|f| f.path < path);
-        self.failures.iter().skip(start).take_while(move |f| f.path == path)
+        let start = self.fixed.failures.partition_point(|f| f.path < path);
+        self.fixed.failures.iter().skip(start).take_while(move |f| f.path == path)
     }
 
     /// How many ladders and groups of a `spec` were folded.
     pub fn folds_of(&self, spec: u16) -> u64 {
-        self.by_spec.get(usize::from(spec)).copied().unwrap_or(0)
+        self.fixed.by_spec.get(usize::from(spec)).copied().unwrap_or(0)
     }
 
     /// What became of each policy on a ladder.
     pub fn outcomes(&self, ladder: LadderId) -> &[(PolicyId, Outcome)] {
-        let place = self.places.get(ladder.0 as usize).map_or(usize::MAX, |p| *p as usize);
-        let Some(end) = self.ends.get(place) else { return &[] };
-        let before = place.checked_sub(1).and_then(|p| self.ends.get(p));
-        let start = before.map_or(0, |end| *end as usize);
-        self.outcomes.get(start..*end as usize).unwrap_or(&[])
+        let Some(place) = self.place(ladder) else { return &[] };
+        let other = self.other_outcomes.iter().find(|(at, _)| *at as usize == place);
+        other.map_or_else(|| self.outcomes.at(place), |(_, outcomes)| outcomes)
     }
 
     /// Paths at which a kind can have an effective policy, whether one reaches them or not.
@@ -280,260 +303,17 @@ impl Resolution {
 
     /// The rank of a step.
     pub fn rank(&self, step: StepId) -> Option<&Rank> {
-        self.ranks.get(step.0 as usize)
+        self.fixed.ranks.get(step.0 as usize)
     }
 
     /// How many ladders were folded: once per distinct ladder that some path has.
     pub fn folds(&self) -> u64 {
-        self.folds
+        self.fixed.folds
     }
 
     /// Bytes held per path and kind, beyond what ladders share.
     pub fn path_memory(&self) -> usize {
-        let ladders: usize = self.kinds.iter().map(|k| k.ladders.memory()).sum();
+        let ladders: usize = self.fixed.kinds.iter().map(|k| k.ladders.memory()).sum();
         self.paths.memory() + ladders
-    }
-}
-
-/// How many paths have each ladder.
-pub(crate) fn uses(ladders: &Ladders, kinds: &[KindResult]) -> Vec<u64> {
-    let mut uses: Vec<u64> = vec![0; ladders.len()];
-    for (ladder, targets) in kinds.iter().flat_map(|k| k.ladders.runs()) {
-        if let Some(count) = uses.get_mut(ladder.0 as usize) {
-            *count += targets;
-        }
-    }
-    uses
-}
-
-/// The place of a ladder that was not folded.
-const NOT_FOLDED: u32 = u32::MAX;
-
-/// Collects what a family found, then folds.
-#[derive(Debug, Default)]
-pub struct ResolutionBuilder {
-    /// Paths; the family adds them.
-    pub paths: Paths,
-    /// Ladders; the family interns them.
-    pub ladders: Ladders,
-    kinds: Vec<KindResult>,
-    policies: Vec<PolicyEntry>,
-    attachments: Vec<Attachment>,
-    rejections: Vec<Rejection>,
-    ranks: Vec<Rank>,
-    kept: Vec<(NodeId, LadderId)>,
-    failures: Vec<Failure>,
-}
-
-/// What a family says about a kind.
-#[derive(Debug, Clone, Copy)]
-pub struct NewKind {
-    /// API group.
-    pub group: Sym,
-    /// Kind.
-    pub kind: Sym,
-    /// Family.
-    pub family: &'static str,
-    /// Profile.
-    pub profile: &'static str,
-    /// Key names.
-    pub keys: RankKeys,
-    /// Guessed rules.
-    pub assumed: bool,
-    /// The kind it stands for.
-    pub covers: Option<KindId>,
-    /// What other objects say themselves.
-    pub implicit: bool,
-}
-
-impl ResolutionBuilder {
-    /// Adds a kind.
-    pub fn kind(&mut self, new: NewKind) -> KindId {
-        let NewKind { group, kind, family, profile, keys, assumed, covers, implicit } = new;
-        let id = KindId(u16::try_from(self.kinds.len()).unwrap_or(u16::MAX));
-        self.kinds.push(KindResult {
-            group,
-            kind,
-            family,
-            profile,
-            keys,
-            assumed,
-            covers,
-            implicit,
-            ladders: Standing::default(),
-        });
-        id
-    }
-
-    /// Adds a policy. Add them by kind, namespace, name: their order is the order of ids.
-    pub fn policy(&mut self, object: ObjectId, kind: KindId) -> PolicyId {
-        let id = PolicyId(u32::try_from(self.policies.len()).unwrap_or(u32::MAX));
-        self.policies.push(PolicyEntry { object, kind });
-        id
-    }
-
-    /// Records where a policy landed.
-    pub fn attach(&mut self, attachment: Attachment) {
-        self.attachments.push(attachment);
-    }
-
-    /// Records that a policy did not land.
-    pub fn reject(&mut self, rejection: Rejection) {
-        self.rejections.push(rejection);
-    }
-
-    /// Interns a step and its rank.
-    pub fn step(&mut self, step: crate::Step, rank: Rank) -> StepId {
-        let id = self.ladders.step(step);
-        if id.0 as usize == self.ranks.len() {
-            self.ranks.push(rank);
-        }
-        id
-    }
-
-    /// The rank of a step.
-    pub fn rank(&self, step: StepId) -> Option<&Rank> {
-        self.ranks.get(step.0 as usize)
-    }
-
-    /// Keeps the result of a group that stands for a node, whether a ladder has it or not.
-    pub fn keep(&mut self, node: NodeId, group: LadderId) {
-        self.kept.push((node, group));
-    }
-
-    /// Says that a path fails closed, whatever policies say.
-    pub fn fail(&mut self, path: PathId, reason: Reason, at: Option<Span>) {
-        self.failures.push(Failure { path, reason, at });
-    }
-
-    /// Says which ladder a kind has at each path, in path order. Shorter lists mean [`LadderId::NONE`] for the rest.
-    pub fn set_ladders(&mut self, kind: KindId, ladders: &[LadderId]) {
-        if let Some(result) = self.kinds.get_mut(kind.0 as usize) {
-            result.ladders = Standing::new(ladders);
-        }
-    }
-
-    /// Folds every distinct ladder once and freezes.
-    pub fn finish<A: Algebra>(self, documents: &Documents, algebra: &A) -> Resolution {
-        let (uses, order) = self.order();
-        let folded = folded::fold(documents, &self.ladders, algebra, &order, &self.kept);
-        self.freeze(&uses, &order, folded)
-    }
-
-    /// The same on all threads there are, for families without groups on ladders. The result does not depend on their
-    /// number.
-    pub fn finish_in_parallel<A: Algebra + Sync>(
-        self,
-        documents: &Documents,
-        algebra: &A,
-    ) -> Resolution {
-        let (uses, order) = self.order();
-        let folded = folded::fold_in_parallel(documents, &self.ladders, algebra, &order);
-        self.freeze(&uses, &order, folded)
-    }
-
-    /// How many paths have each ladder, and in which order the ladders are folded.
-    fn order(&self) -> (Vec<u64>, Vec<LadderId>) {
-        let uses = uses(&self.ladders, &self.kinds);
-        let order = self.by_last_rung(&uses);
-        (uses, order)
-    }
-
-    fn freeze(mut self, uses: &[u64], order: &[LadderId], folded: Folded) -> Resolution {
-        let tallies = folded.tallies(order, uses, self.policies.len());
-        let mut places = vec![NOT_FOLDED; uses.len()];
-        for (place, ladder) in (0..).zip(order) {
-            if let Some(slot) = places.get_mut(ladder.0 as usize) {
-                *slot = place;
-            }
-        }
-        let Folded { effectives, mut outcomes, ends, folds, by_spec, groups } = folded;
-        // Collecting would go on in the room of the results, which is many times as large.
-        let mut shared = Vec::with_capacity(effectives.len());
-        shared.extend(effectives.into_iter().map(Arc::new));
-        self.attachments.sort_by_key(|a| (a.policy, a.reference, a.node));
-        self.rejections.sort_by_key(|r| (r.policy, r.reference));
-        self.failures.sort_by_key(|f| f.path);
-        self.ladders.freeze();
-        self.paths.shrink();
-        let Self {
-            paths,
-            ladders,
-            kinds,
-            mut policies,
-            mut attachments,
-            mut rejections,
-            mut ranks,
-            mut kept,
-            mut failures,
-        } = self;
-        // A resolution is kept for as long as it is asked about: without the room that was left for more.
-        policies.shrink_to_fit();
-        attachments.shrink_to_fit();
-        rejections.shrink_to_fit();
-        ranks.shrink_to_fit();
-        kept.shrink_to_fit();
-        failures.shrink_to_fit();
-        outcomes.shrink_to_fit();
-        Resolution {
-            paths,
-            ladders,
-            kinds,
-            policies,
-            attachments,
-            rejections,
-            ranks,
-            places,
-            folded: shared,
-            outcomes,
-            ends,
-            tallies,
-            folds,
-            by_spec,
-            groups,
-            kept,
-            failures,
-        }
-    }
-}
-
-impl ResolutionBuilder {
-    /// The ladders that some path has, those with near lowest rungs side by side. Paths are walked gateway by gateway, so
-    /// the policy of a route is met again only after all other routes. Folding the ladders of a few hundred routes
-    /// together finds their documents still at hand, and results still lie in order: it counts once a fleet is larger
-    /// than the caches.
-    fn by_last_rung(&self, uses: &[u64]) -> Vec<LadderId> {
-        const NEAR: u32 = 8;
-        let used = || {
-            let all = (0..).map(LadderId).zip(uses);
-            all.filter(|(id, n)| *id != LadderId::EMPTY && **n > 0).map(|(id, _)| id)
-        };
-        let last = |id: LadderId| match self.ladders.get(id).rungs.last() {
-            Some(crate::Rung::Step(StepId(n)) | crate::Rung::Group(LadderId(n))) => n >> NEAR,
-            None => 0,
-        };
-        // Counted, not compared: the keys are small numbers, and equal ones keep their order.
-        let mut next: Vec<usize> = Vec::new();
-        for id in used() {
-            let key = last(id) as usize + 1;
-            if next.len() <= key {
-                next.resize(key + 1, 0);
-            }
-            next.iter_mut().skip(key).take(1).for_each(|n| *n += 1);
-        }
-        let mut total = 0;
-        for n in &mut next {
-            total += *n;
-            *n = total;
-        }
-        let mut order = vec![LadderId::EMPTY; total];
-        for id in used() {
-            let Some(place) = next.get_mut(last(id) as usize) else { continue };
-            if let Some(slot) = order.get_mut(*place) {
-                *slot = id;
-            }
-            *place += 1;
-        }
-        order
     }
 }

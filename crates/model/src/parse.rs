@@ -32,16 +32,20 @@ pub fn parse(documents: &Documents) -> Parsed {
     parser.finish()
 }
 
-/// Takes in documents that say something else about the resources they have. None if that is not all: if another
-/// resource came or went with them, or if something about them is to be told.
-pub fn again(before: &Snapshot, documents: &Documents, changed: &[DocId]) -> Option<Snapshot> {
+/// Takes in documents that say something else about the resources they had, of which there were so many. Gives these, too.
+/// None if that is not all: if another resource came or went with them, or if something about them is to be told.
+pub fn again(
+    before: &Snapshot,
+    documents: &Documents,
+    changed: &[DocId],
+    had: usize,
+) -> Option<(Snapshot, Vec<ObjectId>)> {
     let mut parser = Parser { names: before.names().clone(), ..Parser::default_for(documents) };
     for doc in changed {
         let root = documents.root(*doc);
         parser.document(root, NodeRef { doc: *doc, node: root.id() });
     }
     let told = !parser.fields.diagnostics.is_empty() || !parser.cluster_scoped.is_empty();
-    let had = before.objects().filter(|o| changed.contains(&o.root.doc)).count();
     (!told && had == parser.objects.len())
         .then(|| before.with(parser.names, parser.objects))
         .flatten()

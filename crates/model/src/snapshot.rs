@@ -6,9 +6,10 @@ use std::fmt;
 use std::hash::BuildHasher;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
-use overrule_source::SourceMap;
+use overrule_source::{Layered, Run, SourceMap};
 
 use crate::scope::short_names;
 use crate::{Created, GroupKind, Names, Object, ObjectId, Scope, Sym, TargetName};
@@ -28,11 +29,11 @@ pub struct ObjectKey {
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     names: Names,
-    objects: Vec<Object>,
-    by_key: HashTable<ObjectId>,
+    objects: Layered<Object>,
+    by_key: Arc<HashTable<ObjectId>>,
     hasher: DefaultHashBuilder,
     /// Ranges of `objects` that share group and kind, in order.
-    kinds: Vec<(GroupKind, u32, u32)>,
+    kinds: Arc<[(GroupKind, u32, u32)]>,
 }
 
 impl Snapshot {
@@ -51,32 +52,49 @@ impl Snapshot {
                 _ => kinds.push((object.kind, object.id.0, object.id.0 + 1)),
             }
         }
+        let (objects, by_key, kinds) = (objects.into(), Arc::new(by_key), kinds.into());
         Self { names, objects, by_key, hasher, kinds }
     }
 
-    /// The same set with other words of some of its objects; none if one of them is not in it, or from elsewhere.
-    pub(crate) fn with(&self, names: Names, objects: Vec<Object>) -> Option<Self> {
+    /// The same set with other words of some of its objects, and which these are; none if one of them is not in it, or
+    /// from elsewhere.
+    pub(crate) fn with(&self, names: Names, objects: Vec<Object>) -> Option<(Self, Vec<ObjectId>)> {
         let mut next = Self { names, ..self.clone() };
+        let mut changed = Vec::with_capacity(objects.len());
         for mut object in objects {
             let known = next.find(key_of(&object))?;
             object.id = known.id;
             let same = known.root == object.root && known.kind == object.kind;
-            let slot = next.objects.get_mut(object.id.0 as usize).filter(|_| same)?;
-            *slot = object;
+            changed.push(object.id);
+            same.then(|| next.objects.set(object.id.0 as usize, object))?;
         }
-        Some(next)
+        Some((next, changed))
+    }
+
+    /// From now on copies share everything, and differences between this one and what it is a copy of cost nothing more.
+    pub fn settle(&mut self) {
+        self.names.settle();
+        self.objects.settle();
+    }
+
+    /// Gives an object without a creation time this one.
+    pub fn assume_created_of(&mut self, id: ObjectId, time: Created) {
+        let object = self.get(id).filter(|o| o.created == Created::Absent);
+        if let Some(object) = object.map(|o| Object { created: time, ..o.clone() }) {
+            self.objects.set(id.0 as usize, object);
+        }
     }
 
     /// Gives every object without a creation time the same one.
     pub fn assume_created_at(&mut self, time: Created) {
-        for object in self.objects.iter_mut().filter(|o| o.created == Created::Absent) {
+        for object in self.objects.edit().iter_mut().filter(|o| o.created == Created::Absent) {
             object.created = time;
         }
     }
 
     /// Gives objects without a creation time the one that is known for their source.
     pub fn assume_created_by(&mut self, sources: &SourceMap, times: &BTreeMap<Box<str>, Created>) {
-        for object in self.objects.iter_mut().filter(|o| o.created == Created::Absent) {
+        for object in self.objects.edit().iter_mut().filter(|o| o.created == Created::Absent) {
             let name = sources.get(object.at.source).map_or("", |s| s.name());
             if let Some(time) = times.get(name) {
                 object.created = *time;
@@ -89,10 +107,9 @@ impl Snapshot {
         let mut order: Vec<usize> = (0..self.objects.len()).collect();
         let place = |o: &Object| (sources.get(o.at.source).map_or("", |s| s.name()), o.at.start);
         order.sort_by_key(|i| self.objects.get(*i).map(place));
+        let objects = self.objects.edit();
         for (n, index) in (0..).zip(order) {
-            if let Some(object) =
-                self.objects.get_mut(index).filter(|o| o.created == Created::Absent)
-            {
+            if let Some(object) = objects.get_mut(index).filter(|o| o.created == Created::Absent) {
                 object.created = Created::Assumed(n);
             }
         }
@@ -141,17 +158,16 @@ impl Snapshot {
     }
 
     /// Every kind there is, with its objects.
-    pub fn kinds(&self) -> impl Iterator<Item = (GroupKind, &[Object])> {
-        self.kinds.iter().map(|(kind, start, end)| {
-            (*kind, self.objects.get(*start as usize..*end as usize).unwrap_or(&[]))
-        })
+    pub fn kinds(&self) -> impl Iterator<Item = (GroupKind, Run<'_, Object>)> {
+        let run = |start: u32, end: u32| self.objects.range(start as usize..end as usize);
+        self.kinds.iter().map(move |(kind, start, end)| (*kind, run(*start, *end)))
     }
 
     /// The objects of one kind, by namespace and name.
-    pub fn of_kind(&self, group: &str, kind: &str) -> &[Object] {
+    pub fn of_kind(&self, group: &str, kind: &str) -> Run<'_, Object> {
         let found =
             self.kinds().find(|(k, _)| self.text(k.kind) == kind && self.text(k.group) == group);
-        found.map_or(&[], |(_, objects)| objects)
+        found.map_or_else(|| self.objects.range(0..0), |(_, objects)| objects)
     }
 
     /// The object with this identity.

@@ -14,7 +14,7 @@ use overrule_gateway::topology::{self, GatewayTopology};
 use overrule_mesh::topology::MeshTopology;
 use overrule_model::{Created, ObjectId, Snapshot};
 use overrule_source::{
-    Diagnostic, DocId, Documents, DuplicateKeys, Input, Read, ReadOptions, Redaction,
+    Diagnostic, DocId, Documents, DuplicateKeys, Input, Layered, Read, ReadOptions, Redaction,
     SingleLetters, SourceId,
 };
 use overrule_view::{Findings, Other, Part, Scene};
@@ -87,19 +87,19 @@ pub struct Analysis {
     pub documents: Documents,
     /// Resources.
     pub snapshot: Snapshot,
-    base: Arc<Base>,
+    pub(crate) base: Arc<Base>,
     /// Policies as written.
-    pub policies: Vec<Policy>,
+    pub policies: Layered<Policy>,
     /// What was found while reading them.
-    written: Vec<Diagnostic>,
+    pub(crate) written: Vec<Diagnostic>,
     /// Kuadrant's policies as written.
-    pub kuadrant: overrule_kuadrant::Policies,
+    pub kuadrant: Arc<overrule_kuadrant::Policies>,
     /// kgateway's policies as written.
-    pub kgateway: overrule_kgateway::Policies,
+    pub kgateway: Arc<overrule_kgateway::Policies>,
     /// The settings they were resolved with.
-    pub kgateway_settings: overrule_kgateway::Settings,
+    pub kgateway_settings: Arc<overrule_kgateway::Settings>,
     /// The answers: `gateway` first, then the other families; under each family the profile shown first.
-    pub answers: Vec<Answered>,
+    pub answers: Vec<Arc<Answered>>,
     /// Every finding of every stage, by place, none twice.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -232,15 +232,16 @@ impl Analysis {
     /// does not depend on policies is taken from before. None if more changed than that.
     pub(crate) fn again(&self, read: &Read, changed: &[DocId], options: &Options) -> Option<Self> {
         let Read { documents, diagnostics } = read;
-        let mut snapshot = overrule_model::again(&self.snapshot, documents, changed)?;
+        let had = self.snapshot.objects().filter(|o| changed.contains(&o.root.doc)).count();
+        let (mut snapshot, objects) =
+            overrule_model::again(&self.snapshot, documents, changed, had)?;
+        snapshot.settle();
         let source = |doc: &DocId| documents.get(*doc).map(|d| d.source);
         let sources: BTreeSet<Option<SourceId>> = changed.iter().map(source).collect();
         let about = |d: &Diagnostic| {
             let labels = d.primary.iter().chain(&d.related);
             labels.into_iter().any(|l| sources.contains(&Some(l.span.source)))
         };
-        let of_changed = snapshot.objects().filter(|o| changed.contains(&o.root.doc));
-        let objects: Vec<ObjectId> = of_changed.map(|o| o.id).collect();
         let policies = objects.iter().all(|object| self.is_policy(*object));
         if !policies || self.base.diagnostics.iter().any(about) {
             return None;
@@ -303,16 +304,18 @@ impl Analysis {
         };
         let answers = ground.resolve(&mut diagnostics);
         let diagnostics = settle(diagnostics, &documents);
+        // Whatever is made of this one shares its names with it.
+        snapshot.settle();
         Self {
             documents,
             snapshot,
             base,
-            policies,
+            policies: policies.into(),
             written,
-            kuadrant,
-            kgateway,
-            kgateway_settings: options.kgateway.clone(),
-            answers,
+            kuadrant: Arc::new(kuadrant),
+            kgateway: Arc::new(kgateway),
+            kgateway_settings: Arc::new(options.kgateway.clone()),
+            answers: answers.into_iter().map(Arc::new).collect(),
             diagnostics,
         }
     }
@@ -324,7 +327,7 @@ impl Analysis {
 
     /// The answers that are shown, one per family; the order of a scene's parts.
     pub fn shown(&self) -> impl Iterator<Item = &Answered> {
-        self.answers.iter().filter(|a| a.shown)
+        self.answers.iter().map(|a| &**a).filter(|a| a.shown)
     }
 
     /// What views read, with the storage it borrows from.

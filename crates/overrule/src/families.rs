@@ -121,6 +121,23 @@ pub struct Answered {
 }
 
 impl Answered {
+    /// What the family `gateway` says.
+    pub(crate) fn gateway(wanted: Wanted, resolution: Resolution) -> Self {
+        Self {
+            family: GATEWAY.name,
+            profile: wanted.profile,
+            resolution,
+            shown: wanted.shown,
+            strategy_name: |code| Strategy::from_code(code).name(),
+            key_value: |_, _| None,
+            missing: Vec::new(),
+            rule_patterns: &[],
+            alike: 0,
+            proxies: Vec::new(),
+            matches: BTreeMap::new(),
+        }
+    }
+
     /// What views read.
     pub(crate) fn part<'a>(&'a self, topology: &'a GatewayTopology) -> Part<'a> {
         let info = FAMILIES.iter().find(|f| f.name == self.family);
@@ -234,19 +251,7 @@ impl Ground<'_> {
         if wanted.shown {
             diagnostics.extend(resolved.diagnostics);
         }
-        answers.push(Answered {
-            family: GATEWAY.name,
-            profile: wanted.profile,
-            resolution: resolved.resolution,
-            shown: wanted.shown,
-            strategy_name: |code| Strategy::from_code(code).name(),
-            key_value: |_, _| None,
-            missing: Vec::new(),
-            rule_patterns: &[],
-            alike: 0,
-            proxies: Vec::new(),
-            matches: BTreeMap::new(),
-        });
+        answers.push(Answered::gateway(wanted, resolved.resolution));
     }
 
     fn kuadrant(

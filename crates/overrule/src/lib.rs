@@ -34,6 +34,7 @@ pub mod files;
 pub mod live;
 mod mesh;
 mod requests;
+mod reworded;
 
 pub use access::{Client, Inbound, Question, match_words};
 pub use analysis::{Analysis, Assume, Base, Options, Stage, Stages};

@@ -2,8 +2,11 @@
 //! In: trees and the sources they came from. Out: small ids that name any node of any document, and views of them.
 //! Not here: reading (`reader`), what a document means (the `model` crate).
 
+use std::ops::Range;
 use std::sync::Arc;
 
+use crate::layered::Layered;
+use crate::piece::Piece;
 use crate::source_map::{SourceId, SourceMap};
 use crate::tree::{NodeId, Tree, View};
 
@@ -36,7 +39,7 @@ pub struct Document {
 pub struct Documents {
     /// The texts, redacted ranges blanked.
     pub sources: SourceMap,
-    documents: Vec<Document>,
+    documents: Layered<Document>,
 }
 
 /// What an id of another reading shows: nothing. A wrong id is a bug of the caller, not a reason to abort a run.
@@ -89,7 +92,32 @@ impl Documents {
         self.documents.iter().map(|d| size_of::<Document>() + d.tree.memory()).sum()
     }
 
-    pub(crate) fn push(&mut self, document: Document) {
-        self.documents.push(document);
+    /// All of them, in the order of the sources.
+    pub(crate) fn new(sources: SourceMap, documents: Vec<Document>) -> Self {
+        Self { sources, documents: documents.into() }
+    }
+
+    /// The documents of a source.
+    fn of_source(&self, source: SourceId) -> Range<usize> {
+        let start = self.documents.partition_point(|d| d.source < source);
+        start..self.documents.partition_point(|d| d.source <= source)
+    }
+
+    /// The same with other words in one of the texts, which has as many documents as it had; all that is not about it is
+    /// shared. Gives the documents that changed. None if no text, or more than one, has its name. The texts must be in
+    /// the order of their names.
+    pub fn with(&self, piece: &Piece) -> Option<(Self, Vec<DocId>)> {
+        let source = self.sources.only(piece.name())?;
+        let places = self.of_source(source);
+        let same = piece.len() == places.len();
+        let trees = same.then(|| piece.trees())?;
+        let mut now = self.clone();
+        now.sources.set(source, piece.source());
+        let mut changed = Vec::with_capacity(piece.len());
+        for (place, (index, tree)) in places.zip(trees) {
+            now.documents.set(place, Document { source, index, tree });
+            changed.push(DocId(u32::try_from(place).unwrap_or(u32::MAX)));
+        }
+        Some((now, changed))
     }
 }

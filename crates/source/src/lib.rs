@@ -21,6 +21,7 @@ mod document;
 mod explain;
 mod findings;
 mod json;
+mod layered;
 mod limits;
 mod locate;
 mod piece;
@@ -36,6 +37,7 @@ mod yaml;
 
 pub use diagnostic::{Code, CodeInfo, Diagnostic, Label, Severity, Text};
 pub use document::{DocId, Document, Documents, NodeRef};
+pub use layered::{Items, Layered, Run};
 pub use limits::Limits;
 pub use locate::locate;
 pub use piece::Piece;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::diagnostic::{Diagnostic, Label};
 use crate::document::{Document, Documents};
 use crate::reader::Read;
-use crate::source_map::{Source, SourceId, Span};
+use crate::source_map::{Source, SourceId, SourceMap, Span};
 use crate::tree::Tree;
 
 /// One text as it was read. Cheap to copy.
@@ -28,6 +28,15 @@ impl Piece {
         self.source.name()
     }
 
+    pub(crate) fn source(&self) -> Arc<Source> {
+        Arc::clone(&self.source)
+    }
+
+    /// Its documents, each with its number in the text.
+    pub(crate) fn trees(&self) -> impl Iterator<Item = (u32, Arc<Tree>)> {
+        self.trees.iter().map(|(index, tree)| (*index, Arc::clone(tree)))
+    }
+
     /// How many documents it has.
     pub fn len(&self) -> usize {
         self.trees.len()
@@ -42,16 +51,13 @@ impl Piece {
 impl Read {
     /// Puts pieces together as if they had been read together, in this order.
     pub fn of<'p>(pieces: impl IntoIterator<Item = &'p Piece>) -> Self {
-        let mut read = Self::default();
-        for piece in pieces {
-            let source = read.documents.sources.add(Arc::clone(&piece.source));
-            for (index, tree) in &piece.trees {
-                let tree = Arc::clone(tree);
-                read.documents.push(Document { source, index: *index, tree });
-            }
-            read.diagnostics.extend(piece.diagnostics.iter().map(|d| moved(d.clone(), source)));
+        let (mut sources, mut documents, mut diagnostics) = (Vec::new(), Vec::new(), Vec::new());
+        for (source, piece) in (0..).map(SourceId).zip(pieces) {
+            sources.push(piece.source());
+            documents.extend(piece.trees().map(|(index, tree)| Document { source, index, tree }));
+            diagnostics.extend(piece.diagnostics.iter().map(|d| moved(d.clone(), source)));
         }
-        read
+        Self { documents: Documents::new(SourceMap::new(sources), documents), diagnostics }
     }
 
     /// Takes a reading apart, text by text in its order.

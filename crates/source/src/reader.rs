@@ -2,8 +2,10 @@
 //! In: named bytes. Out: documents and diagnostics, in the order of the inputs whatever the number of threads.
 //! Not here: files and folders (the caller brings bytes), the syntax (`yaml`, `json`), the meaning of documents.
 
-use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::Arc;
+
+use rayon::prelude::*;
 
 use crate::chunk::{Outcome, read_chunks};
 use crate::codes;
@@ -12,7 +14,7 @@ use crate::document::{Document, Documents};
 use crate::findings::Findings;
 use crate::limits::Limits;
 use crate::redact::{Ranges, Redaction, blank, concerns};
-use crate::source_map::{Source, SourceId, Span, to_u32};
+use crate::source_map::{Source, SourceId, SourceMap, Span, to_u32};
 use crate::split::split;
 
 /// One text to read.
@@ -217,7 +219,7 @@ struct Gathered {
 }
 
 fn assemble(texts: Vec<Text>, outcomes: Vec<(SourceId, Outcome)>, share: Share) -> Read {
-    let mut read = Read::default();
+    let mut documents = Vec::with_capacity(outcomes.len());
     let mut gathered: Vec<Gathered> = texts.iter().map(|_| Gathered::default()).collect();
     let mut index = 0;
     let mut last = None;
@@ -228,7 +230,7 @@ fn assemble(texts: Vec<Text>, outcomes: Vec<(SourceId, Outcome)>, share: Share) 
         let Some(about) = gathered.get_mut(source.0 as usize) else { continue };
         for tree in outcome.documents {
             if let Some(tree) = tree {
-                read.documents.push(Document { source, index, tree: tree.into() });
+                documents.push(Document { source, index, tree: tree.into() });
             }
             index += 1;
         }
@@ -239,13 +241,15 @@ fn assemble(texts: Vec<Text>, outcomes: Vec<(SourceId, Outcome)>, share: Share) 
     }
     // Texts are blanked and their lines counted in parallel: for large files that is real work.
     let numbered = (0..).map(SourceId).zip(texts.into_iter().zip(gathered)).collect();
-    let sources: Vec<(Source, Vec<Diagnostic>)> =
+    let finished: Vec<(Source, Vec<Diagnostic>)> =
         share.each(numbered, |(source, (text, about))| finish(source, text, about));
-    for (source, diagnostics) in sources {
-        read.documents.sources.add(source);
-        read.diagnostics.extend(diagnostics);
+    let mut sources = Vec::with_capacity(finished.len());
+    let mut diagnostics = Vec::new();
+    for (source, found) in finished {
+        sources.push(Arc::new(source));
+        diagnostics.extend(found);
     }
-    read
+    Read { documents: Documents::new(SourceMap::new(sources), documents), diagnostics }
 }
 
 fn finish(source: SourceId, text: Text, about: Gathered) -> (Source, Vec<Diagnostic>) {

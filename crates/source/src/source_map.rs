@@ -5,6 +5,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::layered::Layered;
+
 /// One text that was read: a file, standard input, a request body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
@@ -138,15 +140,32 @@ pub(crate) fn to_u32(n: usize) -> u32 {
 /// All texts of one reading, in the order they were given. A text may be part of several readings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SourceMap {
-    sources: Vec<Arc<Source>>,
+    sources: Layered<Arc<Source>>,
 }
 
 impl SourceMap {
     /// Adds a source and returns its id.
     pub fn add(&mut self, source: impl Into<Arc<Source>>) -> SourceId {
         let id = SourceId(to_u32(self.sources.len()));
-        self.sources.push(source.into());
+        self.sources.edit().push(source.into());
         id
+    }
+
+    /// All texts, in their order.
+    pub(crate) fn new(sources: Vec<Arc<Source>>) -> Self {
+        Self { sources: sources.into() }
+    }
+
+    /// The one text of this name, if texts are in the order of their names.
+    pub(crate) fn only(&self, name: &str) -> Option<SourceId> {
+        let at = self.sources.partition_point(|source| source.name() < name);
+        let is = |at: usize| self.sources.get(at).is_some_and(|source| source.name() == name);
+        (is(at) && !is(at + 1)).then(|| SourceId(to_u32(at)))
+    }
+
+    /// Another text in the place of one.
+    pub(crate) fn set(&mut self, id: SourceId, source: Arc<Source>) {
+        self.sources.set(id.0 as usize, source);
     }
 
     /// The source of an id this map handed out.

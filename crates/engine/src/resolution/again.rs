@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use overrule_source::Documents;
 
-use super::{KindResult, Resolution, ResolutionBuilder, uses};
-use crate::folded::{self, Folded};
+use super::builder::uses;
+use super::{Fixed, KindResult, Resolution, ResolutionBuilder};
+use crate::folded::{self, Outcomes};
 use crate::{Algebra, LadderId, Ladders, PolicyId, Rung};
 
 impl Resolution {
@@ -31,59 +32,56 @@ impl Resolution {
             order.iter().zip(&anew).filter(|(_, anew)| **anew).map(|(ladder, _)| *ladder).collect();
         let mut folded = folded::fold_in_parallel(documents, &ladders, algebra, &to_fold);
         let mut fresh = std::mem::take(&mut folded.effectives).into_iter().enumerate();
-        let mut next = Folded::default();
+        let mut outcomes = Outcomes::default();
         let mut results = Vec::with_capacity(order.len());
         for ((ladder, before), anew) in order.iter().zip(&self.folded).zip(anew) {
             match anew.then(|| fresh.next()).flatten() {
                 Some((place, effective)) => {
-                    next.add_outcomes(folded.outcomes_at(place));
+                    outcomes.add(folded.outcomes.at(place));
                     results.push(Arc::new(effective));
                 }
                 None => {
-                    next.add_outcomes(self.outcomes(*ladder));
+                    outcomes.add(self.outcomes(*ladder));
                     results.push(Arc::clone(before));
                 }
             }
         }
-        let uses = uses(&ladders, &self.kinds);
+        let Fixed { kinds, policies, .. } = &*self.fixed;
+        let uses = uses(&ladders, kinds);
         Some(Self {
-            tallies: next.tallies(&order, &uses, self.policies.len()),
+            tallies: outcomes.tallies(&order, &uses, policies.len()).into(),
             ladders,
-            attachments: today.attachments.clone(),
-            rejections: today.rejections.clone(),
-            folded: results,
-            outcomes: next.outcomes,
-            ends: next.ends,
-            paths: self.paths.clone(),
-            kinds: self.kinds.clone(),
-            policies: self.policies.clone(),
-            ranks: self.ranks.clone(),
-            places: self.places.clone(),
-            folds: self.folds,
-            by_spec: self.by_spec.clone(),
-            groups: self.groups.clone(),
-            kept: self.kept.clone(),
-            failures: self.failures.clone(),
+            attachments: today.attachments.clone().into(),
+            rejections: today.rejections.clone().into(),
+            folded: results.into(),
+            outcomes: Arc::new(outcomes),
+            other_outcomes: Vec::new(),
+            paths: Arc::clone(&self.paths),
+            fixed: Arc::clone(&self.fixed),
         })
     }
 
     /// Whether policies are the same, land where they did and rank as they did, in a family without groups and failures.
     fn is_like(&self, today: &ResolutionBuilder) -> bool {
         let kind = |k: &KindResult| (k.group, k.kind, k.profile, k.implicit);
-        self.groups.is_empty()
-            && self.kept.is_empty()
-            && self.failures.is_empty()
-            && self.kinds.iter().map(kind).eq(today.kinds.iter().map(kind))
-            && self.policies == today.policies
-            && self.ranks == today.ranks
+        self.is_flat()
+            && self.fixed.kinds.iter().map(kind).eq(today.kinds.iter().map(kind))
+            && self.fixed.policies == today.policies
+            && self.fixed.ranks == today.ranks
             && self.attachments.iter().map(landed).eq(today.attachments.iter().map(landed))
             && self.rejections.iter().map(refused).eq(today.rejections.iter().map(refused))
     }
 
+    /// Whether the family has neither groups nor failures.
+    pub(super) fn is_flat(&self) -> bool {
+        let Fixed { groups, kept, failures, .. } = &*self.fixed;
+        groups.is_empty() && kept.is_empty() && failures.is_empty()
+    }
+
     /// The ladders in the order of folding.
-    fn order(&self) -> Vec<LadderId> {
+    pub(super) fn order(&self) -> Vec<LadderId> {
         let mut order = vec![LadderId::EMPTY; self.folded.len()];
-        for (ladder, place) in (0..).map(LadderId).zip(&self.places) {
+        for (ladder, place) in (0..).map(LadderId).zip(&self.fixed.places) {
             if let Some(slot) = order.get_mut(*place as usize) {
                 *slot = ladder;
             }

@@ -8,7 +8,7 @@ use overrule_model::{ObjectId, Selector, Sym};
 use overrule_source::{NodeRef, Span};
 
 pub use attach::{AttachOptions, Attached, attach, attach_with};
-pub use parse::{parse, parse_again, references, selector};
+pub use parse::{parse, parse_again, references, reparse, selector};
 
 use crate::kinds::{FieldPath, Strategy};
 
@@ -55,6 +55,21 @@ pub struct Reference {
     pub at: Span,
     /// The field it stands in.
     pub field: RefField,
+}
+
+impl Reference {
+    /// Whether another one, of a policy of the same kind and namespace, means the same, wherever it is written.
+    pub fn means(&self, other: &Self) -> bool {
+        let name = |part: &Option<(Sym, Span)>| part.map(|(name, _)| name);
+        let who = match (&self.who, &other.who) {
+            (Who::Named(name, _), Who::Named(other, _)) => name == other,
+            (Who::Labelled(selector), Who::Labelled(other)) => selector == other,
+            _ => false,
+        };
+        who && (self.group, self.kind) == (other.group, other.kind)
+            && name(&self.namespace) == name(&other.namespace)
+            && name(&self.section) == name(&other.section)
+    }
 }
 
 /// The field of a reference. It is spelled out only when something is to be said about it: `spec.targetRefs[0]`.

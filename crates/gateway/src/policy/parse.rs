@@ -2,7 +2,7 @@
 //! In: an object and the descriptor of its kind. Out: a [`Policy`]. Not here: whether its targets exist.
 
 use overrule_model::{At, Fields, Object, ObjectId, Requirement, Selector, Snapshot, Sym};
-use overrule_source::{Diagnostic, Documents, Kind, NodeRef, Span, View};
+use overrule_source::{Diagnostic, Documents, Kind, Layered, NodeRef, Span, View};
 use smallvec::SmallVec;
 
 use super::{Content, Policy, RefField, Reference, Who};
@@ -40,18 +40,32 @@ pub fn parse_again(
     documents: &Documents,
     snapshot: &mut Snapshot,
     kinds: &Kinds,
-    before: &[Policy],
+    before: &Layered<Policy>,
     changed: &[ObjectId],
 ) -> (Vec<Policy>, Vec<Diagnostic>) {
-    let mut policies = before.to_vec();
-    let mut parser = Parser { fields: Fields::default(), snapshot };
+    let mut policies: Vec<Policy> = before.iter().cloned().collect();
+    let mut diagnostics = Vec::new();
     for policy in policies.iter_mut().filter(|p| changed.contains(&p.object)) {
-        let place = parser.snapshot.get(policy.object).map(Place::of);
-        if let (Some(place), Some(descriptor)) = (place, kinds.iter().nth(policy.kind)) {
-            *policy = parser.policy(policy.kind, descriptor, place, documents.view(place.root));
+        if let Some((now, found)) = reparse(documents, snapshot, kinds, policy) {
+            *policy = now;
+            diagnostics.extend(found);
         }
     }
-    (policies, parser.fields.diagnostics)
+    (policies, diagnostics)
+}
+
+/// Reads one policy again.
+pub fn reparse(
+    documents: &Documents,
+    snapshot: &mut Snapshot,
+    kinds: &Kinds,
+    before: &Policy,
+) -> Option<(Policy, Vec<Diagnostic>)> {
+    let place = snapshot.get(before.object).map(Place::of)?;
+    let descriptor = kinds.iter().nth(before.kind)?;
+    let mut parser = Parser { fields: Fields::default(), snapshot };
+    let policy = parser.policy(before.kind, descriptor, place, documents.view(place.root));
+    Some((policy, parser.fields.diagnostics))
 }
 
 /// Reads the target references of one policy. What is wrong is collected in `fields`.

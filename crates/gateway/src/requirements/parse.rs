@@ -16,7 +16,7 @@ pub fn parse(
     documents: &Documents,
     snapshot: &mut Snapshot,
 ) -> (Vec<Requirement>, Vec<Diagnostic>) {
-    let objects: Vec<Object> = snapshot.of_kind(GROUP, KIND).to_vec();
+    let objects: Vec<Object> = snapshot.of_kind(GROUP, KIND).iter().cloned().collect();
     let mut found = Vec::new();
     let mut diagnostics = Vec::new();
     for object in objects {

@@ -12,6 +12,7 @@
 mod algebra;
 mod findings;
 mod local;
+mod reworded;
 mod walk;
 
 use overrule_engine::{KindId, NewKind, PolicyId, Resolution, ResolutionBuilder};
@@ -23,6 +24,7 @@ use crate::policy::{self, Policy};
 use crate::topology::GatewayTopology;
 
 pub use local::{name_order, name_order_with};
+pub use reworded::{Words, reworded};
 
 /// The family's name.
 pub const FAMILY: &str = "gateway";

@@ -47,7 +47,7 @@ impl Role {
 }
 
 /// One resource.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Facts {
     pub(super) role: Role,
     /// Group and kind.
@@ -68,6 +68,16 @@ pub(super) struct Facts {
     pub(super) places: SmallVec<[Key; 4]>,
     /// Whether it hands over to all routes of a namespace or label.
     pub(super) delegates_widely: bool,
+}
+
+impl Facts {
+    /// Whether another state of the resource acts on the same ones.
+    pub(super) fn acts_like(&self, other: &Self) -> bool {
+        self.role == other.role
+            && self.own == other.own
+            && self.mentions == other.mentions
+            && self.selects == other.selects
+    }
 }
 
 /// Turns names into keys.

@@ -86,6 +86,14 @@ impl Table {
         }
     }
 
+    /// Takes a piece from some keys to others.
+    fn change(&mut self, was: &[Key], is: &[Key], piece: PieceId) {
+        if was != is {
+            self.remove(was, piece);
+            self.add(is, piece);
+        }
+    }
+
     /// The pieces under any of these keys.
     pub(super) fn under(&self, keys: &[Key]) -> impl Iterator<Item = PieceId> {
         keys.iter().filter_map(|key| self.0.get(key)).flat_map(List::iter)
@@ -170,6 +178,17 @@ impl Links {
             self.selecting.remove(&fact.selects, piece);
         }
         gone
+    }
+
+    /// Takes in what a piece says now; it has the resources it had, which are of [`Role::Other`].
+    pub(super) fn reword(&mut self, piece: PieceId, was: &[Facts], is: &[Facts]) {
+        for (was, is) in was.iter().zip(is) {
+            self.called.change(&was.own, &is.own, piece);
+            self.labelled.change(&was.labels, &is.labels, piece);
+            self.others.change(&was.mentions, &is.mentions, piece);
+            self.of_class.change(was.class.as_slice(), is.class.as_slice(), piece);
+            self.selecting.change(&was.selects, &is.selects, piece);
+        }
     }
 
     fn mentions(&mut self, role: Role) -> &mut Table {

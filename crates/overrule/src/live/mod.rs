@@ -33,6 +33,7 @@ use overrule_gateway::topology::RouteKind;
 use overrule_model::{Created, TargetName};
 use overrule_source::{DocId, Documents, Input, Piece, Read, ReadOptions};
 
+use crate::reworded::NewWords;
 use crate::{Analysis, Assume, Options};
 use facts::{Key, Keys, PROXY, Role};
 use links::{Links, PieceId};
@@ -166,7 +167,8 @@ impl World {
         };
         for (piece, (key, created)) in read.pieces().into_iter().zip(known) {
             world.take_out(&key);
-            world.take_in(key, piece, created);
+            let kept = world.keep(piece, created);
+            world.take_in(key, kept);
         }
         let whole = world.gather().resolve();
         world.settled(0, Arc::new(whole));
@@ -183,7 +185,7 @@ impl World {
     pub fn change(&mut self, edits: Vec<Edit>) -> Arc<Published> {
         self.version += 1;
         let mut before = Vec::new();
-        let affected = self.apply(edits, &mut before);
+        let (affected, words) = self.apply(edits, &mut before);
         let mut next = Published { version: self.version, ..(*self.published).clone() };
         match affected {
             Affected::Everything => {
@@ -194,26 +196,63 @@ impl World {
                 if targets.all_proxies {
                     next.proxies = self.version;
                 }
-                let mut found = Vec::new();
-                for piece in targets.pieces {
-                    self.renew(piece, &mut found);
-                }
+                let mut found = self.reworded(&targets, words).unwrap_or_else(|| {
+                    targets.pieces.iter().flat_map(|piece| self.renew(*piece)).collect()
+                });
                 // A target that is gone has no answer, also not the one it had.
                 let gone = before.into_iter().filter(|k| self.links.called.count(&[*k]) == 0);
-                found.extend(gone.map(|key| Near { key, version: self.version, analysis: None }));
+                found.extend(gone.map(|key| self.answer(key, None, None)));
                 next.near.add(found);
             }
         }
         self.publish(next)
     }
 
+    fn answer(
+        &self,
+        key: Key,
+        analysis: Option<Arc<Analysis>>,
+        words: Option<Arc<[PieceId]>>,
+    ) -> Near {
+        Near { key, version: self.version, analysis, words }
+    }
+
+    /// The keys of the routes and proxies of a piece.
+    fn answered(&self, piece: PieceId) -> impl Iterator<Item = Key> {
+        let facts = self.slab.facts(piece).iter().filter(|f| f.role.is_answered());
+        facts.filter_map(|f| f.own.first().copied())
+    }
+
     /// Answers again for the routes and proxies of a piece.
-    fn renew(&self, piece: PieceId, near: &mut Vec<Near>) {
+    fn renew(&self, piece: PieceId) -> impl Iterator<Item = Near> {
         let analysis = self.near(piece).map(Arc::new);
-        for fact in self.slab.facts(piece).iter().filter(|f| f.role.is_answered()) {
-            let Some(key) = fact.own.first().copied() else { continue };
-            near.push(Near { key, version: self.version, analysis: analysis.clone() });
+        self.answered(piece).map(move |key| self.answer(key, analysis.clone(), None))
+    }
+
+    /// Answers again where nothing but the words of some texts changed, now or since the whole resolution: that
+    /// resolution with those words. None if it must be more than that.
+    fn reworded(&self, targets: &Targets, words: Option<Vec<PieceId>>) -> Option<Vec<Near>> {
+        let Published { whole, whole_version, everything, near, .. } = &*self.published;
+        let felt = everything > whole_version || targets.all_proxies;
+        let mut words = words.filter(|_| !felt)?;
+        let keys: Vec<Key> = targets.pieces.iter().flat_map(|p| self.answered(*p)).collect();
+        for known in keys.iter().filter_map(|key| near.get(*key)) {
+            words.extend(known.words.as_ref()?.iter());
         }
+        words.sort_unstable();
+        words.dedup();
+        let texts = words.iter().map(|id| {
+            let Kept { piece, created, facts } = &**self.slab.get(*id)?;
+            Some(NewWords { piece, created: *created, resources: facts.len() })
+        });
+        let texts: Vec<NewWords<'_>> = texts.take(FEW_WORDS + 1).collect::<Option<_>>()?;
+        if keys.is_empty() || texts.len() > FEW_WORDS {
+            return None;
+        }
+        let analysis = Arc::new(whole.reworded(&texts, &self.options)?);
+        let words: Arc<[PieceId]> = words.into();
+        let answer = |key| self.answer(key, Some(Arc::clone(&analysis)), Some(Arc::clone(&words)));
+        Some(keys.into_iter().map(answer).collect())
     }
 
     /// An analysis that has the answers about a route or proxy as of now, whatever was published; none for another
@@ -261,43 +300,81 @@ impl World {
         self.published()
     }
 
-    /// Applies edits; `before` gets the keys of targets that were in texts which changed.
-    fn apply(&mut self, edits: Vec<Edit>, before: &mut Vec<Key>) -> Affected {
+    /// Applies edits; `before` gets the keys of targets that were in texts which changed. With what that affects come
+    /// the texts, if nothing but their words changed.
+    fn apply(
+        &mut self,
+        edits: Vec<Edit>,
+        before: &mut Vec<Key>,
+    ) -> (Affected, Option<Vec<PieceId>>) {
         let mut all = Affected::Some(Targets::default());
+        let mut words = Some(Vec::new());
         for edit in edits {
-            let key = match &edit {
-                Edit::Put(text) => text.key.clone(),
-                Edit::Remove(key) => key.clone(),
+            let (key, kept) = match edit {
+                Edit::Put(text) => (text.key.clone(), self.read(text)),
+                Edit::Remove(key) => (key, None),
             };
-            let was = self.kept(&key).cloned();
-            let targets = was.iter().flat_map(|was| &was.facts);
-            let targets = targets.filter(|f| f.role.is_answered());
-            before.extend(targets.filter_map(|f| f.own.first()));
-            // What it affected as it was, and what it affects as it is.
-            join(&mut all, self.reach(&key));
-            let gone = self.take_out(&key);
-            let mut came = Vec::new();
-            if let Edit::Put(Text { input, created, .. }) = edit {
-                let read = overrule_source::read(vec![input], &self.reading);
-                if let Some(piece) = read.pieces().into_iter().next() {
-                    came = self.take_in(key.clone(), piece, created);
+            let was = self.by_key.get(&key).and_then(|id| Some((*id, self.slab.get(*id)?.clone())));
+            match (was, kept) {
+                (Some((id, was)), Some(is)) if same_resources(&was, &is) => {
+                    join(&mut all, self.reword(id, &was, is));
+                    self.since.push((self.version, Some(was.piece.name().into())));
+                    words.iter_mut().for_each(|words| words.push(id));
                 }
-                join(&mut all, self.reach(&key));
+                (was, kept) => {
+                    let targets = was.iter().flat_map(|(_, was)| &was.facts);
+                    let targets = targets.filter(|f| f.role.is_answered());
+                    before.extend(targets.filter_map(|f| f.own.first()));
+                    join(&mut all, self.replace(key, kept));
+                    self.since.push((self.version, None));
+                    words = None;
+                }
             }
-            let now = self.kept(&key);
-            let same = was.as_deref().zip(now).filter(|(was, now)| same_resources(was, now));
-            let name = same.map(|(was, _)| was.piece.name().into());
-            self.since.push((self.version, name));
-            // The first and the last of a kind are felt everywhere: kinds that nobody uses take no part.
-            if kinds_differ(gone, came) {
-                all = Affected::Everything;
-            }
+        }
+        (all, words)
+    }
+
+    /// Takes in a text with the resources it had, of which none is a target; what that affects.
+    fn reword(&mut self, id: PieceId, was: &Kept, is: Arc<Kept>) -> Affected {
+        let acts = !was.facts.iter().zip(&is.facts).all(|(was, is)| was.acts_like(is));
+        let mut all = Reach::new(&self.links, &self.slab).of(id, &was.facts);
+        self.links.reword(id, &was.facts, &is.facts);
+        self.slab.replace(id, is);
+        if acts {
+            join(&mut all, Reach::new(&self.links, &self.slab).of(id, self.slab.facts(id)));
         }
         all
     }
 
-    fn kept(&self, key: &str) -> Option<&Arc<Kept>> {
-        self.by_key.get(key).and_then(|id| self.slab.get(*id))
+    /// Puts a text, or none, in the place of the one with a key; what that affects.
+    fn replace(&mut self, key: Box<str>, kept: Option<Arc<Kept>>) -> Affected {
+        // What it affected as it was, and what it affects as it is.
+        let mut all = self.reach(&key);
+        let gone = self.take_out(&key);
+        let mut came = Vec::new();
+        if let Some(kept) = kept {
+            came = self.take_in(key.clone(), kept);
+            join(&mut all, self.reach(&key));
+        }
+        // The first and the last of a kind are felt everywhere: kinds that nobody uses take no part.
+        if kinds_differ(gone, came) {
+            all = Affected::Everything;
+        }
+        all
+    }
+
+    /// Reads a text.
+    fn read(&self, text: Text) -> Option<Arc<Kept>> {
+        let read = overrule_source::read(vec![text.input], &self.reading);
+        read.pieces().into_iter().next().map(|piece| self.keep(piece, text.created))
+    }
+
+    /// Finds out whom a text concerns.
+    fn keep(&self, piece: Piece, created: Option<Created>) -> Arc<Kept> {
+        let read = Read::of([&piece]);
+        let parsed = overrule_model::parse(&read.documents);
+        let facts = self.keys.facts(&read.documents, &parsed.snapshot);
+        Arc::new(Kept { piece, created, facts })
     }
 
     /// What a text as it is now can affect.
@@ -314,11 +391,7 @@ impl World {
     }
 
     /// Adds a text; the kinds that came with it.
-    fn take_in(&mut self, key: Box<str>, piece: Piece, created: Option<Created>) -> Vec<Key> {
-        let read = Read::of([&piece]);
-        let parsed = overrule_model::parse(&read.documents);
-        let facts = self.keys.facts(&read.documents, &parsed.snapshot);
-        let kept = Arc::new(Kept { piece, created, facts });
+    fn take_in(&mut self, key: Box<str>, kept: Arc<Kept>) -> Vec<Key> {
         let id = self.slab.insert(Arc::clone(&kept));
         self.by_key.insert(key, id);
         self.links.add(id, &kept.facts)
@@ -367,6 +440,8 @@ pub struct Gathered {
 
 /// Texts that are taken in one by one when everything is resolved again.
 const FEW_TEXTS: usize = 64;
+/// Texts of which an answer may have other words than the whole resolution.
+const FEW_WORDS: usize = 8;
 
 impl Gathered {
     fn new(version: u64, kept: Vec<Arc<Kept>>, options: Options) -> Self {
@@ -376,12 +451,12 @@ impl Gathered {
     /// Runs the pipeline on them. If nothing but policies changed, what does not depend on them is kept from before.
     pub fn resolve(&self) -> Analysis {
         let (read, options) = self.read();
-        match self.changed(&read.documents) {
-            None => Analysis::of(read, &options),
-            Some((before, changed)) => before
-                .again(&read, &changed, &options)
-                .unwrap_or_else(|| Analysis::of(read, &options)),
-        }
+        let again = self.changed(&read.documents);
+        let again = again.and_then(|(before, changed)| before.again(&read, &changed, &options));
+        let whole = again.unwrap_or_else(|| Analysis::of(read, &options));
+        // The next change finds its way from policies to ladders by this.
+        whole.gateway().index();
+        whole
     }
 
     /// Runs it on texts that are not everything: findings speak of everything ("in force nowhere").

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::facts::Key;
+use super::links::PieceId;
 use crate::Analysis;
 
 /// What a change says about a route: the answer, or that only the next whole resolution has one.
@@ -14,6 +15,8 @@ pub(super) struct Near {
     pub(super) key: Key,
     pub(super) version: u64,
     pub(super) analysis: Option<Arc<Analysis>>,
+    /// Texts with other words than in the whole resolution, if the answer is that resolution with those.
+    pub(super) words: Option<Arc<[PieceId]>>,
 }
 
 /// The answers since a whole resolution. A copy costs one step for each doubling of their number, so that publishing a
@@ -68,7 +71,7 @@ mod tests {
     fn the_newest_counts_however_many_there_are() {
         let mut nears = Nears::default();
         for version in 0..1_000 {
-            let near = |key| Near { key, version, analysis: None };
+            let near = |key| Near { key, version, analysis: None, words: None };
             nears.add(vec![near(version % 7), near(1_000 + version)]);
             assert!(nears.runs.len() < 12, "{} runs", nears.runs.len());
         }

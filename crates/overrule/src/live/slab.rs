@@ -35,10 +35,15 @@ impl Slab {
             self.kept.push(None);
             PieceId::try_from(self.kept.len() - 1).unwrap_or(PieceId::MAX)
         });
+        self.replace(id, kept);
+        id
+    }
+
+    /// Another text in the place of one.
+    pub(super) fn replace(&mut self, id: PieceId, kept: Arc<Kept>) {
         if let Some(slot) = self.kept.get_mut(id as usize) {
             *slot = Some(kept);
         }
-        id
     }
 
     pub(super) fn remove(&mut self, id: PieceId) -> Option<Arc<Kept>> {

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a resolution, and a few policies that say something else now. Out: the resolution of today, at the cost of the
+//! ladders that have these policies. Not here: policies that come, go, or are older or younger than they were.
+
+use overrule_engine::{Attachment, PolicyId, Resolution, Reworded, Step, StepId};
+use overrule_model::Snapshot;
+use overrule_source::Documents;
+
+use super::Active;
+use super::algebra::Gep713;
+use crate::kinds::Kinds;
+use crate::policy::{Content, Policy};
+
+/// A policy as it was and as it is.
+#[derive(Debug, Clone)]
+pub struct Words<'a> {
+    /// Which one.
+    pub id: PolicyId,
+    /// What it said.
+    pub was: &'a Policy,
+    /// What it says.
+    pub is: Policy,
+}
+
+/// Folds the ladders of these policies again; `before` must be of the same topology and kinds. None if one of them
+/// speaks of other targets now, or is or was refused.
+pub fn reworded(
+    documents: &Documents,
+    snapshot: &Snapshot,
+    kinds: &Kinds,
+    before: &Resolution,
+    policies: &[Words<'_>],
+) -> Option<Resolution> {
+    let mut words = Reworded::default();
+    for Words { id, was, is } in policies {
+        let (Some(_), Some(content)) = (was.content, is.content) else { return None };
+        let mut both = was.references.iter().zip(&is.references);
+        let lands = was.kind == is.kind
+            && was.references.len() == is.references.len()
+            && both.all(|(was, is)| was.means(is))
+            && before.rejections_of(*id).next().is_none();
+        if !lands {
+            return None;
+        }
+        words.steps.extend(steps(before, *id, content));
+        words.attachments.extend(attachments(before, *id, is));
+    }
+    let active: Option<Vec<Active<'_>>> = before
+        .kinds()
+        .map(|(id, kind)| {
+            let descriptor = kinds.find(snapshot.names(), kind.group_kind())?;
+            Some(Active { id, descriptor })
+        })
+        .collect();
+    before.reworded(&words, documents, &Gep713::new(documents, &active?))
+}
+
+/// The steps of a policy with what it says now. They are on the same ladders, as high as they were.
+fn steps(before: &Resolution, id: PolicyId, content: Content) -> Vec<(StepId, Step)> {
+    let mut found: Vec<(StepId, Step)> = Vec::new();
+    let (block, value, mode) = (content.block, content.value, content.strategy.code());
+    for ladder in before.ladders_of(id) {
+        for step in before.ladders.steps(*ladder) {
+            let Some(was) = before.ladders.get_step(step).filter(|s| s.policy == id) else {
+                continue;
+            };
+            if found.iter().all(|(known, _)| *known != step) {
+                found.push((step, Step { block, value, mode, ..*was }));
+            }
+        }
+    }
+    found
+}
+
+fn attachments<'a>(
+    before: &'a Resolution,
+    id: PolicyId,
+    policy: &'a Policy,
+) -> impl Iterator<Item = (usize, Attachment)> + 'a {
+    let start = before.attachments.partition_point(|a| a.policy < id);
+    (start..).zip(before.attachments_of(id)).map(|(place, attachment)| {
+        let reference = policy.references.get(attachment.reference as usize);
+        let at = reference.map_or(policy.at, |reference| reference.at);
+        (place, Attachment { at, ..*attachment })
+    })
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a list, and the few items that are other ones now. Out: the list as it is now, sharing everything else with what
+//! it was. Not here: what the items are.
+//!
+//! A fleet is a hundred thousand of everything, and a change is about one of each. Whoever holds the list of before keeps
+//! it; the list of now costs as much as what differs.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A list that may have most of its items in common with others. Cheap to copy.
+#[derive(Debug, Clone)]
+pub struct Layered<T> {
+    base: Arc<Vec<T>>,
+    /// Items that took the place of those in `base`, by place. There are few of them.
+    over: Vec<(u32, T)>,
+}
+
+impl<T> Default for Layered<T> {
+    fn default() -> Self {
+        Self::from(Vec::new())
+    }
+}
+
+impl<T> From<Vec<T>> for Layered<T> {
+    fn from(items: Vec<T>) -> Self {
+        Self { base: Arc::new(items), over: Vec::new() }
+    }
+}
+
+impl<T> Layered<T> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.base.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.base.is_empty()
+    }
+
+    /// One item.
+    #[inline]
+    pub fn get(&self, at: usize) -> Option<&T> {
+        if self.over.is_empty() {
+            return self.base.get(at);
+        }
+        self.base.get(at).map(|item| self.over_at(at).unwrap_or(item))
+    }
+
+    fn over_at(&self, at: usize) -> Option<&T> {
+        self.over.iter().find(|(place, _)| *place as usize == at).map(|(_, item)| item)
+    }
+
+    /// Every item, in order.
+    pub fn iter(&self) -> Items<'_, T> {
+        self.range(0..self.len()).iter()
+    }
+
+    /// The items of a range; what is past the end is left out.
+    pub fn range(&self, range: Range<usize>) -> Run<'_, T> {
+        let end = range.end.min(self.len());
+        Run { list: self, start: range.start.min(end), end }
+    }
+
+    /// The place of the first item that does not fit, in a list that is sorted so that all that fit come first.
+    pub fn partition_point(&self, fits: impl Fn(&T) -> bool) -> usize {
+        let (mut start, mut end) = (0, self.len());
+        while start < end {
+            let middle = start + (end - start) / 2;
+            match self.get(middle).is_some_and(&fits) {
+                true => start = middle + 1,
+                false => end = middle,
+            }
+        }
+        start
+    }
+
+    /// Puts another item in a place of the list; others that have this list keep theirs. Does nothing past the end.
+    pub fn set(&mut self, at: usize, item: T) {
+        let (Ok(place), true) = (u32::try_from(at), at < self.len()) else { return };
+        match self.over.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, known)) => *known = item,
+            None => self.over.push((place, item)),
+        }
+    }
+}
+
+impl<T: Clone> Layered<T> {
+    /// The list as one that can be written to everywhere. It is copied if somebody else has it.
+    pub fn edit(&mut self) -> &mut Vec<T> {
+        let items = Arc::make_mut(&mut self.base);
+        for (place, item) in self.over.drain(..) {
+            if let Some(slot) = items.get_mut(place as usize) {
+                *slot = item;
+            }
+        }
+        items
+    }
+
+    /// Adds an item. The list is copied if somebody else has it.
+    pub fn push(&mut self, item: T) {
+        Arc::make_mut(&mut self.base).push(item);
+    }
+
+    /// Gives up sharing with others where something differs, so that items are found as quickly as in any list.
+    pub fn settle(&mut self) {
+        if !self.over.is_empty() {
+            self.edit();
+        }
+    }
+}
+
+impl<T: PartialEq> PartialEq for Layered<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().eq(other.iter())
+    }
+}
+
+impl<T: Eq> Eq for Layered<T> {}
+
+impl<'a, T> IntoIterator for &'a Layered<T> {
+    type Item = &'a T;
+    type IntoIter = Items<'a, T>;
+
+    fn into_iter(self) -> Items<'a, T> {
+        self.iter()
+    }
+}
+
+/// Items that stand side by side in a list.
+#[derive(Debug)]
+pub struct Run<'a, T> {
+    list: &'a Layered<T>,
+    start: usize,
+    end: usize,
+}
+
+impl<T> Clone for Run<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Run<'_, T> {}
+
+impl<'a, T> Run<'a, T> {
+    /// Every item, in order.
+    pub fn iter(self) -> Items<'a, T> {
+        let base = self.list.base.get(self.start..self.end).unwrap_or(&[]);
+        Items { list: self.list, at: self.start, base: base.iter() }
+    }
+
+    /// The first one.
+    pub fn first(self) -> Option<&'a T> {
+        self.iter().next()
+    }
+
+    /// The last one.
+    pub fn last(self) -> Option<&'a T> {
+        self.list.get(self.end.checked_sub(1)?).filter(|_| !self.is_empty())
+    }
+
+    /// How many there are.
+    pub fn len(self) -> usize {
+        self.end - self.start
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<'a, T> IntoIterator for Run<'a, T> {
+    type Item = &'a T;
+    type IntoIter = Items<'a, T>;
+
+    fn into_iter(self) -> Items<'a, T> {
+        self.iter()
+    }
+}
+
+/// Goes through items in order.
+#[derive(Debug, Clone)]
+pub struct Items<'a, T> {
+    list: &'a Layered<T>,
+    /// The place of the next one.
+    at: usize,
+    base: std::slice::Iter<'a, T>,
+}
+
+impl<'a, T> Iterator for Items<'a, T> {
+    type Item = &'a T;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a T> {
+        let item = self.base.next()?;
+        let at = self.at;
+        self.at += 1;
+        if self.list.over.is_empty() {
+            return Some(item);
+        }
+        Some(self.list.over_at(at).unwrap_or(item))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.base.size_hint()
+    }
+
+    fn nth(&mut self, n: usize) -> Option<&'a T> {
+        self.at += n.min(self.base.len());
+        match n.checked_sub(1) {
+            Some(skipped) => self.base.nth(skipped).and_then(|_| self.next()),
+            None => self.next(),
+        }
+    }
+}
+
+impl<T> ExactSizeIterator for Items<'_, T> {}
+
+#[cfg(test)]
+mod tests {
+    use super::Layered;
+
+    #[test]
+    fn a_list_with_other_items_is_that_list() {
+        let before: Layered<u32> = (0..10).collect::<Vec<_>>().into();
+        let mut now = before.clone();
+        now.set(3, 30);
+        now.set(7, 70);
+        now.set(3, 31);
+        now.set(10, 99);
+        let expected = vec![0, 1, 2, 31, 4, 5, 6, 70, 8, 9];
+        assert!(now.iter().eq(&expected) && before.iter().copied().eq(0..10));
+        assert_eq!(now, Layered::from(expected.clone()));
+        assert_ne!(now, before);
+        for (at, item) in expected.iter().enumerate() {
+            assert_eq!(now.get(at), Some(item));
+            assert_eq!(now.iter().nth(at), Some(item));
+            assert!(now.iter().skip(at).eq(&expected[at..]), "after {at}");
+        }
+        assert_eq!((now.get(10), now.iter().nth(10)), (None, None));
+        assert!(now.range(2..5).iter().eq(&expected[2..5]));
+        assert_eq!((now.range(8..20).len(), now.range(20..30).is_empty()), (2, true));
+        assert_eq!((now.range(3..8).first(), now.range(3..8).last()), (Some(&31), Some(&70)));
+        assert_eq!((now.range(4..4).first(), now.range(4..4).last()), (None, None));
+        assert_eq!(now.edit(), &expected);
+        assert!(now.iter().eq(&expected) && before.iter().copied().eq(0..10));
+    }
+
+    #[test]
+    fn a_place_is_found_by_halves() {
+        for len in 0..20 {
+            let list: Layered<usize> = (0..len).collect::<Vec<_>>().into();
+            (0..=len).for_each(|n| assert_eq!(list.partition_point(|item| *item < n), n));
+        }
+    }
+}
