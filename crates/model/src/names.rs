@@ -41,10 +41,11 @@ struct Table {
 
 impl Default for Names {
     fn default() -> Self {
-        // Room for the names of a small world, so that its table is not made anew a few times.
+        // Room for the names of a few resources, so that the table is not made anew a few times; up to a kilobyte memory
+        // is quickly had.
         const FEW: usize = 100;
         let own = Table {
-            text: String::with_capacity(FEW * 16),
+            text: String::with_capacity(FEW * 10),
             ends: Vec::with_capacity(FEW),
             table: HashTable::with_capacity(FEW),
         };

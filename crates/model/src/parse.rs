@@ -23,7 +23,7 @@ pub struct Parsed {
 /// Turns documents into resources. Order of files and documents does not matter; where two documents define one
 /// resource, the first by source name and position stays.
 pub fn parse(documents: &Documents) -> Parsed {
-    let mut parser = Parser::default_for(documents);
+    let mut parser = Parser::new(documents, Names::default());
     parser.objects.reserve_exact(documents.len());
     for doc in documents.ids() {
         let root = documents.root(doc);
@@ -40,7 +40,7 @@ pub fn again(
     changed: &[DocId],
     had: usize,
 ) -> Option<(Snapshot, Vec<ObjectId>)> {
-    let mut parser = Parser { names: before.names().clone(), ..Parser::default_for(documents) };
+    let mut parser = Parser::new(documents, before.names().clone());
     for doc in changed {
         let root = documents.root(*doc);
         parser.document(root, NodeRef { doc: *doc, node: root.id() });
@@ -63,10 +63,10 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn default_for(documents: &'a Documents) -> Self {
+    fn new(documents: &'a Documents, names: Names) -> Self {
         Self {
             documents,
-            names: Names::default(),
+            names,
             fields: Fields::default(),
             objects: Vec::new(),
             cluster_scoped: Vec::new(),

@@ -115,6 +115,8 @@ impl Arena<'_> {
 
 impl<'t> Builder<'t> {
     pub(crate) fn new(text: &'t str, source: SourceId, options: &ReadOptions) -> Self {
+        // Room for a small document, which is all there is in most texts of a store.
+        let nodes = Vec::with_capacity((text.len() / 8).min(60));
         Self {
             text,
             source,
@@ -122,8 +124,8 @@ impl<'t> Builder<'t> {
             letters: options.single_letters,
             duplicate_keys: options.duplicate_keys,
             findings: Findings::default(),
-            arena: Arena { text, ..Arena::default() },
-            frames: Vec::new(),
+            arena: Arena { text, nodes, side: String::new() },
+            frames: Vec::with_capacity(8),
             keys: Keys::default(),
             merges: Vec::new(),
             anchors: Vec::new(),

@@ -119,8 +119,11 @@ impl Keys {
     }
 
     /// What all resources of a text are and mention.
-    pub(super) fn facts(&self, documents: &Documents, snapshot: &Snapshot) -> Vec<Facts> {
-        snapshot.objects().map(|object| self.of(documents, snapshot, object)).collect()
+    pub(super) fn facts(&self, documents: &Documents, snapshot: &Snapshot) -> Box<[Facts]> {
+        // Nearly always one: without room for more.
+        let mut all = Vec::with_capacity(snapshot.len());
+        all.extend(snapshot.objects().map(|object| self.of(documents, snapshot, object)));
+        all.into()
     }
 
     fn of(&self, documents: &Documents, snapshot: &Snapshot, object: &Object) -> Facts {

@@ -15,7 +15,7 @@ use super::links::PieceId;
 pub(super) struct Kept {
     pub(super) piece: Piece,
     pub(super) created: Option<Created>,
-    pub(super) facts: Vec<Facts>,
+    pub(super) facts: Box<[Facts]>,
 }
 
 /// Texts by place; places of texts that went are taken again.

@@ -5,6 +5,8 @@
 //!
 //! There is a change for every hundredth route: if one costs the same however large the world is, instructions are linear.
 
+use std::sync::Arc;
+
 use overrule::Options;
 use overrule::live::{Edit, Text, World};
 use overrule::source::Input;
@@ -24,7 +26,10 @@ pub fn live(task: &Task) -> Option<()> {
     let mut world = World::new(inputs.into_iter().map(given).collect(), Options::default());
     drop(stage("live", "whole", || world.gather().resolve()));
     world.change(vec![wide]);
-    drop(stage("live", "again", || world.gather().resolve()));
+    let again = stage("live", "again", || world.gather().resolve());
+    // As in a server, changes go on from the last whole resolution.
+    let version = world.gather().version;
+    world.settled(version, Arc::new(again));
     // What was published is let go before the next change, as readers do.
     let published = stage("live", "changes", || {
         edits.into_iter().map(|edit| drop(world.change(vec![edit]))).count()
