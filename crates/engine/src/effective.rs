@@ -140,6 +140,18 @@ impl Draft {
     }
 }
 
+impl Draft {
+    /// Goes on from a result. This one must be empty; its room is used.
+    pub(crate) fn take_up(&mut self, from: &Effective, ladders: &Ladders) {
+        self.value.clone_from(&from.value);
+        self.losses.go_on(&from.losses.clone().shared());
+        self.log.extend(from.log(ladders));
+        if let Some(rare) = &from.rare {
+            self.rare.clone_from(rare);
+        }
+    }
+}
+
 /// Logs and pointers that results have in common, each once.
 #[derive(Debug, Default)]
 pub(crate) struct Common {

@@ -110,6 +110,9 @@ pub trait Algebra: Combine {
     }
 }
 
+/// The result of a ladder, if it still holds.
+type AtHand<'a> = &'a dyn Fn(LadderId) -> Option<&'a Effective>;
+
 /// Folds ladders of one family; inner groups are kept, so that a shared group is folded once.
 pub struct Fold<'a, A: Algebra> {
     documents: &'a Documents,
@@ -121,6 +124,8 @@ pub struct Fold<'a, A: Algebra> {
     /// Beginnings that several ladders have. Thousands of routes stand below one listener, and what comes from above is
     /// the same for all of them. Looked up, never iterated.
     begun: HashMap<LadderId, (Draft, A::State)>,
+    /// Results of ladders that others may go on from.
+    at_hand: Option<AtHand<'a>>,
     common: Common,
     /// Room for the log and the losses of the next ladder.
     spare: Draft,
@@ -140,11 +145,18 @@ impl<'a, A: Algebra> Fold<'a, A> {
             groups: BTreeMap::new(),
             begin: Vec::new(),
             begun: HashMap::new(),
+            at_hand: None,
             common: Common::default(),
             spare: Draft::default(),
             folds: 0,
             by_spec: Vec::new(),
         }
+    }
+
+    /// Says which results are at hand, so that ladders that begin with one of them go on from there.
+    pub(crate) fn with(mut self, at_hand: AtHand<'a>) -> Self {
+        self.at_hand = Some(at_hand);
+        self
     }
 
     /// Says which ladders will be folded, so that what several of them begin with is folded once.
@@ -208,7 +220,7 @@ impl<'a, A: Algebra> Fold<'a, A> {
     fn rungs_from(&mut self, top: LadderId, id: LadderId, draft: &mut Draft) -> A::State {
         let group = self.ladders.get(id);
         let begun = self.is_beginning(top, id).then(|| self.beginning(top, draft)).flatten();
-        let (mut state, done) = begun.unwrap_or_default();
+        let (mut state, done) = begun.or_else(|| self.known(top, id, draft)).unwrap_or_default();
         let bottom_up = self.algebra.bottom_up(group);
         for i in done..group.rungs.len() {
             let i = if bottom_up { group.rungs.len() - 1 - i } else { i };
@@ -221,11 +233,30 @@ impl<'a, A: Algebra> Fold<'a, A> {
 
     /// Whether several ladders begin with `top`, and `id` is it or can go on from its result.
     fn is_beginning(&self, top: LadderId, id: LadderId) -> bool {
+        self.begin.get(top.0 as usize).is_some_and(|n| *n > 1) && self.goes_on(top, id)
+    }
+
+    fn goes_on(&self, top: LadderId, id: LadderId) -> bool {
         let (above, whole) = (self.ladders.get(top), self.ladders.get(id));
         top != LadderId::EMPTY
-            && self.begin.get(top.0 as usize).is_some_and(|n| *n > 1)
             && (above.spec, above.extra) == (whole.spec, whole.extra)
             && !self.algebra.bottom_up(whole)
+    }
+
+    /// Goes on from a result at hand: the state there, and how many rungs that is.
+    fn known(&self, top: LadderId, id: LadderId, draft: &mut Draft) -> Option<(A::State, usize)> {
+        let at_hand = self.at_hand.filter(|_| self.goes_on(top, id))?;
+        let mut state = self.algebra.again(&A::State::default())?;
+        let effective = at_hand(top)?;
+        let group = self.ladders.get(top);
+        // A family that folds on judges a rung by its step and the state: the state is had by judging again.
+        for rung in &group.rungs {
+            let turn = self.turn(group, *rung);
+            self.algebra.decide(&mut state, &turn, None, &mut Vec::new());
+            self.algebra.after(&mut state, &turn);
+        }
+        draft.take_up(effective, self.ladders);
+        Some((state, group.rungs.len()))
     }
 
     /// Goes on from a beginning: the state there, and how many rungs that is.
@@ -242,15 +273,22 @@ impl<'a, A: Algebra> Fold<'a, A> {
         Some((state, self.ladders.get(top).rungs.len()))
     }
 
-    fn rung(&mut self, group: &Group, rung: Rung, state: &mut A::State, draft: &mut Draft) {
+    fn turn<'g>(&self, group: &'g Group, rung: Rung) -> Turn<'g>
+    where
+        'a: 'g,
+    {
         let ladders = self.ladders;
-        let turn = match rung {
+        match rung {
             Rung::Step(id) => {
                 let step = ladders.get_step(id).map(|s| (id, s));
                 Turn { group, rung, step, inner: None }
             }
             Rung::Group(id) => Turn { group, rung, step: None, inner: Some(ladders.get(id)) },
-        };
+        }
+    }
+
+    fn rung(&mut self, group: &Group, rung: Rung, state: &mut A::State, draft: &mut Draft) {
+        let turn = self.turn(group, rung);
         let held = draft.value.as_ref();
         match self.algebra.decide(state, &turn, held, &mut draft.rare.checks) {
             Action::Pass(why) => {

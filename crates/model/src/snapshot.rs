@@ -59,7 +59,13 @@ impl Snapshot {
     /// The same set with other words of some of its objects, and which these are; none if one of them is not in it, or
     /// from elsewhere.
     pub(crate) fn with(&self, names: Names, objects: Vec<Object>) -> Option<(Self, Vec<ObjectId>)> {
-        let mut next = Self { names, ..self.clone() };
+        let mut next = Self {
+            names,
+            objects: self.objects.clone(),
+            by_key: Arc::clone(&self.by_key),
+            hasher: self.hasher.clone(),
+            kinds: Arc::clone(&self.kinds),
+        };
         let mut changed = Vec::with_capacity(objects.len());
         for mut object in objects {
             let known = next.find(key_of(&object))?;

@@ -52,17 +52,13 @@ impl Analysis {
                     return None;
                 }
                 let (is, _) = policy::reparse(&documents, &mut snapshot, &self.kinds, was)?;
-                policies.push((place, was, is));
+                let id = PolicyId(u32::try_from(place).ok()?);
+                policies.push(Words { id, was, is });
             }
         }
-        let mut words = Vec::with_capacity(policies.len());
+        let resolution = reworded(&documents, &snapshot, &self.kinds, self.gateway(), &policies)?;
         let mut now = self.policies.clone();
-        for (place, was, is) in policies {
-            now.set(place, is.clone());
-            let id = PolicyId(u32::try_from(place).ok()?);
-            words.push(Words { id, was, is });
-        }
-        let resolution = reworded(&documents, &snapshot, &self.kinds, self.gateway(), &words)?;
+        policies.into_iter().for_each(|Words { id, is, .. }| now.set(id.0 as usize, is));
         let mut answers = self.answers.clone();
         let gateway = answers.first_mut()?;
         let wanted = Wanted { profile: gateway.profile, shown: gateway.shown };

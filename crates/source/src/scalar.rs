@@ -60,7 +60,6 @@ fn number(text: &str) -> (Value, bool) {
     };
     let underscored = matches!(digits, Cow::Owned(_));
     if !dotted && let Some(whole) = go_int(&digits) {
-        let canonical = whole.to_string();
         // 1.2 knows decimal digits with a sign, `0x` and `0o`; `017` is 17 there, `0b1` and `1_000` are text.
         let body = digits.trim_start_matches(['+', '-']);
         let differs = underscored
@@ -69,13 +68,19 @@ fn number(text: &str) -> (Value, bool) {
                 Some(rest) if rest.starts_with(['x', 'o']) => body.len() != digits.len(),
                 Some(rest) => rest.parse() != Ok(whole.abs()),
             };
-        let text = (canonical != text).then_some(canonical);
-        return (Value::Int(text), differs);
+        return (Value::Int((!is_decimal(text)).then(|| whole.to_string())), differs);
     }
     if is_float(&digits) && digits.parse().is_ok_and(f64::is_finite) {
         return (Value::Float(underscored.then(|| digits.into_owned())), underscored);
     }
     (Value::Text, false)
+}
+
+/// Whether a whole number is written as it is printed.
+fn is_decimal(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let one = digits.len() == 1 && digits.len() == text.len();
+    (one || !digits.starts_with('0')) && digits.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// Go's `ParseInt(text, 0, 64)`, or `ParseUint` where there is no sign.

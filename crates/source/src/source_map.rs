@@ -105,7 +105,13 @@ fn line_starts(text: &str) -> Box<[u32]> {
     let ends_line = |i: usize| bytes.get(i) == Some(&b'\n') || bytes.get(i + 1) != Some(&b'\n');
     let starts = std::iter::once(0);
     match text.contains('\r') {
-        false => starts.chain(text.match_indices('\n').map(|(i, _)| to_u32(i + 1))).collect(),
+        false => {
+            // Counted first: there are many texts, and room that is made bit by bit is dear.
+            let count = bytes.iter().filter(|b| **b == b'\n').count();
+            let mut all = Vec::with_capacity(count + 1);
+            all.extend(starts.chain(text.match_indices('\n').map(|(i, _)| to_u32(i + 1))));
+            all.into()
+        }
         true => {
             let breaks = text.match_indices(['\n', '\r']).filter(|(i, _)| ends_line(*i));
             starts.chain(breaks.map(|(i, _)| to_u32(i + 1))).collect()

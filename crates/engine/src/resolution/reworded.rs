@@ -69,11 +69,13 @@ impl Resolution {
             now.attachments.set(*at, *attachment);
         }
         let mut made = Vec::with_capacity(ladders.len());
-        let mut fold = Fold::new(documents, &now.ladders, algebra);
-        for ladder in ladders {
-            let effective = fold.ladder(ladder);
-            let outcomes = policy_outcomes(&now.ladders, ladder, &effective);
-            made.push((ladder, effective, outcomes));
+        // What they begin with holds, unless it is one of them.
+        let holds = |id| ladders.binary_search(&id).is_err().then(|| self.effective(id)).flatten();
+        let mut fold = Fold::new(documents, &now.ladders, algebra).with(&holds);
+        for ladder in &ladders {
+            let effective = fold.ladder(*ladder);
+            let outcomes = policy_outcomes(&now.ladders, *ladder, &effective);
+            made.push((*ladder, effective, outcomes));
         }
         for (ladder, effective, outcomes) in made {
             let place = self.place(ladder)?;

@@ -2,7 +2,6 @@
 //! In: answers about single routes, change by change. Out: the newest of each, in versions that share what they can.
 //! Not here: making them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::facts::Key;
@@ -40,10 +39,10 @@ impl Nears {
         if new.is_empty() {
             return;
         }
-        let mut newest = by_key([new]);
+        let mut newest = by_key(new);
         while self.runs.last().is_some_and(|run| run.len() <= 2 * newest.len()) {
             let Some(run) = self.runs.pop() else { break };
-            newest = by_key([run.to_vec(), newest]);
+            newest = by_key(run.iter().cloned().chain(newest).collect());
         }
         self.runs.push(Arc::new(newest));
     }
@@ -58,9 +57,12 @@ impl Nears {
 }
 
 /// One list by key; of those with one key the last counts.
-fn by_key<const N: usize>(lists: [Vec<Near>; N]) -> Vec<Near> {
-    let all = lists.into_iter().flatten().map(|near| (near.key, near));
-    all.collect::<BTreeMap<Key, Near>>().into_values().collect()
+fn by_key(mut all: Vec<Near>) -> Vec<Near> {
+    // The last of equal ones comes first, and is the one that stays.
+    all.reverse();
+    all.sort_by_key(|near| near.key);
+    all.dedup_by_key(|near| near.key);
+    all
 }
 
 #[cfg(test)]

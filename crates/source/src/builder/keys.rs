@@ -14,7 +14,7 @@ use super::Arena;
 const SMALL: usize = 12;
 
 /// The keys of all open maps.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Keys {
     ids: Vec<u32>,
     hasher: DefaultHashBuilder,
@@ -25,6 +25,13 @@ pub(super) struct Keys {
 pub(super) struct Own {
     first: usize,
     table: Option<HashTable<u32>>,
+}
+
+impl Default for Keys {
+    fn default() -> Self {
+        // Room for the keys that are open at once in nearly every document.
+        Self { ids: Vec::with_capacity(32), hasher: DefaultHashBuilder::default() }
+    }
 }
 
 impl Keys {
