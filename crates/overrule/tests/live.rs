@@ -190,23 +190,100 @@ impl History {
 
 /// Everything an analysis says: every effective policy, every outcome, every finding.
 fn everything(analysis: &Analysis) -> String {
+    let mut said = answers(analysis, true);
+    let found = overrule::view::diagnostics(&analysis.documents.sources, &analysis.diagnostics);
+    said.push_str(&overrule::view::json_line(&found));
+    said
+}
+
+/// Every effective policy, with its findings or without, and every outcome.
+fn answers(analysis: &Analysis, findings: bool) -> String {
     let stage = analysis.stage();
     let scene = stage.scene();
     let mut said = String::new();
     for part in scene.parts {
         for (kind, _) in part.resolution.kinds() {
             for (path, _) in part.resolution.contexts(kind) {
-                let effective = overrule::view::effective(&scene, part, kind, path);
+                let mut effective = overrule::view::effective(&scene, part, kind, path);
+                effective.diagnostics.retain(|_| findings);
                 said.push_str(&overrule::view::json_line(&effective));
             }
         }
-        for (policy, _) in part.resolution.policies() {
-            said.push_str(part.resolution.outcome(policy).word());
+        for (policy, entry) in part.resolution.policies() {
+            let (outcome, tally) = (part.resolution.outcome(policy), part.resolution.tally(policy));
+            let name = analysis.snapshot.display(entry.object);
+            let landed: Vec<_> = part.resolution.attachments_of(policy).map(|a| a.at).collect();
+            said.push_str(&format!("{name} {} {tally:?} {landed:?}\n", outcome.word()));
         }
     }
-    let found = overrule::view::diagnostics(&analysis.documents.sources, &analysis.diagnostics);
-    said.push_str(&overrule::view::json_line(&found));
     said
+}
+
+/// A policy that says something else of what it says, about the same targets.
+fn other_words(rng: &mut Rng, policy: &Value) -> Value {
+    fn change(rng: &mut Rng, value: &mut Value) {
+        match value {
+            Value::Object(members) => {
+                let spoken = |key: &String| !key.starts_with("target") && key != "strategy";
+                let keys: Vec<String> = members.keys().filter(|key| spoken(key)).cloned().collect();
+                if !keys.is_empty() {
+                    let key = rng.pick(&keys);
+                    change(rng, &mut members[key]);
+                }
+            }
+            Value::Number(_) => *value = (1_000 + rng.below(1_000)).into(),
+            Value::String(_) => *value = format!("other-{}", rng.below(1_000)).into(),
+            _ => {}
+        }
+    }
+    let mut other = policy.clone();
+    change(rng, &mut other["spec"]);
+    other["metadata"]["labels"]["said"] = format!("{}", rng.below(1_000)).into();
+    other
+}
+
+/// Policies that say something else now, one after the other: an answer is the last whole resolution with these words.
+#[test]
+fn a_policy_with_other_words_costs_no_neighbourhood() {
+    let (mut shared, mut changed) = (0, 0);
+    for seed in 0..count(40) {
+        let resources = gateway_world(seed).0;
+        let mut history = History::new(seed, &resources, Options::default());
+        let is_policy = |r: &&Value| r["kind"].as_str().is_some_and(|k| k.ends_with("Policy"));
+        let policies: Vec<&Value> = resources.iter().filter(is_policy).collect();
+        for (number, policy) in policies.iter().take(6).enumerate() {
+            let before = history.world.published();
+            let created = history.texts[&name_of(policy)].created;
+            let other = other_words(&mut history.rng, policy);
+            let kept = Kept { text: yaml::documents(std::slice::from_ref(&other)), created };
+            let published = history.world.change(vec![Edit::Put(kept.given(&name_of(policy)))]);
+            history.texts.insert(name_of(policy), kept);
+            let scratch = from_scratch(&history.texts, &history.options);
+            for target in targets(&scratch) {
+                let Some(near) = published.about(&target) else { continue };
+                history.same(&about(&scratch, &target), &about(near, &target), &target, "reworded");
+                // Where nothing else changed since, it is true of everything else, too.
+                let is_whole = near.documents.len() == before.whole.documents.len();
+                if before.is_settled() && is_whole && !Arc::ptr_eq(near, &before.whole) {
+                    assert_eq!(
+                        answers(near, false),
+                        answers(&scratch, false),
+                        "everywhere, after {target}"
+                    );
+                    shared += 1;
+                }
+            }
+            changed += 1;
+            if number % 2 == 1 {
+                let gathered = history.world.gather();
+                let whole = Arc::new(gathered.resolve());
+                assert_eq!(everything(&whole), everything(&scratch), "a whole resolution");
+                history.world.settled(gathered.version, whole);
+            }
+        }
+    }
+    println!("{changed} policies reworded, {shared} answers shared with the whole");
+    assert!(shared > 20, "{shared} answers shared");
 }
 
 /// A resource as a text, sometimes with a time that only its keeper knows.
@@ -244,16 +321,17 @@ fn enough(compared: [u64; 3]) {
     assert!(compared.iter().all(|n| *n > 3), "hardly anything was compared: {compared:?}");
 }
 
+fn gateway_world(seed: u64) -> (Vec<Value>, Options) {
+    let bytes: Vec<u8> = seed.to_le_bytes().iter().cycle().take(32).copied().collect();
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    let made = generate::world().new_tree(&mut runner).unwrap().current();
+    (made.resources, Options::default())
+}
+
 #[test]
 fn gateway_api() {
-    let world = |seed: u64| {
-        let bytes: Vec<u8> = seed.to_le_bytes().iter().cycle().take(32).copied().collect();
-        let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
-        let mut runner = TestRunner::new_with_rng(Config::default(), rng);
-        let made = generate::world().new_tree(&mut runner).unwrap().current();
-        (made.resources, Options::default())
-    };
-    enough(histories(count(12), world));
+    enough(histories(count(12), gateway_world));
 }
 
 #[test]

@@ -22,7 +22,9 @@ mod walk;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use overrule_engine::{KindId, NewKind, NodeId, PathId, PolicyId, Resolution, ResolutionBuilder};
+use overrule_engine::{
+    KindId, LadderId, NewKind, NodeId, PathId, PolicyId, Resolution, ResolutionBuilder,
+};
 use overrule_gateway::policy as generic;
 use overrule_gateway::topology::{GROUP, Gateway, GatewayTopology};
 use overrule_model::Snapshot;
@@ -48,6 +50,13 @@ pub struct Options {
     pub include: Vec<String>,
     /// Leave findings out, for an answer of which nobody reads them.
     pub silent: bool,
+}
+
+impl Options {
+    /// Whether a kind is asked for by its name.
+    fn includes(&self, kind: &KindInfo) -> bool {
+        self.include.iter().any(|name| name.eq_ignore_ascii_case(kind.kind))
+    }
 }
 
 /// The resolution, every finding about it, and what only paths of this family have.
@@ -159,7 +168,11 @@ pub fn resolve(world: World<'_>, options: &Options) -> Resolved {
     let locals = local::build(world, &mut builder, &kinds, &attached, &built_ins);
     let walked = walk::paths(world, &mut builder, &kinds, &locals, &delegations);
     let (matches, masks) = (walked.matches, walked.masks);
-    for (kind, ladders) in kinds.iter().zip(walked.ladders) {
+    for (kind, mut ladders) in kinds.iter().zip(walked.ladders) {
+        // A rule that says nothing itself is no place without a policy, whatever other rules say.
+        if kind.index == BUILT_IN && !options.includes(kind.info) {
+            ladders.iter_mut().filter(|l| **l == LadderId::EMPTY).for_each(|l| *l = LadderId::NONE);
+        }
         builder.set_ladders(kind.id, &ladders);
     }
     let algebra = algebra::Kgateway::new(world, &kinds, &locals.contents, masks);
@@ -191,11 +204,10 @@ impl Active {
     fn all(world: World<'_>, options: &Options, built_ins: &BuiltIns) -> Vec<Self> {
         let policies = &world.policies.list;
         let used = |index: usize| policies.binary_search_by_key(&index, |p| p.kind).is_ok();
-        let named = |kind: &str| options.include.iter().any(|k| k.eq_ignore_ascii_case(kind));
         let takes_part = |(index, info): &(usize, &KindInfo)| {
             *index == TRAFFIC_POLICY
                 || used(*index)
-                || named(info.kind)
+                || options.includes(info)
                 || (*index == BUILT_IN && !built_ins.is_empty())
         };
         let found = ALL.iter().enumerate().filter(takes_part);
