@@ -29,6 +29,9 @@ pub(crate) struct Folded {
     pub(crate) groups: BTreeMap<LadderId, Effective>,
 }
 
+/// What became of the policies on one ladder.
+pub(crate) type OnLadder = [(PolicyId, Outcome)];
+
 /// What became of policies on ladders, by place of the ladder.
 #[derive(Debug, Default)]
 pub(crate) struct Outcomes {
@@ -120,7 +123,7 @@ impl Outcomes {
     }
 
     /// The outcomes of the policies on the ladder of a place.
-    pub(crate) fn at(&self, place: usize) -> &[(PolicyId, Outcome)] {
+    pub(crate) fn at(&self, place: usize) -> &OnLadder {
         let Some(end) = self.ends.get(place) else { return &[] };
         let before = place.checked_sub(1).and_then(|p| self.ends.get(p));
         let start = before.map_or(0, |end| *end as usize);
@@ -128,7 +131,7 @@ impl Outcomes {
     }
 
     /// Adds the outcomes of the next ladder.
-    pub(crate) fn add(&mut self, outcomes: &[(PolicyId, Outcome)]) {
+    pub(crate) fn add(&mut self, outcomes: &OnLadder) {
         self.list.extend_from_slice(outcomes);
         self.ends.push(u32::try_from(self.list.len()).unwrap_or(u32::MAX));
     }

@@ -13,7 +13,7 @@ use overrule_model::{GroupKind, ObjectId, Sym};
 use overrule_source::{Layered, Span};
 use smallvec::SmallVec;
 
-use crate::folded::Outcomes;
+use crate::folded::{OnLadder, Outcomes};
 use crate::outcome::Counts;
 use crate::standing::Standing;
 use crate::{
@@ -112,7 +112,7 @@ pub struct Resolution {
     /// What became of policies on each ladder, in the order of folding.
     outcomes: Arc<Outcomes>,
     /// The same where it is another than before, by place.
-    other_outcomes: Vec<(u32, Box<[(PolicyId, Outcome)]>)>,
+    other_outcomes: Vec<(u32, Box<OnLadder>)>,
     tallies: Layered<Counts>,
 }
 

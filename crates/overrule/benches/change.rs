@@ -99,7 +99,7 @@ fn one_route(spec: &FleetSpec, report: &mut Report) {
     let on_route = fleet.texts.iter().filter(|(_, text)| is_on(text, "HTTPRoute"));
     let policies: Vec<(String, String)> = on_route.take(1_000).cloned().collect();
     let mut times = Vec::new();
-    let mut pieces = 0;
+    let mut shared = 0;
     for (number, (name, text)) in policies.iter().enumerate() {
         // As in a server, everything is resolved now and then; meanwhile changes are answered for themselves.
         if number % 100 == 99 {
@@ -117,17 +117,18 @@ fn one_route(spec: &FleetSpec, report: &mut Report) {
         let near = published.about(&target);
         let near =
             near.unwrap_or_else(|| panic!("no answer about {target}, which this affects:\n{text}"));
-        pieces += near.documents.len();
+        assert!(!Arc::ptr_eq(near, &published.whole), "an answer about {target} of before");
+        shared += u32::from(near.documents.len() == published.whole.documents.len());
     }
     times.sort();
     let median = times[times.len() / 2];
     report.line(format!("  one policy that affects one route: {:.1} us", micros(median)));
-    report.line(format!("  decided by {:.1} resources", pieces as f64 / times.len() as f64));
+    report.line(format!("  of {} changes {shared} share the whole resolution", times.len()));
     let share = |of: Duration| median.as_secs_f64() / of.as_secs_f64() * 5e3;
     let name = |of| format!("change of one route, in 1/5,000 of {of}");
-    report.at_most(name("a full resolve, reading included"), share(fleet.all), 1.0);
-    report.at_most(name("a full resolve, all but reading"), share(fleet.full), 1.0);
-    report.line(format!("  in 1/5,000 of the last part: {:.2}", share(fleet.last)));
+    report.at_most(name("connect, attach, order, merge, findings"), share(fleet.last), 1.0);
+    report.line(format!("  in 1/5,000 of all but reading: {:.2}", share(fleet.full)));
+    report.line(format!("  in 1/5,000 of everything, reading included: {:.2}", share(fleet.all)));
 }
 
 fn all_routes(spec: &FleetSpec, report: &mut Report) {

@@ -4,10 +4,11 @@
 //!
 //! ```text
 //! edit ──► piece: read once, whom it mentions ──► reach: which routes it can affect
-//!                                                     │ few                        │ many
-//!                                                     ▼                            ▼
-//!                        their neighbourhood, resolved by the whole pipeline       the whole world
-//!                                                     └──────────► Published ◄─────┘
+//!                          │ few, and only words of policies       │ few              │ many
+//!                          ▼                                       ▼                  ▼
+//!   the last whole resolution, with the ladders      their neighbourhood, resolved    the whole world
+//!   of these policies folded again                   by the whole pipeline
+//!                          └───────────────────────► Published ◄───┴──────────────────┘
 //! ```
 //!
 //! The answer about a route depends on a few dozen resources however large the fleet is: what it stands on, what it
@@ -19,27 +20,33 @@
 //! What a reader has is a [`Published`], which never changes; the next one takes its place at once.
 
 mod facts;
+mod gathered;
 mod links;
 mod near;
 mod reach;
 mod slab;
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use overrule_gateway::kinds::Kinds;
 use overrule_gateway::topology::RouteKind;
 use overrule_model::{Created, TargetName};
-use overrule_source::{DocId, Documents, Input, Piece, Read, ReadOptions};
+use overrule_source::{Input, Piece, Read, ReadOptions};
 
 use crate::reworded::NewWords;
-use crate::{Analysis, Assume, Options};
+use crate::{Analysis, Options};
 use facts::{Key, Keys, PROXY, Role};
 use links::{Links, PieceId};
 use near::{Near, Nears};
 use reach::{Affected, Neighbours, Reach, Targets};
 use slab::{Kept, Slab};
+
+pub use gathered::Gathered;
+
+/// Texts that are taken in one by one when everything is resolved again.
+const FEW_TEXTS: usize = 64;
+/// Texts of which an answer may have other words than the whole resolution.
+const FEW_WORDS: usize = 8;
 
 /// A text, and what its keeper knows about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -278,9 +285,10 @@ impl World {
         let gathered = Gathered::new(self.version, kept, self.options.clone());
         let words = self.since.iter().map(|(_, name)| name.clone()).take(FEW_TEXTS + 1);
         let words: Option<BTreeSet<Box<str>>> = words.collect();
-        let before = words.filter(|w| !w.is_empty() && self.since.len() <= FEW_TEXTS);
-        let before = before.map(|words| (Arc::clone(&self.published.whole), words));
-        Gathered { before, ..gathered }
+        match words.filter(|w| !w.is_empty() && self.since.len() <= FEW_TEXTS) {
+            Some(words) => gathered.after(Arc::clone(&self.published.whole), words),
+            None => gathered,
+        }
     }
 
     /// Takes the result of a whole resolution in, and publishes it. What changed since stays answered for itself.
@@ -424,75 +432,5 @@ fn join(all: &mut Affected, more: Affected) {
             all.all_proxies |= more.all_proxies;
         }
         (all, _) => *all = Affected::Everything,
-    }
-}
-
-/// Texts to resolve, and how.
-#[derive(Debug)]
-pub struct Gathered {
-    /// The version they are of.
-    pub version: u64,
-    kept: Vec<Arc<Kept>>,
-    options: Options,
-    /// The last whole resolution, and the texts of which nothing but the words changed since then.
-    before: Option<(Arc<Analysis>, BTreeSet<Box<str>>)>,
-}
-
-/// Texts that are taken in one by one when everything is resolved again.
-const FEW_TEXTS: usize = 64;
-/// Texts of which an answer may have other words than the whole resolution.
-const FEW_WORDS: usize = 8;
-
-impl Gathered {
-    fn new(version: u64, kept: Vec<Arc<Kept>>, options: Options) -> Self {
-        Self { version, kept, options, before: None }
-    }
-
-    /// Runs the pipeline on them. If nothing but policies changed, what does not depend on them is kept from before.
-    pub fn resolve(&self) -> Analysis {
-        let (read, options) = self.read();
-        let again = self.changed(&read.documents);
-        let again = again.and_then(|(before, changed)| before.again(&read, &changed, &options));
-        let whole = again.unwrap_or_else(|| Analysis::of(read, &options));
-        // The next change finds its way from policies to ladders by this.
-        whole.gateway().index();
-        whole
-    }
-
-    /// Runs it on texts that are not everything: findings speak of everything ("in force nowhere").
-    fn resolve_part(&self, kinds: Option<&Arc<Kinds>>) -> Analysis {
-        let (read, options) = self.read();
-        Analysis::of_part(read, &options, kinds)
-    }
-
-    /// The texts by name, as those of every analysis are, and what is known of them.
-    fn read(&self) -> (Read, Cow<'_, Options>) {
-        let mut kept: Vec<&Kept> = self.kept.iter().map(|kept| &**kept).collect();
-        kept.sort_by(|a, b| a.piece.name().cmp(b.piece.name()));
-        let times = kept.iter().filter_map(|k| Some((k.piece.name().into(), k.created?)));
-        let times: BTreeMap<Box<str>, Created> = times.collect();
-        let options = match times.is_empty() {
-            true => Cow::Borrowed(&self.options),
-            false => {
-                let assume_created = Assume::Kept(Arc::new(times));
-                Cow::Owned(Options { assume_created, ..self.options.clone() })
-            }
-        };
-        (Read::of(kept.iter().map(|k| &k.piece)), options)
-    }
-
-    /// The analysis before, and the documents that changed since, if they are the only difference.
-    fn changed(&self, documents: &Documents) -> Option<(&Analysis, Vec<DocId>)> {
-        let (before, words) = self.before.as_ref()?;
-        let mut changed = Vec::new();
-        for doc in documents.ids() {
-            let source = documents.get(doc).and_then(|d| documents.sources.get(d.source));
-            if source.is_some_and(|s| words.contains(s.name())) {
-                changed.push(doc);
-            }
-        }
-        let (now, then) = (&documents.sources, &before.documents.sources);
-        let same = documents.len() == before.documents.len() && now.len() == then.len();
-        same.then_some((before, changed))
     }
 }
