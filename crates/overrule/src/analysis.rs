@@ -20,6 +20,7 @@ use overrule_source::{
 use overrule_view::{Findings, Other, Part, Scene};
 
 use crate::families::{Answered, Ground, nothing};
+use crate::reworded::Patch;
 
 /// What to assume about objects that carry no creation time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -228,14 +229,15 @@ impl Analysis {
         Self::on(base, documents, snapshot, policies, diagnostics, options, course)
     }
 
-    /// The same, when policies changed and nothing else: `changed` are their documents, which stand where they stood. What
-    /// does not depend on policies is taken from before. None if more changed than that.
-    pub(crate) fn again(&self, read: &Read, changed: &[DocId], options: &Options) -> Option<Self> {
-        let Read { documents, diagnostics } = read;
-        let had = self.snapshot.objects().filter(|o| changed.contains(&o.root.doc)).count();
-        let (mut snapshot, objects) =
-            overrule_model::again(&self.snapshot, documents, changed, had)?;
-        snapshot.settle();
+    /// The same, when these texts changed and have nothing but policies. What does not depend on policies is taken from
+    /// before. `read` is what was found while reading. None if more changed than what policies say.
+    pub(crate) fn again(
+        &self,
+        patch: Patch,
+        read: Vec<Diagnostic>,
+        options: &Options,
+    ) -> Option<Self> {
+        let Patch { mut documents, mut snapshot, changed, objects } = patch;
         let source = |doc: &DocId| documents.get(*doc).map(|d| d.source);
         let sources: BTreeSet<Option<SourceId>> = changed.iter().map(source).collect();
         let about = |d: &Diagnostic| {
@@ -246,17 +248,16 @@ impl Analysis {
         if !policies || self.base.diagnostics.iter().any(about) {
             return None;
         }
-        assume(&mut snapshot, documents, options);
+        documents.settle();
+        snapshot.settle();
         let (kinds, before) = (&self.base.kinds, &self.policies);
         let (policies, found) =
-            policy::parse_again(documents, &mut snapshot, kinds, before, &objects);
+            policy::parse_again(&documents, &mut snapshot, kinds, before, &objects);
         let unchanged = self.written.iter().filter(|d| !about(d)).cloned();
         let policies = Policies { policies, written: unchanged.chain(found).collect() };
         let base = Arc::clone(&self.base);
-        let (documents, diagnostics) = (documents.clone(), diagnostics.clone());
-        let before = Before { resolution: self.gateway(), changed: &objects };
-        let course = Course::Again(before);
-        Some(Self::on(base, documents, snapshot, policies, diagnostics, options, course))
+        let course = Course::Again(Before { resolution: self.gateway(), changed: &objects });
+        Some(Self::on(base, documents, snapshot, policies, read, options, course))
     }
 
     fn is_policy(&self, object: ObjectId) -> bool {

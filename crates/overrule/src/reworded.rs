@@ -10,8 +10,8 @@ use std::sync::Arc;
 use overrule_engine::PolicyId;
 use overrule_gateway::policy;
 use overrule_gateway::resolve::{Words, reworded};
-use overrule_model::{Created, Snapshot};
-use overrule_source::Piece;
+use overrule_model::{Created, ObjectId, Snapshot};
+use overrule_source::{DocId, Documents, Piece};
 
 use crate::families::{Answered, Wanted};
 use crate::{Analysis, Assume, Options};
@@ -27,34 +27,53 @@ pub(crate) struct NewWords<'a> {
     pub(crate) resources: usize,
 }
 
+/// A world in which a few texts have other words, before anything is resolved.
+#[derive(Debug)]
+pub(crate) struct Patch {
+    pub(crate) documents: Documents,
+    pub(crate) snapshot: Snapshot,
+    /// What changed.
+    pub(crate) changed: Vec<DocId>,
+    pub(crate) objects: Vec<ObjectId>,
+}
+
 impl Analysis {
-    /// The same world with other words in a few texts, without findings. None if more than what policies say differs.
-    pub(crate) fn reworded(&self, texts: &[NewWords<'_>], options: &Options) -> Option<Self> {
-        // What is assumed about age depends on all texts, and requirements are about all paths.
-        if options.assume_created != Assume::Newest || !self.requirements.is_empty() {
+    /// Puts texts in the place of those they were. None if they have other resources than they had.
+    pub(crate) fn patch(&self, texts: &[NewWords<'_>], options: &Options) -> Option<Patch> {
+        // What is assumed about age may depend on all texts.
+        if options.assume_created != Assume::Newest {
             return None;
         }
         let (mut documents, mut snapshot) = (self.documents.clone(), self.snapshot.clone());
-        let mut policies = Vec::new();
+        let (mut changed, mut objects) = (Vec::new(), Vec::new());
         for text in texts {
-            let (changed, objects);
-            (documents, changed) = documents.with(text.piece)?;
-            (snapshot, objects) =
-                overrule_model::again(&snapshot, &documents, &changed, text.resources)?;
-            for object in objects {
-                if let Some(created) = text.created {
-                    snapshot.assume_created_of(object, created);
-                }
-                let place = self.policies.partition_point(|p| p.object < object);
-                let was = self.policies.get(place).filter(|p| p.object == object)?;
-                let age = |of: &Snapshot| of.get(object).map(|o| o.created.key());
-                if age(&snapshot) != age(&self.snapshot) {
-                    return None;
-                }
-                let (is, _) = policy::reparse(&documents, &mut snapshot, &self.kinds, was)?;
-                let id = PolicyId(u32::try_from(place).ok()?);
-                policies.push(Words { id, was, is });
+            let (docs, ids);
+            (documents, docs) = documents.with(text.piece)?;
+            (snapshot, ids) = overrule_model::again(&snapshot, &documents, &docs, text.resources)?;
+            if let Some(created) = text.created {
+                ids.iter().for_each(|id| snapshot.assume_created_of(*id, created));
             }
+            changed.extend(docs);
+            objects.extend(ids);
+        }
+        Some(Patch { documents, snapshot, changed, objects })
+    }
+
+    /// The same world with other words in a few texts, without findings. None if more than what policies say differs.
+    pub(crate) fn reworded(&self, texts: &[NewWords<'_>], options: &Options) -> Option<Self> {
+        // Requirements are about all paths.
+        let patch = self.patch(texts, options).filter(|_| self.requirements.is_empty())?;
+        let Patch { documents, mut snapshot, objects, .. } = patch;
+        let mut policies = Vec::with_capacity(objects.len());
+        for object in objects {
+            let place = self.policies.partition_point(|p| p.object < object);
+            let was = self.policies.get(place).filter(|p| p.object == object)?;
+            let age = |of: &Snapshot| of.get(object).map(|o| o.created.key());
+            if age(&snapshot) != age(&self.snapshot) {
+                return None;
+            }
+            let (is, _) = policy::reparse(&documents, &mut snapshot, &self.kinds, was)?;
+            policies.push(Words { id: PolicyId(u32::try_from(place).ok()?), was, is });
         }
         let resolution = reworded(&documents, &snapshot, &self.kinds, self.gateway(), &policies)?;
         let mut now = self.policies.clone();

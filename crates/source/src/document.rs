@@ -87,6 +87,12 @@ impl Documents {
         NodeRef { doc, node: view.id() }
     }
 
+    /// Gives up sharing with what it was made from if more than a few texts differ.
+    pub fn settle(&mut self) {
+        self.sources.settle();
+        self.documents.settle();
+    }
+
     /// Bytes held by the trees (the texts not counted).
     pub fn memory(&self) -> usize {
         self.documents.iter().map(|d| size_of::<Document>() + d.tree.memory()).sum()

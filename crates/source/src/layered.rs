@@ -103,9 +103,10 @@ impl<T: Clone> Layered<T> {
         Arc::make_mut(&mut self.base).push(item);
     }
 
-    /// Gives up sharing with others where something differs, so that items are found as quickly as in any list.
+    /// Gives up sharing with others if more than a few items differ, so that items are found as quickly as in any list.
     pub fn settle(&mut self) {
-        if !self.over.is_empty() {
+        const FEW: usize = 4;
+        if self.over.len() > FEW {
             self.edit();
         }
     }

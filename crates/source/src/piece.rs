@@ -92,6 +92,20 @@ fn moved(mut diagnostic: Diagnostic, source: SourceId) -> Diagnostic {
 }
 
 impl Documents {
+    /// What was found while some of its texts were read. None if no text, or more than one, has the name of one of them.
+    /// The texts must be in the order of their names.
+    pub fn findings<'p>(
+        &self,
+        pieces: impl IntoIterator<Item = &'p Piece>,
+    ) -> Option<Vec<Diagnostic>> {
+        let mut found = Vec::new();
+        for piece in pieces.into_iter().filter(|piece| !piece.diagnostics.is_empty()) {
+            let source = self.sources.only(piece.name())?;
+            found.extend(piece.diagnostics.iter().map(|d| moved(d.clone(), source)));
+        }
+        Some(found)
+    }
+
     fn all(&self) -> impl Iterator<Item = &Document> {
         self.ids().filter_map(|id| self.get(id))
     }

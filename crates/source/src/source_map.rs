@@ -171,6 +171,10 @@ impl SourceMap {
         (is(at) && !is(at + 1)).then(|| SourceId(to_u32(at)))
     }
 
+    pub(crate) fn settle(&mut self) {
+        self.sources.settle();
+    }
+
     /// Another text in the place of one.
     pub(crate) fn set(&mut self, id: SourceId, source: Arc<Source>) {
         self.sources.set(id.0 as usize, source);

@@ -3,14 +3,15 @@
 //! Not here: which texts these are (`reach`).
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use overrule_gateway::kinds::Kinds;
 use overrule_model::Created;
-use overrule_source::{DocId, Documents, Read};
+use overrule_source::Read;
 
 use super::slab::Kept;
+use crate::reworded::NewWords;
 use crate::{Analysis, Assume, Options};
 
 /// Texts to resolve, and how.
@@ -21,7 +22,7 @@ pub struct Gathered {
     kept: Vec<Arc<Kept>>,
     options: Options,
     /// The last whole resolution, and the texts of which nothing but the words changed since then.
-    before: Option<(Arc<Analysis>, BTreeSet<Box<str>>)>,
+    before: Option<(Arc<Analysis>, Vec<Arc<Kept>>)>,
 }
 
 impl Gathered {
@@ -30,16 +31,16 @@ impl Gathered {
     }
 
     /// The same when the last whole resolution is known, and nothing but the words of these texts changed since then.
-    pub(super) fn after(self, whole: Arc<Analysis>, words: BTreeSet<Box<str>>) -> Self {
+    pub(super) fn after(self, whole: Arc<Analysis>, words: Vec<Arc<Kept>>) -> Self {
         Self { before: Some((whole, words)), ..self }
     }
 
     /// Runs the pipeline on them. If nothing but policies changed, what does not depend on them is kept from before.
     pub fn resolve(&self) -> Analysis {
-        let (read, options) = self.read();
-        let again = self.changed(&read.documents);
-        let again = again.and_then(|(before, changed)| before.again(&read, &changed, &options));
-        let whole = again.unwrap_or_else(|| Analysis::of(read, &options));
+        let whole = self.again().unwrap_or_else(|| {
+            let (read, options) = self.read();
+            Analysis::of(read, &options)
+        });
         // The next change finds its way from policies to ladders by this.
         whole.gateway().index();
         whole
@@ -67,18 +68,12 @@ impl Gathered {
         (Read::of(kept.iter().map(|k| &k.piece)), options)
     }
 
-    /// The analysis before, and the documents that changed since, if they are the only difference.
-    fn changed(&self, documents: &Documents) -> Option<(&Analysis, Vec<DocId>)> {
+    /// Goes on from the last whole resolution. None if more than policies changed since.
+    fn again(&self) -> Option<Analysis> {
         let (before, words) = self.before.as_ref()?;
-        let mut changed = Vec::new();
-        for doc in documents.ids() {
-            let source = documents.get(doc).and_then(|d| documents.sources.get(d.source));
-            if source.is_some_and(|s| words.contains(s.name())) {
-                changed.push(doc);
-            }
-        }
-        let (now, then) = (&documents.sources, &before.documents.sources);
-        let same = documents.len() == before.documents.len() && now.len() == then.len();
-        same.then_some((before, changed))
+        let words: Vec<NewWords<'_>> = words.iter().map(|kept| kept.words()).collect();
+        let patch = before.patch(&words, &self.options)?;
+        let read = patch.documents.findings(self.kept.iter().map(|kept| &kept.piece))?;
+        before.again(patch, read, &self.options)
     }
 }

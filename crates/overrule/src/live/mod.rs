@@ -80,7 +80,7 @@ pub struct World {
     version: u64,
     published: Arc<Published>,
     /// What changed since the last whole resolution: the version, and the text if nothing but its words did.
-    since: Vec<(u64, Option<Box<str>>)>,
+    since: Vec<(u64, Option<PieceId>)>,
 }
 
 /// What is in force at one version. Immutable.
@@ -248,10 +248,7 @@ impl World {
         }
         words.sort_unstable();
         words.dedup();
-        let texts = words.iter().map(|id| {
-            let Kept { piece, created, facts } = &**self.slab.get(*id)?;
-            Some(NewWords { piece, created: *created, resources: facts.len() })
-        });
+        let texts = words.iter().map(|id| self.slab.get(*id).map(|kept| kept.words()));
         let texts: Vec<NewWords<'_>> = texts.take(FEW_WORDS + 1).collect::<Option<_>>()?;
         if keys.is_empty() || texts.len() > FEW_WORDS {
             return None;
@@ -283,10 +280,13 @@ impl World {
     pub fn gather(&self) -> Gathered {
         let kept = self.by_key.values().filter_map(|id| self.slab.get(*id).cloned()).collect();
         let gathered = Gathered::new(self.version, kept, self.options.clone());
-        let words = self.since.iter().map(|(_, name)| name.clone()).take(FEW_TEXTS + 1);
-        let words: Option<BTreeSet<Box<str>>> = words.collect();
+        let words = self.since.iter().map(|(_, piece)| *piece).take(FEW_TEXTS + 1);
+        let words: Option<BTreeSet<PieceId>> = words.collect();
         match words.filter(|w| !w.is_empty() && self.since.len() <= FEW_TEXTS) {
-            Some(words) => gathered.after(Arc::clone(&self.published.whole), words),
+            Some(words) => {
+                let words = words.iter().filter_map(|id| self.slab.get(*id).cloned()).collect();
+                gathered.after(Arc::clone(&self.published.whole), words)
+            }
             None => gathered,
         }
     }
@@ -326,7 +326,7 @@ impl World {
             match (was, kept) {
                 (Some((id, was)), Some(is)) if same_resources(&was, &is) => {
                     join(&mut all, self.reword(id, &was, is));
-                    self.since.push((self.version, Some(was.piece.name().into())));
+                    self.since.push((self.version, Some(id)));
                     words.iter_mut().for_each(|words| words.push(id));
                 }
                 (was, kept) => {

@@ -9,6 +9,7 @@ use overrule_source::Piece;
 
 use super::facts::Facts;
 use super::links::PieceId;
+use crate::reworded::NewWords;
 
 /// A text of the world.
 #[derive(Debug)]
@@ -16,6 +17,14 @@ pub(super) struct Kept {
     pub(super) piece: Piece,
     pub(super) created: Option<Created>,
     pub(super) facts: Box<[Facts]>,
+}
+
+impl Kept {
+    /// What takes the place of the words it had.
+    pub(super) fn words(&self) -> NewWords<'_> {
+        let Self { piece, created, facts } = self;
+        NewWords { piece, created: *created, resources: facts.len() }
+    }
 }
 
 /// Texts by place; places of texts that went are taken again.
