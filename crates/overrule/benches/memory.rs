@@ -18,6 +18,7 @@ use std::process::ExitCode;
 
 use overrule::gateway::kinds::Kinds;
 use overrule::gateway::{Options as GatewayOptions, policy, topology};
+use overrule::live::{Text, World};
 use overrule::source::{Input, ReadOptions, read};
 use overrule::{Analysis, Options};
 use overrule_testkit::fleet::{FleetSpec, Format, manifests};
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         let spec = if quick { FleetSpec::bar8().divided_by(20) } else { FleetSpec::bar8() };
         held(&spec, &mut report);
         whole(&spec, None, &mut report);
+        live(&FleetSpec { per_file: 1, ..spec }, &mut report);
     }
     println!("{report}");
     if report.holds() || quick { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -144,6 +146,26 @@ fn whole(spec: &FleetSpec, gib: Option<f64>, report: &mut Report) {
     ));
     let paths: usize = analysis.answers.iter().map(|a| a.resolution.paths.len()).sum();
     report.line(format!("  {paths} paths, {} findings", analysis.diagnostics.len()));
+}
+
+/// What a world holds beyond the analysis of the same texts, so that it can be changed: whom each text concerns, and the
+/// indexes of that.
+fn live(spec: &FleetSpec, report: &mut Report) {
+    let before = HEAP.current_usage();
+    let held = || HEAP.current_usage() - before;
+    let analysis = Analysis::new(inputs(spec), &Options::default());
+    let (alone, resources) = (held(), analysis.snapshot.len());
+    drop(analysis);
+    let given = |input: Input| Text { key: input.name.clone(), input, created: None };
+    let world = World::new(inputs(spec).into_iter().map(given).collect(), Options::default());
+    let more = (held() - alone) as f64;
+    report.line(format!(
+        "live, a text for each of {resources} resources: {:.0} MB beyond the analysis of {:.0} MB, {:.0} bytes each",
+        more / 1e6,
+        alone as f64 / 1e6,
+        more / resources as f64
+    ));
+    drop(world);
 }
 
 /// The most memory of this process that was resident at once; only Linux tells.
