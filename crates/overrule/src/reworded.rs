@@ -11,7 +11,7 @@ use overrule_engine::PolicyId;
 use overrule_gateway::policy;
 use overrule_gateway::resolve::{Words, reworded};
 use overrule_model::{Created, ObjectId, Snapshot};
-use overrule_source::{DocId, Documents, Piece};
+use overrule_source::{DocId, Documents, Piece, SourceId};
 
 use crate::families::{Answered, Wanted};
 use crate::{Analysis, Assume, Options};
@@ -25,6 +25,8 @@ pub(crate) struct NewWords<'a> {
     pub(crate) created: Option<Created>,
     /// How many resources it has, and had.
     pub(crate) resources: usize,
+    /// Where it stands among all texts; a guess.
+    pub(crate) place: SourceId,
 }
 
 /// A world in which a few texts have other words, before anything is resolved.
@@ -48,7 +50,7 @@ impl Analysis {
         let (mut changed, mut objects) = (Vec::new(), Vec::new());
         for text in texts {
             let (docs, ids);
-            (documents, docs) = documents.with(text.piece)?;
+            (documents, docs) = documents.with(text.piece, text.place)?;
             (snapshot, ids) = overrule_model::again(&snapshot, &documents, &docs, text.resources)?;
             if let Some(created) = text.created {
                 ids.iter().for_each(|id| snapshot.assume_created_of(*id, created));

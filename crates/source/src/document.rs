@@ -105,15 +105,23 @@ impl Documents {
 
     /// The documents of a source.
     fn of_source(&self, source: SourceId) -> Range<usize> {
-        let start = self.documents.partition_point(|d| d.source < source);
-        start..self.documents.partition_point(|d| d.source <= source)
+        let of = |at: usize| self.documents.get(at).map(|d| d.source);
+        // Where every text has one document, it stands where its text stands.
+        let at = source.0 as usize;
+        let only = of(at) == Some(source) && at.checked_sub(1).and_then(of) != Some(source);
+        let start = match only {
+            true => at,
+            false => self.documents.partition_point(|d| d.source < source),
+        };
+        let end = (start..).find(|at| of(*at) != Some(source));
+        start..end.unwrap_or(start)
     }
 
     /// The same with other words in one of the texts, which has as many documents as it had; all that is not about it is
     /// shared. Gives the documents that changed. None if no text, or more than one, has its name. The texts must be in
-    /// the order of their names.
-    pub fn with(&self, piece: &Piece) -> Option<(Self, Vec<DocId>)> {
-        let source = self.sources.only(piece.name())?;
+    /// the order of their names; `place` is where to look first.
+    pub fn with(&self, piece: &Piece, place: SourceId) -> Option<(Self, Vec<DocId>)> {
+        let source = self.sources.only(piece.name(), place)?;
         let places = self.of_source(source);
         let same = piece.len() == places.len();
         let trees = same.then(|| piece.trees())?;

@@ -8,12 +8,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 /// A list that may have most of its items in common with others. Cheap to copy.
 #[derive(Debug, Clone)]
 pub struct Layered<T> {
     base: Arc<Vec<T>>,
-    /// Items that took the place of those in `base`, by place. There are few of them.
-    over: Vec<(u32, T)>,
+    /// Items that took the place of those in `base`, by place. There are few of them, and mostly one.
+    over: SmallVec<[(u32, T); 1]>,
 }
 
 impl<T> Default for Layered<T> {
@@ -24,7 +26,7 @@ impl<T> Default for Layered<T> {
 
 impl<T> From<Vec<T>> for Layered<T> {
     fn from(items: Vec<T>) -> Self {
-        Self { base: Arc::new(items), over: Vec::new() }
+        Self { base: Arc::new(items), over: SmallVec::new() }
     }
 }
 

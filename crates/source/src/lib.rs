@@ -42,7 +42,7 @@ pub use limits::Limits;
 pub use locate::locate;
 pub use piece::Piece;
 pub use reader::{
-    DuplicateKeys, Input, Read, ReadOptions, SingleLetters, read, read_one, read_with,
+    DuplicateKeys, Input, Read, ReadOptions, SingleLetters, read, read_one, read_piece, read_with,
 };
 pub use redact::Redaction;
 pub use source_map::{Position, Source, SourceId, SourceMap, Span};

@@ -14,7 +14,7 @@ use crate::source_map::{Source, SourceId, SourceMap, Span};
 use crate::tree::Tree;
 
 /// One text as it was read. Cheap to copy.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Piece {
     source: Arc<Source>,
     /// Each document with its number in the text.
@@ -23,6 +23,14 @@ pub struct Piece {
 }
 
 impl Piece {
+    pub(crate) fn new(
+        source: Source,
+        trees: Vec<(u32, Arc<Tree>)>,
+        diagnostics: Vec<Diagnostic>,
+    ) -> Self {
+        Self { source: Arc::new(source), trees, diagnostics }
+    }
+
     /// The name of its text.
     pub fn name(&self) -> &str {
         self.source.name()
@@ -100,7 +108,7 @@ impl Documents {
     ) -> Option<Vec<Diagnostic>> {
         let mut found = Vec::new();
         for piece in pieces.into_iter().filter(|piece| !piece.diagnostics.is_empty()) {
-            let source = self.sources.only(piece.name())?;
+            let source = self.sources.only(piece.name(), SourceId(0))?;
             found.extend(piece.diagnostics.iter().map(|d| moved(d.clone(), source)));
         }
         Some(found)

@@ -13,9 +13,11 @@ use crate::diagnostic::Diagnostic;
 use crate::document::{Document, Documents};
 use crate::findings::Findings;
 use crate::limits::Limits;
+use crate::piece::Piece;
 use crate::redact::{Ranges, Redaction, blank, concerns};
 use crate::source_map::{Source, SourceId, SourceMap, Span, to_u32};
 use crate::split::split;
+use crate::tree::Tree;
 
 /// One text to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,6 +130,24 @@ pub fn read_one(name: &str, text: &str, options: &ReadOptions) -> Read {
     read(vec![Input::new(name, text)], options)
 }
 
+/// Reads one text, to be put together with others later: [`read`] of nothing else, taken apart.
+pub fn read_piece(input: Input, options: &ReadOptions) -> Piece {
+    if input.bytes.len() > BATCH {
+        let pieces = read(vec![input], options).pieces();
+        return pieces.into_iter().next().unwrap_or_default();
+    }
+    let options = &ReadOptions { limits: options.limits.clamped(), ..options.clone() };
+    let (text, source) = (decode(input, options), SourceId(0));
+    let (mut about, mut trees) = (Gathered::default(), Vec::new());
+    if text.problem.is_none() {
+        let outcome = read_chunks(&text.text, source, &split(&text.text), options);
+        trees.reserve_exact(outcome.documents.len());
+        about.add(outcome, |index, tree| trees.push((index, Arc::new(tree))));
+    }
+    let (source, diagnostics) = finish(source, text, about);
+    Piece::new(source, trees, diagnostics)
+}
+
 /// An input that is text, or the reason why it is not.
 struct Text {
     name: Box<str>,
@@ -216,28 +236,34 @@ struct Gathered {
     errors: Vec<Diagnostic>,
     template: Option<u32>,
     blanks: Ranges,
+    /// How many documents it has so far, those included that could not be read.
+    documents: u32,
+}
+
+impl Gathered {
+    /// Takes in what came of the next run of chunks; `keep` gets each document with its number.
+    fn add(&mut self, outcome: Outcome, mut keep: impl FnMut(u32, Tree)) {
+        for tree in outcome.documents {
+            if let Some(tree) = tree {
+                keep(self.documents, tree);
+            }
+            self.documents += 1;
+        }
+        self.findings.append(outcome.findings);
+        self.errors.extend(outcome.errors);
+        self.blanks.extend(outcome.blanks);
+        self.template = self.template.or(outcome.template);
+    }
 }
 
 fn assemble(texts: Vec<Text>, outcomes: Vec<(SourceId, Outcome)>, share: Share) -> Read {
     let mut documents = Vec::with_capacity(outcomes.len());
     let mut gathered: Vec<Gathered> = texts.iter().map(|_| Gathered::default()).collect();
-    let mut index = 0;
-    let mut last = None;
     for (source, outcome) in outcomes {
-        if last != Some(source) {
-            (index, last) = (0, Some(source));
-        }
         let Some(about) = gathered.get_mut(source.0 as usize) else { continue };
-        for tree in outcome.documents {
-            if let Some(tree) = tree {
-                documents.push(Document { source, index, tree: tree.into() });
-            }
-            index += 1;
-        }
-        about.findings.append(outcome.findings);
-        about.errors.extend(outcome.errors);
-        about.blanks.extend(outcome.blanks);
-        about.template = about.template.or(outcome.template);
+        about.add(outcome, |index, tree| {
+            documents.push(Document { source, index, tree: tree.into() });
+        });
     }
     // Texts are blanked and their lines counted in parallel: for large files that is real work.
     let numbered = (0..).map(SourceId).zip(texts.into_iter().zip(gathered)).collect();

@@ -12,7 +12,7 @@
 
 mod common;
 use common::{json, read, secrets, trees};
-use overrule_source::{Input, Kind, Read, ReadOptions, View, read_one};
+use overrule_source::{Input, Kind, Read, ReadOptions, View, read_one, read_piece};
 use proptest::prelude::*;
 
 /// Manifests that use most of the syntax; mutations start here.
@@ -187,19 +187,27 @@ fn cases(least: u32) -> ProptestConfig {
     ProptestConfig { cases: asked.max(least), failure_persistence: None, ..default }
 }
 
+/// Whatever it is, a text is read the same way alone and with others.
+fn check_input(input: Input) {
+    let piece = read_piece(input.clone(), &secrets());
+    let read = overrule_source::read(vec![input], &secrets());
+    check(&read);
+    assert_eq!(read.pieces(), [piece]);
+}
+
 proptest! {
     #![proptest_config(cases(300))]
 
     #[test]
     fn any_bytes_are_read_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        check(&overrule_source::read(vec![Input::new("f", bytes)], &secrets()));
+        check_input(Input::new("f", bytes));
     }
 
     #[test]
     fn any_yaml_like_text_is_read_without_panic(
         text in "([a-c:\\-?\\[\\]{},&*!|>'\"%@`#~<0-9yn. \t\r\n\u{feff}é]|---\n|\\.\\.\\.\n|: |\n  ){0,60}"
     ) {
-        check(&read_one("f", &text, &secrets()));
+        check_input(Input::new("f", text));
     }
 
     #[test]
@@ -219,7 +227,7 @@ proptest! {
                 _ => { bytes.truncate(at.max(1)); }
             }
         }
-        check(&overrule_source::read(vec![Input::new("f", bytes)], &secrets()));
+        check_input(Input::new("f", bytes));
     }
 
     #[test]

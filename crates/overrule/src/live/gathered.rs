@@ -38,7 +38,9 @@ impl Gathered {
     /// Runs the pipeline on them. If nothing but policies changed, what does not depend on them is kept from before.
     pub fn resolve(&self) -> Analysis {
         let whole = self.again().unwrap_or_else(|| {
-            let (read, options) = self.read();
+            let kept = self.by_name();
+            (0..).zip(&kept).for_each(|(place, kept)| kept.stands_at(place));
+            let (read, options) = self.read(&kept);
             Analysis::of(read, &options)
         });
         // The next change finds its way from policies to ladders by this.
@@ -48,14 +50,19 @@ impl Gathered {
 
     /// Runs it on texts that are not everything: findings speak of everything ("in force nowhere").
     pub(super) fn resolve_part(&self, kinds: Option<&Arc<Kinds>>) -> Analysis {
-        let (read, options) = self.read();
+        let (read, options) = self.read(&self.by_name());
         Analysis::of_part(read, &options, kinds)
     }
 
-    /// The texts by name, as those of every analysis are, and what is known of them.
-    fn read(&self) -> (Read, Cow<'_, Options>) {
+    /// The texts as those of every analysis are.
+    fn by_name(&self) -> Vec<&Kept> {
         let mut kept: Vec<&Kept> = self.kept.iter().map(|kept| &**kept).collect();
-        kept.sort_by(|a, b| a.piece.name().cmp(b.piece.name()));
+        kept.sort_by(|a, b| (a.piece.name(), &a.key).cmp(&(b.piece.name(), &b.key)));
+        kept
+    }
+
+    /// The texts put together, and what is known of them.
+    fn read(&self, kept: &[&Kept]) -> (Read, Cow<'_, Options>) {
         let times = kept.iter().filter_map(|k| Some((k.piece.name().into(), k.created?)));
         let times: BTreeMap<Box<str>, Created> = times.collect();
         let options = match times.is_empty() {

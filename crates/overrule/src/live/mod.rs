@@ -26,7 +26,7 @@ mod near;
 mod reach;
 mod slab;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use overrule_gateway::topology::RouteKind;
@@ -74,7 +74,6 @@ pub struct World {
     options: Options,
     reading: ReadOptions,
     keys: Arc<Keys>,
-    by_key: BTreeMap<Box<str>, PieceId>,
     slab: Slab,
     links: Links,
     version: u64,
@@ -165,7 +164,6 @@ impl World {
             options,
             reading,
             keys,
-            by_key: BTreeMap::new(),
             slab: Slab::default(),
             links: Links::default(),
             version: 0,
@@ -174,8 +172,8 @@ impl World {
         };
         for (piece, (key, created)) in read.pieces().into_iter().zip(known) {
             world.take_out(&key);
-            let kept = world.keep(piece, created);
-            world.take_in(key, kept);
+            let kept = world.keep(key, piece, created);
+            world.take_in(kept);
         }
         let whole = world.gather().resolve();
         world.settled(0, Arc::new(whole));
@@ -278,7 +276,7 @@ impl World {
 
     /// Everything a whole resolution needs, to run it without holding the world.
     pub fn gather(&self) -> Gathered {
-        let kept = self.by_key.values().filter_map(|id| self.slab.get(*id).cloned()).collect();
+        let kept = self.slab.all().cloned().collect();
         let gathered = Gathered::new(self.version, kept, self.options.clone());
         let words = self.since.iter().map(|(_, piece)| *piece).take(FEW_TEXTS + 1);
         let words: Option<BTreeSet<PieceId>> = words.collect();
@@ -319,10 +317,10 @@ impl World {
         let mut words = Some(Vec::new());
         for edit in edits {
             let (key, kept) = match edit {
-                Edit::Put(text) => (text.key.clone(), self.read(text)),
+                Edit::Put(text) => (text.key.clone(), Some(self.read(text))),
                 Edit::Remove(key) => (key, None),
             };
-            let was = self.by_key.get(&key).and_then(|id| Some((*id, self.slab.get(*id)?.clone())));
+            let was = self.slab.find(&key).and_then(|id| Some((id, self.slab.get(id)?.clone())));
             match (was, kept) {
                 (Some((id, was)), Some(is)) if same_resources(&was, &is) => {
                     join(&mut all, self.reword(id, &was, is));
@@ -333,7 +331,7 @@ impl World {
                     let targets = was.iter().flat_map(|(_, was)| &was.facts);
                     let targets = targets.filter(|f| f.role.is_answered());
                     before.extend(targets.filter_map(|f| f.own.first()));
-                    join(&mut all, self.replace(key, kept));
+                    join(&mut all, self.replace(&key, kept));
                     self.since.push((self.version, None));
                     words = None;
                 }
@@ -347,6 +345,7 @@ impl World {
         let acts = !was.facts.iter().zip(&is.facts).all(|(was, is)| was.acts_like(is));
         let mut all = Reach::new(&self.links, &self.slab).of(id, &was.facts);
         self.links.reword(id, &was.facts, &is.facts);
+        is.stands_for(was);
         self.slab.replace(id, is);
         if acts {
             join(&mut all, Reach::new(&self.links, &self.slab).of(id, self.slab.facts(id)));
@@ -355,14 +354,14 @@ impl World {
     }
 
     /// Puts a text, or none, in the place of the one with a key; what that affects.
-    fn replace(&mut self, key: Box<str>, kept: Option<Arc<Kept>>) -> Affected {
+    fn replace(&mut self, key: &str, kept: Option<Arc<Kept>>) -> Affected {
         // What it affected as it was, and what it affects as it is.
-        let mut all = self.reach(&key);
-        let gone = self.take_out(&key);
+        let mut all = self.reach(key);
+        let gone = self.take_out(key);
         let mut came = Vec::new();
         if let Some(kept) = kept {
-            came = self.take_in(key.clone(), kept);
-            join(&mut all, self.reach(&key));
+            came = self.take_in(kept);
+            join(&mut all, self.reach(key));
         }
         // The first and the last of a kind are felt everywhere: kinds that nobody uses take no part.
         if kinds_differ(gone, came) {
@@ -372,36 +371,34 @@ impl World {
     }
 
     /// Reads a text.
-    fn read(&self, text: Text) -> Option<Arc<Kept>> {
-        let read = overrule_source::read(vec![text.input], &self.reading);
-        read.pieces().into_iter().next().map(|piece| self.keep(piece, text.created))
+    fn read(&self, Text { key, input, created }: Text) -> Arc<Kept> {
+        self.keep(key, overrule_source::read_piece(input, &self.reading), created)
     }
 
     /// Finds out whom a text concerns.
-    fn keep(&self, piece: Piece, created: Option<Created>) -> Arc<Kept> {
+    fn keep(&self, key: Box<str>, piece: Piece, created: Option<Created>) -> Arc<Kept> {
         let read = Read::of([&piece]);
         let parsed = overrule_model::parse(&read.documents);
         let facts = self.keys.facts(&read.documents, &parsed.snapshot);
-        Arc::new(Kept { piece, created, facts })
+        Arc::new(Kept::new(key, piece, created, facts))
     }
 
     /// What a text as it is now can affect.
     fn reach(&self, key: &str) -> Affected {
-        let Some(id) = self.by_key.get(key) else { return Affected::Some(Targets::default()) };
-        Reach::new(&self.links, &self.slab).of(*id, self.slab.facts(*id))
+        let Some(id) = self.slab.find(key) else { return Affected::Some(Targets::default()) };
+        Reach::new(&self.links, &self.slab).of(id, self.slab.facts(id))
     }
 
     /// Removes a text; the kinds that went with it.
     fn take_out(&mut self, key: &str) -> Vec<Key> {
-        let Some(id) = self.by_key.remove(key) else { return Vec::new() };
+        let Some(id) = self.slab.find(key) else { return Vec::new() };
         let Some(kept) = self.slab.remove(id) else { return Vec::new() };
         self.links.remove(id, &kept.facts)
     }
 
     /// Adds a text; the kinds that came with it.
-    fn take_in(&mut self, key: Box<str>, kept: Arc<Kept>) -> Vec<Key> {
+    fn take_in(&mut self, kept: Arc<Kept>) -> Vec<Key> {
         let id = self.slab.insert(Arc::clone(&kept));
-        self.by_key.insert(key, id);
         self.links.add(id, &kept.facts)
     }
 }
