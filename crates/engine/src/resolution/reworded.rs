@@ -25,6 +25,9 @@ pub(super) struct Users {
     paths: Vec<u64>,
 }
 
+/// Ladders that may differ from those of the resolution before.
+const FEW: usize = 256;
+
 /// What some policies say now.
 #[derive(Debug, Clone, Default)]
 pub struct Reworded {
@@ -48,7 +51,8 @@ impl Resolution {
         ladders.get(start..end(policy.0)).unwrap_or(&[])
     }
 
-    /// Folds the ladders that have one of these steps again. None for a family with groups on its ladders.
+    /// Folds the ladders that have one of these steps again. None for a family with groups on its ladders, and if these
+    /// are many: what differs is looked for one by one.
     pub fn reworded<A: Algebra>(
         &self,
         words: &Reworded,
@@ -64,6 +68,9 @@ impl Resolution {
         let mut ladders: Vec<LadderId> = theirs.copied().collect();
         ladders.sort_unstable();
         ladders.dedup();
+        if ladders.len() > FEW {
+            return None;
+        }
         let mut now = Self { ladders: self.ladders.with(&words.steps), ..self.clone() };
         for (at, attachment) in &words.attachments {
             now.attachments.set(*at, *attachment);

@@ -56,20 +56,15 @@ pub fn reworded(
 }
 
 /// The steps of a policy with what it says now. They are on the same ladders, as high as they were.
-fn steps(before: &Resolution, id: PolicyId, content: Content) -> Vec<(StepId, Step)> {
-    let mut found: Vec<(StepId, Step)> = Vec::new();
+fn steps(
+    before: &Resolution,
+    id: PolicyId,
+    content: Content,
+) -> impl Iterator<Item = (StepId, Step)> {
     let (block, value, mode) = (content.block, content.value, content.strategy.code());
-    for ladder in before.ladders_of(id) {
-        for step in before.ladders.steps(*ladder) {
-            let Some(was) = before.ladders.get_step(step).filter(|s| s.policy == id) else {
-                continue;
-            };
-            if found.iter().all(|(known, _)| *known != step) {
-                found.push((step, Step { block, value, mode, ..*was }));
-            }
-        }
-    }
-    found
+    // They were added policy by policy.
+    let all = before.ladders.steps_of(id);
+    all.map(move |(step, was)| (step, Step { block, value, mode, ..*was }))
 }
 
 fn attachments<'a>(
