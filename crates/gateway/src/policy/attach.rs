@@ -6,13 +6,11 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use hashbrown::{HashMap, HashSet};
 use overrule_engine::{Attachment, NodeId, PolicyId, Reason, Rejection};
-use overrule_model::{
-    GroupKind, Object, ObjectId, ObjectKey, Requirement, Scope, Selector, Snapshot, Sym, nearest,
-};
+use overrule_model::{GroupKind, Object, ObjectId, ObjectKey, Scope, Snapshot, Sym, nearest};
 use overrule_source::{Diagnostic, Span};
 
+use super::labels::{LabelIndex, scope_of, within};
 use super::{Policy, Reference, Who};
 use crate::codes_policy as codes;
 use crate::kinds::{CrossNamespace, Descriptor, Kinds};
@@ -64,7 +62,7 @@ pub fn attach_with(
         snapshot,
         topology,
         options,
-        labels: LabelIndex::new(snapshot, policies),
+        labels: LabelIndex::new(snapshot, policies, options.selects_everywhere),
         budget: Cell::new(100_000),
         out: Attached::default(),
     };
@@ -194,13 +192,7 @@ impl Attacher<'_> {
         self.kind_allowed(descriptor, reference)?;
         let own = policy.scope.name();
         let namespace = reference.namespace.map_or(own, |(ns, _)| ns);
-        let scope = match overrule_model::cluster_scoped(
-            self.snapshot.text(kind.group),
-            self.snapshot.text(kind.kind),
-        ) {
-            Some(true) => Scope::Cluster,
-            _ => Scope::Namespace(namespace),
-        };
+        let scope = scope_of(self.snapshot, policy, reference);
         let objects: Vec<ObjectId> = match &reference.who {
             Who::Named(name, at) => {
                 let found = self.snapshot.find(ObjectKey { kind, scope, name: *name });
@@ -208,8 +200,8 @@ impl Attacher<'_> {
             }
             Who::Unreadable => Vec::new(),
             Who::Labelled(selector) => {
-                let everywhere = self.options.selects_everywhere == Some(own);
-                let within = (!everywhere).then_some(scope);
+                let within =
+                    within(self.snapshot, policy, reference, self.options.selects_everywhere);
                 let found = self.labels.select(self.snapshot, kind, within, selector);
                 if found.is_empty() {
                     return Err(self.selects_nothing(reference));
@@ -436,64 +428,4 @@ type Refusal = (Reason, Box<Diagnostic>);
 struct Landed {
     nodes: Vec<NodeId>,
     diagnostics: Vec<Diagnostic>,
-}
-
-/// Objects by label pair, for the kinds that selectors ask about. Looked up, never iterated.
-#[derive(Debug, Default)]
-struct LabelIndex(HashMap<(GroupKind, Sym, Sym), Vec<ObjectId>>);
-
-impl LabelIndex {
-    fn new(snapshot: &Snapshot, policies: &[Policy]) -> Self {
-        // Only the pairs that selectors ask about: a fleet has far more labels than those.
-        let mut kinds: HashSet<GroupKind> = HashSet::new();
-        let mut keys: HashSet<Sym> = HashSet::new();
-        let mut index: HashMap<_, Vec<ObjectId>> = HashMap::new();
-        for reference in policies.iter().flat_map(|p| &p.references) {
-            let Who::Labelled(selector) = &reference.who else { continue };
-            let kind = GroupKind { group: reference.group, kind: reference.kind };
-            for requirement in &selector.requirements {
-                let Requirement::Equals(key, value) = requirement else { continue };
-                index.entry((kind, *key, *value)).or_default();
-                kinds.insert(kind);
-                keys.insert(*key);
-            }
-        }
-        for (kind, objects) in snapshot.kinds().filter(|(k, _)| kinds.contains(k)) {
-            for object in objects {
-                for (key, value) in object.labels.iter().filter(|(key, _)| keys.contains(key)) {
-                    if let Some(list) = index.get_mut(&(kind, key, value)) {
-                        list.push(object.id);
-                    }
-                }
-            }
-        }
-        Self(index)
-    }
-
-    /// Objects of a kind and scope that a selector selects, by name.
-    fn select(
-        &self,
-        snapshot: &Snapshot,
-        kind: GroupKind,
-        scope: Option<Scope>,
-        selector: &Selector,
-    ) -> Vec<ObjectId> {
-        let fits =
-            |o: &&Object| scope.is_none_or(|scope| o.scope == scope) && selector.matches(&o.labels);
-        let pairs = selector.requirements.iter().filter_map(|r| match r {
-            Requirement::Equals(key, value) => {
-                Some(self.0.get(&(kind, *key, *value)).map_or(&[][..], Vec::as_slice))
-            }
-            _ => None,
-        });
-        match pairs.min_by_key(|list| list.len()) {
-            Some(list) => {
-                list.iter().filter_map(|id| snapshot.get(*id)).filter(fits).map(|o| o.id).collect()
-            }
-            None => {
-                let all = snapshot.of_kind(snapshot.text(kind.group), snapshot.text(kind.kind));
-                all.iter().filter(fits).map(|o| o.id).collect()
-            }
-        }
-    }
 }

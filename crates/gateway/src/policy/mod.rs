@@ -2,6 +2,7 @@
 //! In: policy objects and their kinds. Out: policies as the resolution needs them. Not here: merging.
 
 mod attach;
+mod labels;
 mod parse;
 
 use overrule_model::{ObjectId, Selector, Sym};
