@@ -73,7 +73,8 @@ fn attachments<'a>(
     policy: &'a Policy,
 ) -> impl Iterator<Item = (usize, Attachment)> + 'a {
     let start = before.attachments.partition_point(|a| a.policy < id);
-    (start..).zip(before.attachments_of(id)).map(|(place, attachment)| {
+    let theirs = before.attachments.iter().skip(start).take_while(move |a| a.policy == id);
+    (start..).zip(theirs).map(|(place, attachment)| {
         let reference = policy.references.get(attachment.reference as usize);
         let at = reference.map_or(policy.at, |reference| reference.at);
         (place, Attachment { at, ..*attachment })

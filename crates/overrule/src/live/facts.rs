@@ -47,7 +47,7 @@ impl Role {
 }
 
 /// One resource.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Facts {
     pub(super) role: Role,
     /// Group and kind.
