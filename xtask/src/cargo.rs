@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: arguments. Out: whether cargo succeeded with them. Not here: which steps there are.
 
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+
+use crate::failures::Failures;
 
 /// The cargo that runs us.
 fn cargo(root: &Path) -> Command {
@@ -23,7 +26,39 @@ pub(crate) fn run_with(
     arguments: &[&str],
     variables: &[(&str, &str)],
 ) -> Result<(), String> {
-    let status = cargo(root).args(arguments).envs(variables.iter().copied()).status();
+    judged(arguments, cargo(root).args(arguments).envs(variables.iter().copied()).status())
+}
+
+/// Runs tests with their output shown; the error repeats what failed, because logs are read from their end.
+pub(crate) fn test(
+    root: &Path,
+    arguments: &[&str],
+    variables: &[(&str, &str)],
+) -> Result<(), String> {
+    let mut command = cargo(root);
+    command.args(arguments).envs(variables.iter().copied());
+    let mut failures = Failures::default();
+    let status = shown(command, |line| failures.read(line));
+    judged(arguments, status).map_err(|error| failures.below(&error))
+}
+
+/// Runs a command; its standard output is passed on, and each line of it to `read`.
+fn shown(mut command: Command, mut read: impl FnMut(&str)) -> std::io::Result<ExitStatus> {
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
+    if let Some(output) = child.stdout.take() {
+        let mut output = BufReader::new(output);
+        let mut line = Vec::new();
+        // Tests may print what is no text.
+        while output.read_until(b'\n', &mut line)? > 0 {
+            std::io::stdout().write_all(&line)?;
+            read(String::from_utf8_lossy(&line).trim_end());
+            line.clear();
+        }
+    }
+    child.wait()
+}
+
+fn judged(arguments: &[&str], status: std::io::Result<ExitStatus>) -> Result<(), String> {
     let shown = arguments.join(" ");
     match status {
         Ok(status) if status.success() => Ok(()),

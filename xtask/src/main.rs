@@ -9,6 +9,7 @@
 
 mod cargo;
 mod conformance;
+mod failures;
 mod fleet;
 mod fuzz;
 mod inspect;

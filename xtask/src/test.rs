@@ -44,7 +44,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<(), String> {
         let shared = shared.to_string_lossy();
         let proof = if has_envoy { "" } else { "skip" };
         let variables = [("OVERRULE_CONFORMANCE", &*shared), ("OVERRULE_PROOF", proof)];
-        cargo::run_with(root, &["test", "--workspace", "--no-fail-fast"], &variables).map(ran)
+        cargo::test(root, &["test", "--workspace", "--no-fail-fast"], &variables).map(ran)
     });
     steps.run("schemathesis", || schemathesis::step(root));
     steps.run("tidy", || tidy::run(root).map(ran));

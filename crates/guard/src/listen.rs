@@ -348,9 +348,12 @@ struct Ending {
 impl Ending {
     /// Whether it has had its time. Its last answer may just have ended, and still be on its way out.
     fn is_over(&self, pulse: &Pulse, limits: &Limits, now: Instant) -> bool {
+        let told = now.saturating_duration_since(self.since);
         match pulse.quiet_since() {
+            // A peer that does not hear goodbye and asks on is quiet for moments only.
+            _ if told > limits.grace + FAREWELL => true,
             Some(quiet) => now.saturating_duration_since(quiet.max(self.since)) > FAREWELL,
-            None => now.saturating_duration_since(self.since) > limits.grace,
+            None => told > limits.grace,
         }
     }
 }

@@ -5,11 +5,15 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::error::StoreError;
 
 const DATABASE: &str = "overrule.db";
 const LOCK: &str = "overrule.lock";
+/// How long a folder may be in use before we say so: a second in all.
+const TRIES: usize = 100;
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Owning the folder. The system gives the lock up when the process ends, however it ends.
 pub(super) struct Lock(#[expect(dead_code, reason = "held, never read")] File);
@@ -19,7 +23,7 @@ pub(super) fn own(dir: &Path) -> Result<Lock, StoreError> {
     create(dir).map_err(|error| unusable(dir, &error))?;
     let path = dir.join(LOCK);
     let mut file = private(&path).map_err(|error| unusable(&path, &error))?;
-    match file.try_lock() {
+    match lock(&file) {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Err(in_use(dir, &mut file)),
         Err(TryLockError::Error(error)) => return Err(unusable(&path, &error)),
@@ -27,6 +31,18 @@ pub(super) fn own(dir: &Path) -> Result<Lock, StoreError> {
     // The number is a help for people; the lock itself is the file's.
     let _ = write_owner(&mut file);
     Ok(Lock(file))
+}
+
+/// Waits for a lock that is on its way out: of a process that is ending, or copied into a child that has not become another
+/// program yet.
+fn lock(file: &File) -> Result<(), TryLockError> {
+    for _ in 0..TRIES {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            decided => return decided,
+        }
+    }
+    file.try_lock()
 }
 
 /// The database file, created empty if needed, so that SQLite gives its journal the same mode.

@@ -61,6 +61,19 @@ fn a_folder_has_one_owner() {
     open_folder(dir.path()).unwrap();
 }
 
+/// A restart need not wait for the last breath of the process before.
+#[test]
+fn an_owner_that_is_leaving_is_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = open_folder(dir.path()).unwrap();
+    let leaving = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        drop(first);
+    });
+    open_folder(dir.path()).unwrap();
+    leaving.join().unwrap();
+}
+
 #[test]
 fn a_damaged_file_is_named_damaged() {
     let dir = tempfile::tempdir().unwrap();
