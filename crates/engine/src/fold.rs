@@ -111,7 +111,7 @@ pub trait Algebra: Combine {
 }
 
 /// The result of a ladder, if it still holds.
-type AtHand<'a> = &'a dyn Fn(LadderId) -> Option<&'a Effective>;
+pub(crate) type AtHand<'a> = &'a dyn Fn(LadderId) -> Option<&'a Effective>;
 
 /// Folds ladders of one family; inner groups are kept, so that a shared group is folded once.
 pub struct Fold<'a, A: Algebra> {

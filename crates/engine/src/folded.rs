@@ -11,7 +11,7 @@ use overrule_source::Documents;
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
-use crate::fold::Algebra;
+use crate::fold::{Algebra, AtHand};
 use crate::outcome::Counts;
 use crate::{Effective, Fold, LadderId, Ladders, NodeId, Outcome, PolicyId, Tally};
 
@@ -51,6 +51,15 @@ pub(crate) fn fold<A: Algebra>(
 ) -> Folded {
     let mut fold = Fold::new(documents, ladders, algebra);
     fold.expect(order);
+    let mut folded = each(&mut fold, ladders, order);
+    kept.iter().for_each(|(_, group)| fold.keep(*group));
+    (folded.folds, folded.by_spec) = (fold.folds, std::mem::take(&mut fold.by_spec));
+    folded.groups = fold.into_groups();
+    folded
+}
+
+/// Folds ladders one by one.
+fn each<A: Algebra>(fold: &mut Fold<'_, A>, ladders: &Ladders, order: &[LadderId]) -> Folded {
     let mut folded = Folded {
         effectives: Vec::with_capacity(order.len()),
         outcomes: Outcomes::with_capacity(order.len(), order.len() * 2),
@@ -61,13 +70,21 @@ pub(crate) fn fold<A: Algebra>(
         folded.outcomes.add(&policy_outcomes(ladders, *ladder, &effective));
         folded.effectives.push(effective);
     }
-    kept.iter().for_each(|(_, group)| fold.keep(*group));
-    (folded.folds, folded.by_spec) = (fold.folds, std::mem::take(&mut fold.by_spec));
-    folded.groups = fold.into_groups();
     folded
 }
 
-/// The same on all threads there are, for ladders without groups: a group on several of them would be folded by several
+/// Folds a few ladders, from those they begin with where these are at hand.
+pub(crate) fn fold_on<'a, A: Algebra>(
+    documents: &'a Documents,
+    ladders: &'a Ladders,
+    algebra: &'a A,
+    order: &[LadderId],
+    at_hand: AtHand<'a>,
+) -> Folded {
+    each(&mut Fold::new(documents, ladders, algebra).with(at_hand), ladders, order)
+}
+
+/// [`fold`] on all threads there are, for ladders without groups: a group on several of them would be folded by several
 /// threads.
 pub(crate) fn fold_in_parallel<A: Algebra + Sync>(
     documents: &Documents,
@@ -107,8 +124,13 @@ impl Folded {
 }
 
 impl Outcomes {
-    fn with_capacity(ladders: usize, outcomes: usize) -> Self {
+    pub(crate) fn with_capacity(ladders: usize, outcomes: usize) -> Self {
         Self { list: Vec::with_capacity(outcomes), ends: Vec::with_capacity(ladders) }
+    }
+
+    /// How many there are, on all ladders.
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
     }
 
     fn append(&mut self, next: Self) {
@@ -155,7 +177,7 @@ impl Outcomes {
 }
 
 /// Outcome of each policy on a ladder; a policy with several steps is judged over all of them.
-pub(crate) fn policy_outcomes(
+fn policy_outcomes(
     ladders: &Ladders,
     ladder: LadderId,
     effective: &Effective,

@@ -198,18 +198,16 @@ impl Ladders {
         self.steps.get(id.0 as usize)
     }
 
-    /// The same ladders with the steps of others, which say something else; none if that is not all.
-    pub(crate) fn with_steps(&self, of: &Self) -> Option<Self> {
-        let place = |step: &Step| (step.policy, step.entry, step.level);
-        let same = self.steps.iter().map(place).eq(of.steps.iter().map(place));
-        same.then(|| Self { steps: of.steps.clone(), ..self.clone() })
-    }
-
     /// The same ladders where some steps say something else.
     pub(crate) fn with(&self, steps: &[(StepId, Step)]) -> Self {
         let mut now = self.clone();
         steps.iter().for_each(|(id, step)| now.steps.set(id.0 as usize, *step));
         now
+    }
+
+    /// Gives up sharing steps with other ladders if more than a few differ.
+    pub(crate) fn settle(&mut self) {
+        self.steps.settle();
     }
 
     /// The steps of a policy, whether a ladder has them or not, in a family that adds steps policy by policy.

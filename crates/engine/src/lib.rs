@@ -46,7 +46,7 @@ mod traced;
 pub use effective::{Check, Done, Effective, Guard, Seen, Verdict};
 pub use fold::{Action, Algebra, Fold, Op, Turn};
 pub use ladder::{Group, LadderId, Ladders, PolicyId, Rung, Step, StepId};
-pub use losses::{Loss, LossIter, Losses, Steps};
+pub use losses::{Loss, LossIter, Losses, Met, Steps};
 pub use merge::{Combine, Merger, Prefer};
 pub use outcome::{Fate, Outcome, Tally};
 pub use paths::{PathId, Paths};

@@ -9,6 +9,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use hashbrown::HashSet;
 use smallvec::SmallVec;
 
 use crate::{Fate, Place, Reason, StepId, Word};
@@ -89,6 +90,10 @@ pub struct Losses {
     own: Vec<Loss>,
 }
 
+/// Which shared losses somebody has met who looks at many ladders. Good while all of these are there.
+#[derive(Debug, Default)]
+pub struct Met(HashSet<usize>);
+
 /// Iterator over [`Losses`], in the order they happened.
 pub type LossIter<'a> = std::iter::Flatten<std::iter::Rev<smallvec::IntoIter<[&'a [Loss]; 4]>>>;
 
@@ -100,6 +105,18 @@ impl Losses {
         while let Some(at) = next {
             parts.push(&at.own);
             next = at.before.as_deref();
+        }
+        parts.into_iter().rev().flatten()
+    }
+
+    /// Those that were not met on another ladder: its own, and what it begins with if that is met for the first time.
+    pub fn unmet<'a>(&'a self, met: &mut Met) -> LossIter<'a> {
+        let mut parts: SmallVec<[&[Loss]; 4]> = SmallVec::new();
+        parts.push(&self.own);
+        let mut next = self.before.as_ref();
+        while let Some(at) = next.filter(|at| met.0.insert(Arc::as_ptr(at) as usize)) {
+            parts.push(&at.own);
+            next = at.before.as_ref();
         }
         parts.into_iter().rev().flatten()
     }

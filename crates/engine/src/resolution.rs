@@ -2,7 +2,6 @@
 //! In: paths, ladders and attachments from a family. Out: the [`Resolution`], folded once per distinct ladder.
 //! Not here: text of any kind. Everything that explains reads this and recomputes nothing.
 
-mod again;
 mod builder;
 mod reworded;
 
@@ -112,7 +111,7 @@ pub struct Resolution {
     /// What became of policies on each ladder, in the order of folding.
     outcomes: Arc<Outcomes>,
     /// The same where it is another than before, by place.
-    other_outcomes: Vec<(u32, Box<OnLadder>)>,
+    other_outcomes: Vec<(usize, Box<OnLadder>)>,
     tallies: Layered<Counts>,
 }
 
@@ -215,9 +214,7 @@ impl Resolution {
 
     /// What became of each policy on a ladder.
     pub fn outcomes(&self, ladder: LadderId) -> &[(PolicyId, Outcome)] {
-        let Some(place) = self.place(ladder) else { return &[] };
-        let other = self.other_outcomes.iter().find(|(at, _)| *at as usize == place);
-        other.map_or_else(|| self.outcomes.at(place), |(_, outcomes)| outcomes)
+        self.place(ladder).map_or(&[], |place| self.outcomes_at(place))
     }
 
     /// Paths at which a kind can have an effective policy, whether one reaches them or not.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: bytes. Out: everything that can be said about them. Not here: files, printing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -9,13 +9,12 @@ use overrule_engine::Resolution;
 use overrule_gateway::kinds::Kinds;
 use overrule_gateway::policy::{self, Policy};
 use overrule_gateway::requirements::{self, Requirement};
-use overrule_gateway::resolve::Before;
 use overrule_gateway::topology::{self, GatewayTopology};
 use overrule_mesh::topology::MeshTopology;
 use overrule_model::{Created, ObjectId, Snapshot};
 use overrule_source::{
-    Diagnostic, DocId, Documents, DuplicateKeys, Input, Layered, Read, ReadOptions, Redaction,
-    SingleLetters, SourceId,
+    Diagnostic, Documents, DuplicateKeys, Input, Layered, Read, ReadOptions, Redaction,
+    SingleLetters,
 };
 use overrule_view::{Findings, Other, Part, Scene};
 
@@ -119,7 +118,7 @@ pub struct Base {
     /// Policies that must exist.
     pub requirements: Vec<Requirement>,
     /// What was found on the way here.
-    diagnostics: Vec<Diagnostic>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
 impl Deref for Analysis {
@@ -166,8 +165,6 @@ enum Course<'a> {
     Whole,
     /// What a part lacks can be elsewhere, so that nothing is told about it; `kinds` of the whole need not be read again.
     Part { kinds: Option<&'a Arc<Kinds>> },
-    /// Everything, when policies changed and nothing else.
-    Again(Before<'a>),
 }
 
 /// Policies of kinds that descriptors describe, and what was found while reading them.
@@ -230,34 +227,28 @@ impl Analysis {
     }
 
     /// The same, when these texts changed and have nothing but policies. What does not depend on policies is taken from
-    /// before. `read` is what was found while reading. None if more changed than what policies say.
+    /// before. `read` is what was found while reading. None if more changed than policies.
     pub(crate) fn again(
         &self,
         patch: Patch,
         read: Vec<Diagnostic>,
         options: &Options,
     ) -> Option<Self> {
-        let Patch { mut documents, mut snapshot, changed, objects } = patch;
-        let source = |doc: &DocId| documents.get(*doc).map(|d| d.source);
-        let sources: BTreeSet<Option<SourceId>> = changed.iter().map(source).collect();
-        let about = |d: &Diagnostic| {
-            let labels = d.primary.iter().chain(&d.related);
-            labels.into_iter().any(|l| sources.contains(&Some(l.span.source)))
-        };
-        let policies = objects.iter().all(|object| self.is_policy(*object));
-        if !policies || self.base.diagnostics.iter().any(about) {
+        let told = patch.told();
+        let policies = patch.objects.iter().all(|object| self.is_policy(*object));
+        if !policies || self.base.diagnostics.iter().any(|d| told.concern(d)) {
             return None;
         }
+        let Patch { mut documents, mut snapshot, objects, .. } = patch;
         documents.settle();
         snapshot.settle();
         let (kinds, before) = (&self.base.kinds, &self.policies);
         let (policies, found) =
             policy::parse_again(&documents, &mut snapshot, kinds, before, &objects);
-        let unchanged = self.written.iter().filter(|d| !about(d)).cloned();
+        let unchanged = self.written.iter().filter(|d| !told.concern(d)).cloned();
         let policies = Policies { policies, written: unchanged.chain(found).collect() };
         let base = Arc::clone(&self.base);
-        let course = Course::Again(Before { resolution: self.gateway(), changed: &objects });
-        Some(Self::on(base, documents, snapshot, policies, read, options, course))
+        Some(Self::on(base, documents, snapshot, policies, read, options, Course::Whole))
     }
 
     fn is_policy(&self, object: ObjectId) -> bool {
@@ -298,10 +289,6 @@ impl Analysis {
             include_kinds: &include_kinds,
             options,
             silent: matches!(course, Course::Part { .. }),
-            before: match course {
-                Course::Again(before) => Some(before),
-                _ => None,
-            },
         };
         let answers = ground.resolve(&mut diagnostics);
         let diagnostics = settle(diagnostics, &documents);
@@ -360,7 +347,7 @@ impl<'a> Stage<'a> {
 }
 
 /// Sorts by place and drops repetitions.
-fn settle(diagnostics: Vec<Diagnostic>, documents: &Documents) -> Vec<Diagnostic> {
+pub(crate) fn settle(diagnostics: Vec<Diagnostic>, documents: &Documents) -> Vec<Diagnostic> {
     let place = |d: &Diagnostic| {
         let span = d.primary.as_ref().map(|label| label.span)?;
         Some((documents.sources.get(span.source).map_or("", |s| s.name()), span.start))

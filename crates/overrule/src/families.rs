@@ -10,7 +10,7 @@ use overrule_gateway::codes_policy::BAD_REQUIREMENT;
 use overrule_gateway::kinds::{Kinds, Strategy};
 use overrule_gateway::policy::Policy;
 use overrule_gateway::requirements::{Missing, Requirement, report};
-use overrule_gateway::resolve::{Before, FAMILY, PROFILE};
+use overrule_gateway::resolve::{FAMILY, PROFILE};
 use overrule_gateway::topology::GatewayTopology;
 use overrule_kgateway::delegation::Match;
 use overrule_mesh::topology::MeshTopology;
@@ -177,8 +177,6 @@ pub(crate) struct Ground<'a> {
     pub(crate) options: &'a Options,
     /// Whether nobody reads findings.
     pub(crate) silent: bool,
-    /// What the family `gateway` said before, if nothing but what policies say differs since then.
-    pub(crate) before: Option<Before<'a>>,
 }
 
 impl Ground<'_> {
@@ -245,7 +243,7 @@ impl Ground<'_> {
     ) {
         let Self { documents, snapshot, topology, kinds, policies, .. } = *self;
         let (include, silent) = (self.include_kinds.to_vec(), self.is_silent(wanted));
-        let options = overrule_gateway::Options { include, silent, before: self.before };
+        let options = overrule_gateway::Options { include, silent };
         let resolved =
             overrule_gateway::resolve(documents, snapshot, topology, kinds, policies, &options);
         if wanted.shown {

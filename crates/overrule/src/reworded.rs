@@ -5,14 +5,16 @@
 //! Only for policies of kinds that descriptors describe, and only if nothing but their words changed: who they are, what
 //! they target and how old they are stays. That is what nearly every change of a policy is.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use overrule_engine::PolicyId;
 use overrule_gateway::policy;
-use overrule_gateway::resolve::{Words, reworded};
+use overrule_gateway::resolve::{Words, reworded, told_again};
 use overrule_model::{Created, ObjectId, Snapshot};
-use overrule_source::{DocId, Documents, Piece, SourceId};
+use overrule_source::{Diagnostic, DocId, Documents, Piece, SourceId};
 
+use crate::analysis::settle;
 use crate::families::{Answered, Wanted};
 use crate::{Analysis, Assume, Options};
 
@@ -30,7 +32,7 @@ pub(crate) struct NewWords<'a> {
 }
 
 /// A world in which a few texts have other words, before anything is resolved.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Patch {
     pub(crate) documents: Documents,
     pub(crate) snapshot: Snapshot,
@@ -63,10 +65,46 @@ impl Analysis {
 
     /// The same world with other words in a few texts, without findings. None if more than what policies say differs.
     pub(crate) fn reworded(&self, texts: &[NewWords<'_>], options: &Options) -> Option<Self> {
+        self.with_words(self.patch(texts, options)?).map(|New { analysis, .. }| analysis)
+    }
+
+    /// The same with all findings, as a resolution from nothing has them. `read` is what was found while these texts were
+    /// read. This one must have all findings too.
+    pub(crate) fn reworded_whole(&self, patch: Patch, read: Vec<Diagnostic>) -> Option<Self> {
+        let told = patch.told();
+        if self.base.diagnostics.iter().any(|d| told.concern(d)) {
+            return None;
+        }
+        let New { analysis: mut now, changed, written } = self.with_words(patch)?;
+        let (topology, kinds, resolution) = (&now.base.topology, &now.base.kinds, now.gateway());
+        let (places, found) =
+            told_again(&now.snapshot, topology, kinds, &now.policies, resolution, &changed)?;
+        let holds = |d: &&Diagnostic| !told.concern(d) && !places.concern(d);
+        let mut diagnostics: Vec<Diagnostic> =
+            self.diagnostics.iter().filter(holds).cloned().collect();
+        diagnostics.extend(read);
+        diagnostics.extend(written.iter().cloned());
+        diagnostics.extend(found);
+        now.diagnostics = settle(diagnostics, &now.documents);
+        let unchanged = self.written.iter().filter(|d| !told.concern(d)).cloned();
+        now.written = unchanged.chain(written).collect();
+        now.documents.settle();
+        now.snapshot.settle();
+        now.policies.settle();
+        // Nobody else has it yet.
+        if let Some(gateway) = now.answers.first_mut().and_then(Arc::get_mut) {
+            gateway.resolution.settle();
+        }
+        Some(now)
+    }
+
+    fn with_words(&self, patch: Patch) -> Option<New> {
         // Requirements are about all paths.
-        let patch = self.patch(texts, options).filter(|_| self.requirements.is_empty())?;
+        if !self.requirements.is_empty() {
+            return None;
+        }
         let Patch { documents, mut snapshot, objects, .. } = patch;
-        let mut policies = Vec::with_capacity(objects.len());
+        let (mut policies, mut written) = (Vec::with_capacity(objects.len()), Vec::new());
         for object in objects {
             let place = self.policies.partition_point(|p| p.object < object);
             let was = self.policies.get(place).filter(|p| p.object == object)?;
@@ -74,17 +112,19 @@ impl Analysis {
             if age(&snapshot) != age(&self.snapshot) {
                 return None;
             }
-            let (is, _) = policy::reparse(&documents, &mut snapshot, &self.kinds, was)?;
+            let (is, found) = policy::reparse(&documents, &mut snapshot, &self.kinds, was)?;
             policies.push(Words { id: PolicyId(u32::try_from(place).ok()?), was, is });
+            written.extend(found);
         }
         let resolution = reworded(&documents, &snapshot, &self.kinds, self.gateway(), &policies)?;
+        let changed = policies.iter().map(|words| words.id).collect();
         let mut now = self.policies.clone();
         policies.into_iter().for_each(|Words { id, is, .. }| now.set(id.0 as usize, is));
         let mut answers = self.answers.clone();
         let gateway = answers.first_mut()?;
         let wanted = Wanted { profile: gateway.profile, shown: gateway.shown };
         *gateway = Arc::new(Answered::gateway(wanted, resolution));
-        Some(Self {
+        let analysis = Self {
             documents,
             snapshot,
             base: Arc::clone(&self.base),
@@ -95,6 +135,34 @@ impl Analysis {
             kgateway_settings: Arc::clone(&self.kgateway_settings),
             answers,
             diagnostics: Vec::new(),
-        })
+        };
+        Some(New { analysis, changed, written })
+    }
+}
+
+/// An analysis with other words, before findings.
+struct New {
+    analysis: Analysis,
+    changed: Vec<PolicyId>,
+    /// What was found while these policies were read.
+    written: Vec<Diagnostic>,
+}
+
+/// Texts that changed.
+pub(crate) struct Told(BTreeSet<SourceId>);
+
+impl Told {
+    /// Whether a finding points at one of them.
+    pub(crate) fn concern(&self, diagnostic: &Diagnostic) -> bool {
+        let mut labels = diagnostic.primary.iter().chain(&diagnostic.related);
+        labels.any(|label| self.0.contains(&label.span.source))
+    }
+}
+
+impl Patch {
+    /// The texts that changed, to tell which findings are about them.
+    pub(crate) fn told(&self) -> Told {
+        let source = |doc: &DocId| self.documents.get(*doc).map(|d| d.source);
+        Told(self.changed.iter().filter_map(source).collect())
     }
 }

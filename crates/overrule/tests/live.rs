@@ -14,10 +14,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use overrule::engine::{LadderId, PolicyId};
 use overrule::live::{Edit, Published, Text, World};
 use overrule::model::Created;
 use overrule::source::Input;
 use overrule::{Analysis, Assume, Options};
+use overrule_testkit::fleet::{FleetSpec, Format, PerLevel, manifests};
 use overrule_testkit::rng::Rng;
 use overrule_testkit::{generate, kgateway, kuadrant, kuma, yaml};
 use proptest::strategy::{Strategy as _, ValueTree as _};
@@ -471,4 +473,67 @@ fn ladders_without_the_changed_policy_keep_their_results() {
         kept.push((after.snapshot.text(result.kind), std::ptr::eq(was, is)));
     }
     assert_eq!(kept, [("APolicy", false), ("BPolicy", true)]);
+}
+
+/// Whole resolutions made of each other, when policies of all levels say something else one after the other: on hundreds of
+/// ladders or on one, stronger or weaker than they were.
+#[test]
+fn whole_resolutions_go_on_from_each_other() {
+    let spec = FleetSpec {
+        gateways: 1,
+        listeners: 2,
+        routes: 150,
+        rules: 2,
+        namespaces: 4,
+        kinds: 1,
+        policies: PerLevel { gateway: 3, listener: 4, route: 250, rule: 200 },
+        conflicts: 20,
+        per_file: 1,
+        ..FleetSpec::bar8()
+    };
+    let mut texts: BTreeMap<String, String> = manifests(&spec, Format::Yaml).collect();
+    let given = |name: &str, text: &str| Text {
+        key: name.into(),
+        input: Input::new(name, text.as_bytes()),
+        created: None,
+    };
+    let all = texts.iter().map(|(name, text)| given(name, text)).collect();
+    let mut world = World::new(all, Options::default());
+    let is_policy = |text: &str| text.contains("  targetRefs:\n");
+    let policies: Vec<String> =
+        texts.iter().filter(|(_, text)| is_policy(text)).map(|(name, _)| name.clone()).collect();
+    // All of the gateway, some of the others, and one twice.
+    let few = policies.iter().skip(3).step_by(150);
+    let (mut many, mut kept) = (0, 0);
+    for name in policies.iter().take(3).chain(few).chain(policies.first()) {
+        let text = &texts[name];
+        let text = match text.contains("  overrides:\n") {
+            true => text.replace("  overrides:\n", "  defaults:\n"),
+            false => text.replace("  defaults:\n", "  overrides:\n"),
+        };
+        let text = text.replace("requests: ", "requests: 1").replace("issuer: \"", "issuer: \"x-");
+        world.change(vec![Edit::Put(given(name, &text))]);
+        texts.insert(name.clone(), text);
+        let before = Arc::clone(&world.published().whole);
+        let gathered = world.gather();
+        let whole = Arc::new(gathered.resolve());
+        let inputs = texts.iter().map(|(name, text)| Input::new(name.as_str(), text.as_bytes()));
+        let scratch = Analysis::new(inputs.collect(), &Options::default());
+        assert_eq!(everything(&whole), everything(&scratch), "after {name}");
+        let (was, is) = (before.gateway(), whole.gateway());
+        let policy = whole.policies.iter().position(|p| {
+            whole.documents.sources.get(p.at.source).is_some_and(|s| s.name() == name.as_str())
+        });
+        let ladders = is.ladders_of(PolicyId(u32::try_from(policy.unwrap()).unwrap())).len();
+        many += usize::from(ladders > 256);
+        // Made of the one before: what no path lost or won is the very same.
+        let same = |l: &LadderId| match (was.effective(*l), is.effective(*l)) {
+            (Some(was), Some(is)) => std::ptr::eq(was, is),
+            _ => false,
+        };
+        kept += (0..).map(LadderId).take(is.ladders.len()).filter(same).count();
+        world.settled(gathered.version, whole);
+    }
+    println!("{many} changes of many ladders, {kept} results kept");
+    assert!(many > 1 && kept > 1_000, "{many} changes of many ladders, {kept} results kept");
 }

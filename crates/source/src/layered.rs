@@ -81,6 +81,11 @@ impl<T> Layered<T> {
     /// Puts another item in a place of the list; others that have this list keep theirs. Does nothing past the end.
     pub fn set(&mut self, at: usize, item: T) {
         let (Ok(place), true) = (u32::try_from(at), at < self.len()) else { return };
+        let alone = if self.over.is_empty() { Arc::get_mut(&mut self.base) } else { None };
+        if let Some(slot) = alone.and_then(|items| items.get_mut(at)) {
+            *slot = item;
+            return;
+        }
         match self.over.iter_mut().find(|(known, _)| *known == place) {
             Some((_, known)) => *known = item,
             None => self.over.push((place, item)),
@@ -250,6 +255,8 @@ mod tests {
         assert_eq!((now.range(4..4).first(), now.range(4..4).last()), (None, None));
         assert_eq!(now.edit(), &expected);
         assert!(now.iter().eq(&expected) && before.iter().copied().eq(0..10));
+        now.set(0, 5);
+        assert!(now.over.is_empty() && now.get(0) == Some(&5), "nobody else has it");
     }
 
     #[test]

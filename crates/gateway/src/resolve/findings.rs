@@ -2,48 +2,57 @@
 //! In: the resolution. Out: what a person should know about it: conflicts, dead policies, guesses about age.
 //! Not here: anything that changes the answer.
 
-use std::collections::BTreeSet;
-
-use overrule_engine::{LadderId, Outcome, PolicyId, Resolution, Rung, Step, StepId};
+use hashbrown::HashSet;
+use overrule_engine::{LadderId, Met, Outcome, PolicyId, Resolution, Rung, Step, StepId};
 use overrule_model::Snapshot;
-use overrule_source::Diagnostic;
+use overrule_source::{Code, Diagnostic};
 
 use super::Active;
+use super::subjects::Subjects;
 use crate::codes_policy as codes;
 use crate::kinds::Strategy;
 use crate::policy::Policy;
 use crate::topology::GatewayTopology;
 
-/// Reports on every policy and every pair that stands next to each other on one target.
-pub(crate) fn report(
-    snapshot: &Snapshot,
-    topology: &GatewayTopology,
-    policies: &[Policy],
-    resolution: &Resolution,
-    kinds: &[Active<'_>],
-    out: &mut Vec<Diagnostic>,
-) {
-    let findings = Findings { snapshot, topology, policies, resolution, kinds };
-    let winners = findings.winners();
-    for (id, policy) in (0..).map(PolicyId).zip(policies) {
-        findings.dead(id, policy, &winners, out);
-    }
-    findings.pairs(out);
-    findings.undone(out);
-}
+/// Everything that is told here. Each finding points at the policies it is about, and at nothing else.
+pub(super) static CODES: [Code; 6] = [
+    &codes::INERT,
+    &codes::SHADOWED_EVERYWHERE,
+    &codes::CONFLICT,
+    &codes::SEVERAL_ON_ONE_TARGET,
+    &codes::UNKNOWN_CREATION_TIME,
+    &codes::OVERRIDE_UNDONE,
+];
 
-/// Pairs of a policy and one that took its place.
-type Winners = BTreeSet<(PolicyId, PolicyId)>;
+/// Pairs of a policy and one that took its place, in order.
+type Winners = Vec<(PolicyId, PolicyId)>;
+/// Pairs that were told.
+type Told = HashSet<(PolicyId, PolicyId)>;
 
-struct Findings<'a> {
-    snapshot: &'a Snapshot,
-    topology: &'a GatewayTopology,
-    policies: &'a [Policy],
-    resolution: &'a Resolution,
-    kinds: &'a [Active<'a>],
+/// What findings are made of.
+pub(super) struct Findings<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) topology: &'a GatewayTopology,
+    /// A policy as written.
+    pub(super) policy: &'a dyn Fn(PolicyId) -> Option<&'a Policy>,
+    pub(super) resolution: &'a Resolution,
+    pub(super) kinds: &'a [Active<'a>],
+    /// Whom to tell about.
+    pub(super) subjects: &'a Subjects,
 }
 
 impl Findings<'_> {
+    /// Reports on every policy and every pair that stands next to each other on one target.
+    pub(super) fn report(&self, out: &mut Vec<Diagnostic>) {
+        let winners = self.losses(out);
+        for (id, _) in self.resolution.policies().filter(|(id, _)| self.subjects.has(*id)) {
+            if let Some(policy) = (self.policy)(id) {
+                self.dead(id, policy, &winners, out);
+            }
+        }
+        self.pairs(out);
+    }
+
     fn name(&self, policy: PolicyId) -> String {
         let object = self.resolution.policy(policy).and_then(|p| self.snapshot.get(p.object));
         object.map_or_else(String::new, |o| {
@@ -56,7 +65,13 @@ impl Findings<'_> {
     }
 
     /// A policy that landed and yet does nothing anywhere.
-    fn dead(&self, id: PolicyId, policy: &Policy, winners: &Winners, out: &mut Vec<Diagnostic>) {
+    fn dead(
+        &self,
+        id: PolicyId,
+        policy: &Policy,
+        winners: &[(PolicyId, PolicyId)],
+        out: &mut Vec<Diagnostic>,
+    ) {
         let kind = self.kind_of(id);
         let Some(kind) = kind else { return };
         match self.resolution.outcome(id) {
@@ -78,7 +93,8 @@ impl Findings<'_> {
             }
             // Losers of kinds that do not merge are reported as conflicts, with the winner.
             Outcome::Shadowed if !kind.is_alone() => {
-                let pairs = winners.range((id, PolicyId(0))..=(id, PolicyId(u32::MAX)));
+                let start = winners.partition_point(|(loser, _)| *loser < id);
+                let pairs = winners.iter().skip(start).take_while(|(loser, _)| *loser == id);
                 let by: Vec<String> =
                     pairs.map(|(_, by)| format!("`{}`", self.name(*by))).collect();
                 let d = Diagnostic::new(
@@ -121,51 +137,53 @@ impl Findings<'_> {
         format!("`{name}`")
     }
 
-    /// Who took the place of the policies of which nothing is in force, in one pass over the ladders.
-    fn winners(&self) -> Winners {
-        let mut found = Winners::new();
-        let ids = (0..).map(PolicyId).zip(self.policies);
-        let shadowed: Vec<bool> =
-            ids.map(|(id, _)| self.resolution.tally(id).outcome() == Outcome::Shadowed).collect();
-        if !shadowed.contains(&true) {
-            return found;
-        }
-        for effective in self.used_ladders().filter_map(|l| self.resolution.effective(l)) {
-            for loss in &effective.losses {
-                let Some(loser) = self.policy_of(loss.step) else { continue };
-                if shadowed.get(loser.0 as usize) == Some(&true) {
-                    found.extend(
-                        loss.by.iter().filter_map(|s| self.policy_of(*s)).map(|by| (loser, by)),
-                    );
-                }
-            }
-        }
-        found
-    }
-
-    /// GEP-713's second surprise: after a step the lower policy's strategy governs, so an override can lose to a policy
-    /// two rungs below it. Each pair is reported once.
-    fn undone(&self, out: &mut Vec<Diagnostic>) {
-        let mut seen = BTreeSet::new();
-        for effective in self.used_ladders().filter_map(|l| self.resolution.effective(l)) {
-            for loss in &effective.losses {
+    /// One pass over everything that lost: who took the place of policies of which nothing is in force, and which
+    /// overrides are undone, each pair once.
+    fn losses(&self, out: &mut Vec<Diagnostic>) -> Winners {
+        let shadowed: Vec<bool> = self
+            .resolution
+            .policies()
+            .map(|(id, _)| self.resolution.tally(id).outcome() == Outcome::Shadowed)
+            .collect();
+        let (mut winners, mut told) = (Winners::new(), Told::new());
+        // What ladders begin with is shared, and looked at once.
+        let mut met = Met::default();
+        let results = self.subjects.ladders(self.resolution);
+        for effective in results.filter_map(|ladder| self.resolution.effective(ladder)) {
+            for loss in effective.losses.unmet(&mut met) {
                 let Some(lost) = self.resolution.ladders.get_step(loss.step) else { continue };
-                let strategy = Strategy::from_code(lost.mode);
-                let is_override =
-                    matches!(strategy, Strategy::AtomicOverrides | Strategy::PatchOverrides);
+                let is_shadowed = shadowed.get(lost.policy.0 as usize) == Some(&true);
+                let is_override = is_override(lost);
+                if !is_shadowed && !is_override {
+                    continue;
+                }
                 for by in loss.by.iter().filter_map(|s| self.policy_of(*s)) {
-                    if is_override && by != lost.policy && seen.insert((lost.policy, by)) {
+                    if is_shadowed {
+                        winners.push((lost.policy, by));
+                    }
+                    if is_override && self.is_new(lost.policy, by, &mut told) {
                         out.extend(self.override_undone(lost.policy, by));
                     }
                 }
             }
         }
+        winners.sort_unstable();
+        winners.dedup();
+        winners
     }
 
+    /// Whether a pair is to be told, and was not yet.
+    fn is_new(&self, one: PolicyId, other: PolicyId, told: &mut Told) -> bool {
+        one != other
+            && (self.subjects.has(one) || self.subjects.has(other))
+            && told.insert((one, other))
+    }
+
+    /// GEP-713's second surprise: after a step the lower policy's strategy governs, so an override can lose to a policy
+    /// two rungs below it.
     fn override_undone(&self, lost: PolicyId, by: PolicyId) -> Option<Diagnostic> {
         let kind = self.kind_of(lost)?;
-        let (first, second) =
-            (self.policies.get(lost.0 as usize)?, self.policies.get(by.0 as usize)?);
+        let (first, second) = ((self.policy)(lost)?, (self.policy)(by)?);
         if kind.is_alone() {
             return None;
         }
@@ -185,29 +203,29 @@ impl Findings<'_> {
         self.resolution.ladders.get_step(step).map(|s| s.policy)
     }
 
-    fn used_ladders(&self) -> impl Iterator<Item = LadderId> {
-        (0..u32::try_from(self.resolution.ladders.len()).unwrap_or(u32::MAX)).map(LadderId)
-    }
-
     /// Neighbours on one target: who stands above whom, and what that rests on. Each pair is reported once.
     fn pairs(&self, out: &mut Vec<Diagnostic>) {
-        let mut seen = BTreeSet::new();
-        for ladder in self.used_ladders().filter(|l| self.resolution.effective(*l).is_some()) {
-            // Ladders of this family have no groups.
-            for pair in self.resolution.ladders.get(ladder).rungs.windows(2) {
-                let [Rung::Step(a), Rung::Step(b)] = pair else { continue };
-                self.pair(*a, *b, &mut seen, out);
+        let ladders = &self.resolution.ladders;
+        let mut told = Told::new();
+        let mut met = vec![false; ladders.len()];
+        for ladder in self.subjects.ladders(self.resolution) {
+            let mut next = ladder;
+            // What a ladder begins with is a ladder, and looked at once.
+            while next != LadderId::EMPTY && !met.get(next.0 as usize).copied().unwrap_or(true) {
+                met.iter_mut().skip(next.0 as usize).take(1).for_each(|met| *met = true);
+                let top = ladders.top(next);
+                let above = ladders.get(top).rungs.len().saturating_sub(1);
+                // Ladders of this family have no groups.
+                for pair in ladders.get(next).rungs.get(above..).unwrap_or(&[]).windows(2) {
+                    let [Rung::Step(a), Rung::Step(b)] = pair else { continue };
+                    self.pair(*a, *b, &mut told, out);
+                }
+                next = top;
             }
         }
     }
 
-    fn pair(
-        &self,
-        above: StepId,
-        below: StepId,
-        seen: &mut BTreeSet<(PolicyId, PolicyId)>,
-        out: &mut Vec<Diagnostic>,
-    ) {
+    fn pair(&self, above: StepId, below: StepId, told: &mut Told, out: &mut Vec<Diagnostic>) {
         let steps =
             (self.resolution.ladders.get_step(above), self.resolution.ladders.get_step(below));
         let ranks = (self.resolution.rank(above), self.resolution.rank(below));
@@ -217,15 +235,10 @@ impl Findings<'_> {
         let Some(key) = rank_a.against(rank_b).key.and_then(|k| self.keys(kind).get(k)) else {
             return;
         };
-        if a.policy == b.policy
-            || !matches!(*key, "created" | "name")
-            || !seen.insert((a.policy, b.policy))
-        {
+        if !matches!(*key, "created" | "name") || !self.is_new(a.policy, b.policy, told) {
             return;
         }
-        let (Some(first), Some(second)) =
-            (self.policies.get(a.policy.0 as usize), self.policies.get(b.policy.0 as usize))
-        else {
+        let (Some(first), Some(second)) = ((self.policy)(a.policy), (self.policy)(b.policy)) else {
             return;
         };
         if kind.is_alone() {
@@ -318,4 +331,8 @@ impl Findings<'_> {
             .help("read from the cluster (kubectl get -o yaml), or say which order to assume: --assume-created FILE-ORDER");
         out.push(d);
     }
+}
+
+fn is_override(step: &Step) -> bool {
+    matches!(Strategy::from_code(step.mode), Strategy::AtomicOverrides | Strategy::PatchOverrides)
 }

@@ -13,18 +13,22 @@ mod algebra;
 mod findings;
 mod local;
 mod reworded;
+mod subjects;
 mod walk;
 
 use overrule_engine::{KindId, NewKind, PolicyId, Resolution, ResolutionBuilder};
-use overrule_model::{ObjectId, Snapshot};
+use overrule_model::Snapshot;
 use overrule_source::{Diagnostic, Documents};
 
 use crate::kinds::{Class, Descriptor, Kinds, Provenance, Strategy};
 use crate::policy::{self, Policy};
 use crate::topology::GatewayTopology;
+use findings::Findings;
+use subjects::Subjects;
 
 pub use local::{name_order, name_order_with};
-pub use reworded::{Words, reworded};
+pub use reworded::{Words, reworded, told_again};
+pub use subjects::Places;
 
 /// The family's name.
 pub const FAMILY: &str = "gateway";
@@ -40,13 +44,11 @@ pub static NONE_KEYS: &[&str] = &["created", "name"];
 
 /// What a run wants beyond its input.
 #[derive(Debug, Clone, Default)]
-pub struct Options<'a> {
+pub struct Options {
     /// Kinds to resolve although no policy of them exists (to list what they do not cover), lower case.
     pub include: Vec<String>,
     /// Leave findings out, for an answer of which nobody reads them.
     pub silent: bool,
-    /// A resolution at hand of which most still holds.
-    pub before: Option<Before<'a>>,
 }
 
 /// The resolution and every finding about policies.
@@ -81,15 +83,6 @@ impl Active<'_> {
     }
 }
 
-/// A resolution of the same topology, kinds and policies, of which some said something else.
-#[derive(Debug, Clone, Copy)]
-pub struct Before<'a> {
-    /// The resolution.
-    pub resolution: &'a Resolution,
-    /// The policies that say something else now.
-    pub changed: &'a [ObjectId],
-}
-
 /// Resolves every kind. The policies must come from [`policy::parse`] with the same kinds.
 pub fn resolve(
     documents: &Documents,
@@ -97,7 +90,7 @@ pub fn resolve(
     topology: &GatewayTopology,
     kinds: &Kinds,
     policies: &[Policy],
-    options: &Options<'_>,
+    options: &Options,
 ) -> Resolved {
     let attached = policy::attach(snapshot, topology, kinds, policies);
     let mut diagnostics = attached.diagnostics;
@@ -121,17 +114,14 @@ pub fn resolve(
         local::build(snapshot, topology, &mut builder, &active, policies, &attached.attachments);
     let kinds: Vec<Active<'_>> = active.into_iter().flatten().collect();
     let algebra = algebra::Gep713::new(documents, &kinds);
-    let again = options.before.and_then(|Before { resolution, changed }| {
-        let object = |id: PolicyId| policies.get(id.0 as usize).map(|policy| policy.object);
-        let changed = |id| object(id).is_none_or(|object| changed.contains(&object));
-        resolution.again(&builder, &changed, documents, &algebra)
-    });
-    let resolution = again.unwrap_or_else(|| {
-        walk::paths(snapshot, topology, &mut builder, &kinds, &locals);
-        builder.finish_in_parallel(documents, &algebra)
-    });
+    walk::paths(snapshot, topology, &mut builder, &kinds, &locals);
+    let resolution = builder.finish_in_parallel(documents, &algebra);
     if !options.silent {
-        findings::report(snapshot, topology, policies, &resolution, &kinds, &mut diagnostics);
+        let policy = |id: PolicyId| policies.get(id.0 as usize);
+        let subjects = &Subjects::All;
+        let (policy, resolution, kinds) = (&policy, &resolution, &kinds);
+        let findings = Findings { snapshot, topology, policy, resolution, kinds, subjects };
+        findings.report(&mut diagnostics);
     }
     diagnostics.shrink_to_fit();
     Resolved { resolution, diagnostics }
@@ -144,7 +134,7 @@ fn activate<'k>(
     descriptor: &'k Descriptor,
     index: usize,
     policies: &[Policy],
-    options: &Options<'_>,
+    options: &Options,
 ) -> Option<Active<'k>> {
     let asked = options.include.iter().any(|k| k.eq_ignore_ascii_case(&descriptor.kind));
     let used = policies.binary_search_by_key(&index, |p| p.kind).is_ok();

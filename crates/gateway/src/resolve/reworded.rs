@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: a resolution, and a few policies that say something else now. Out: the resolution of today, at the cost of the
-//! ladders that have these policies. Not here: policies that come, go, or are older or younger than they were.
+//! ladders that have these policies, and what is to be told anew. Not here: policies that come, go, or are older or younger than they were.
 
 use overrule_engine::{Attachment, PolicyId, Resolution, Reworded, Step, StepId};
 use overrule_model::Snapshot;
-use overrule_source::Documents;
+use overrule_source::{Diagnostic, Documents, Layered};
 
 use super::Active;
 use super::algebra::Gep713;
+use super::findings::Findings;
+use super::subjects::{Places, Subjects};
 use crate::kinds::Kinds;
-use crate::policy::{Content, Policy};
+use crate::policy::{Content, Policy, attach};
+use crate::topology::GatewayTopology;
 
 /// A policy as it was and as it is.
 #[derive(Debug, Clone)]
@@ -45,14 +48,42 @@ pub fn reworded(
         words.steps.extend(steps(before, *id, content));
         words.attachments.extend(attachments(before, *id, is));
     }
-    let active: Option<Vec<Active<'_>>> = before
-        .kinds()
-        .map(|(id, kind)| {
-            let descriptor = kinds.find(snapshot.names(), kind.group_kind())?;
-            Some(Active { id, descriptor })
-        })
-        .collect();
-    before.reworded(&words, documents, &Gep713::new(documents, &active?))
+    let active = active(snapshot, kinds, before)?;
+    before.reworded(&words, documents, &Gep713::new(documents, &active))
+}
+
+/// The kinds of a resolution as it needed them.
+fn active<'k>(
+    snapshot: &Snapshot,
+    kinds: &'k Kinds,
+    resolution: &Resolution,
+) -> Option<Vec<Active<'k>>> {
+    let active = resolution.kinds().map(|(id, kind)| {
+        let descriptor = kinds.find(snapshot.names(), kind.group_kind())?;
+        Some(Active { id, descriptor })
+    });
+    active.collect()
+}
+
+/// What is to be told anew after these policies changed, of which all are attached as they were, and which findings that
+/// takes the place of. None if a kind is not known.
+pub fn told_again(
+    snapshot: &Snapshot,
+    topology: &GatewayTopology,
+    kinds: &Kinds,
+    policies: &Layered<Policy>,
+    resolution: &Resolution,
+    changed: &[PolicyId],
+) -> Option<(Places, Vec<Diagnostic>)> {
+    let active = active(snapshot, kinds, resolution)?;
+    let policy = &|id: PolicyId| policies.get(id.0 as usize);
+    let theirs: Vec<Policy> = changed.iter().filter_map(|id| policy(*id)).cloned().collect();
+    let mut diagnostics = attach(snapshot, topology, kinds, &theirs).diagnostics;
+    let subjects = &Subjects::near(changed, resolution);
+    let kinds = &active;
+    let findings = Findings { snapshot, topology, policy, resolution, kinds, subjects };
+    findings.report(&mut diagnostics);
+    Some((subjects.places(policy, resolution), diagnostics))
 }
 
 /// The steps of a policy with what it says now. They are on the same ladders, as high as they were.

@@ -78,9 +78,11 @@ impl Gathered {
     /// Goes on from the last whole resolution. None if more than policies changed since.
     fn again(&self) -> Option<Analysis> {
         let (before, words) = self.before.as_ref()?;
-        let words: Vec<NewWords<'_>> = words.iter().map(|kept| kept.words()).collect();
-        let patch = before.patch(&words, &self.options)?;
-        let read = patch.documents.findings(self.kept.iter().map(|kept| &kept.piece))?;
-        before.again(patch, read, &self.options)
+        let texts: Vec<NewWords<'_>> = words.iter().map(|kept| kept.words()).collect();
+        let patch = before.patch(&texts, &self.options)?;
+        let findings =
+            |kept: &[Arc<Kept>]| patch.documents.findings(kept.iter().map(|kept| &kept.piece));
+        let reworded = before.reworded_whole(patch.clone(), findings(words)?);
+        reworded.or_else(|| before.again(patch.clone(), findings(&self.kept)?, &self.options))
     }
 }

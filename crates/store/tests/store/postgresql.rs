@@ -232,7 +232,7 @@ fn tls_is_spoken_with_whom_the_authority_names() {
             break;
         }
         assert!(tries < 1_000, "{} connections after 10 s", row.get::<_, i64>(0));
-        std::thread::sleep(std::time::Duration::from_millis(10));
+        sleep(Duration::from_millis(10));
     }
     let error = open_postgres(&lab.url(), roots("wrong.pem", &stranger)).err().unwrap();
     assert!(matches!(error, StoreError::Unavailable(_)), "{error:?}");
