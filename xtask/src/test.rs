@@ -4,12 +4,12 @@
 use std::path::{Path, PathBuf};
 
 use crate::steps::{Ending, Steps};
-use crate::{cargo, conformance, fuzz, schemathesis, tidy};
+use crate::{cargo, conformance, fuzz, scale, schemathesis, tidy};
 
 /// How much to run.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Leave out fuzzing and benchmarks
+    /// Leave out fuzzing, benchmarks and counting instructions
     #[arg(long)]
     fast: bool,
 }
@@ -60,9 +60,11 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<(), String> {
     if arguments.fast {
         steps.run("fuzz", || Ok(Ending::DidNotRun("left out by --fast".to_owned())));
         steps.run("bench", || Ok(Ending::DidNotRun("left out by --fast".to_owned())));
+        steps.run("scale", || Ok(Ending::DidNotRun("left out by --fast".to_owned())));
     } else {
         steps.run("fuzz", || fuzz::smoke(root));
         steps.run("bench", || bench(root));
+        steps.run("scale", || scale::check(root, scale::WIDE_MARGIN));
     }
     steps.finish()
 }

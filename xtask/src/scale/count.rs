@@ -52,6 +52,11 @@ impl Counter {
         Ok(Ok(Self { program, rustc, valgrind }))
     }
 
+    /// The compiler that built it.
+    pub(crate) fn rustc(&self) -> &str {
+        &self.rustc
+    }
+
     /// Runs every group at every size, the large ones first, as many at once as there are processors.
     pub(crate) fn count(&self, groups: &[&str], sizes: &[u32]) -> Result<Kept, String> {
         let mut left: Vec<(&str, u32)> =

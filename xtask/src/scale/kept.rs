@@ -26,8 +26,6 @@ pub(crate) struct Row {
     pub counts: BTreeMap<u32, u64>,
 }
 
-/// How much more a stage may take than what is written down, in percent.
-const MARGIN: u64 = 5;
 const FILE: &str = "counts.json";
 
 impl Row {
@@ -102,8 +100,8 @@ impl Kept {
         Some(Self { rustc: text("rustc")?, valgrind: text("valgrind")?, rows })
     }
 
-    /// What is worse now, in sentences: counts above the margin, and stages or sizes that only one side has.
-    pub(crate) fn compare(&self, now: &Self) -> Vec<String> {
+    /// What is worse now, in sentences: counts so many percent above, and stages or sizes that only one side has.
+    pub(crate) fn compare(&self, now: &Self, margin: u64) -> Vec<String> {
         let mut problems = Vec::new();
         for row in &now.rows {
             for (size, count) in &row.counts {
@@ -111,7 +109,7 @@ impl Kept {
                 let before = self.row(&row.group, &row.stage).and_then(|row| row.count(*size));
                 match before {
                     None => problems.push(format!("{name}, {size}: not written down; run `cargo xtask scale`")),
-                    Some(before) if count * 100 > before * (100 + MARGIN) => problems.push(format!(
+                    Some(before) if count * 100 > before * (100 + margin) => problems.push(format!(
                         "{name}, {size}: {count} instructions, {:.1} % more than the {before} written down",
                         (*count as f64 / before as f64 - 1.0) * 100.0
                     )),
@@ -170,9 +168,9 @@ mod tests {
     fn only_more_than_the_margin_is_worse() {
         let before = kept(&[("read", &[(1_000, 1_000)]), ("model", &[(1_000, 1_000)])]);
         let same = kept(&[("read", &[(1_000, 1_050)]), ("model", &[(1_000, 10)])]);
-        assert_eq!(before.compare(&same), Vec::<String>::new());
+        assert_eq!(before.compare(&same, 5), Vec::<String>::new());
         let worse = kept(&[("read", &[(1_000, 1_051)]), ("other", &[(1_000, 10)])]);
-        let problems = before.compare(&worse);
+        let problems = before.compare(&worse, 5);
         assert_eq!(problems.len(), 3, "{problems:?}");
         assert!(problems[0].contains("5.1 % more"), "{problems:?}");
     }
