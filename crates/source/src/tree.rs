@@ -340,14 +340,23 @@ impl<'a> View<'a> {
         let mut at = 0;
         // Whoever reads documents asks for members by name most of the time: most keys differ in length already.
         while let [name, value, ..] = nodes.get(at as usize..)? {
-            let fits = !name.is_verbatim() || name.width() == key.len();
-            if fits && !name.is_hidden() && text_of(*name, self.text, &self.tree.side) == key {
+            if !name.is_hidden() && self.is_called(*name, key) {
                 let (name, value) = (NodeId(first + at), NodeId(first + at + 1));
                 return Some((self.with(name), self.with(value)));
             }
             at = at.saturating_add(1).saturating_add(value.size());
         }
         None
+    }
+
+    #[inline]
+    fn is_called(self, name: Node, key: &str) -> bool {
+        if !name.is_verbatim() {
+            return text_of(name, self.text, &self.tree.side) == key;
+        }
+        let written = name.start as usize..name.end as usize;
+        name.width() == key.len()
+            && self.text.as_bytes().get(written).is_some_and(|written| written == key.as_bytes())
     }
 
     /// How many entries or elements it has; 0 for scalars.

@@ -207,24 +207,32 @@ impl Scan<'_, '_> {
         match value.kind() {
             Kind::List => value.items().for_each(|item| self.any(under, item)),
             Kind::Map => {
-                self.map(under, value);
+                let (mut kind, mut name) = (None, None);
                 for (key, member) in value.entries() {
-                    self.any(key.key_text(), member);
+                    let key = key.key_text();
+                    match key {
+                        "kind" => kind = member.as_str(),
+                        "name" => name = member.as_str(),
+                        "gatewayClassName" => {
+                            let class = member.as_str();
+                            let class = class.map(|c| self.keys.named("GatewayClass", "", c));
+                            self.facts.class = class.or(self.facts.class);
+                        }
+                        _ => {}
+                    }
+                    self.any(key, member);
+                }
+                if kind.is_some() || name.is_some() {
+                    self.mention(under, value, kind, name);
                 }
             }
             _ => {}
         }
     }
 
-    fn map(&mut self, under: &str, map: View<'_>) {
+    /// A mapping with a kind or a name.
+    fn mention(&mut self, under: &str, map: View<'_>, kind: Option<&str>, name: Option<&str>) {
         let text = |key: &str| map.get(key).and_then(View::as_str);
-        if let Some(class) = text("gatewayClassName") {
-            self.facts.class = Some(self.keys.named("GatewayClass", "", class));
-        }
-        let (kind, name) = (text("kind"), text("name"));
-        if kind.is_none() && name.is_none() {
-            return;
-        }
         // What is not written means this where Gateway API says so.
         let kind = kind.unwrap_or(match under {
             "parentRefs" => "Gateway",
