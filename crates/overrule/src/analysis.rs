@@ -234,9 +234,9 @@ impl Analysis {
         read: Vec<Diagnostic>,
         options: &Options,
     ) -> Option<Self> {
-        let told = patch.told();
+        let texts = patch.texts();
         let policies = patch.objects.iter().all(|object| self.is_policy(*object));
-        if !policies || self.base.diagnostics.iter().any(|d| told.concern(d)) {
+        if !policies || self.base.diagnostics.iter().any(|d| texts.concern(d)) {
             return None;
         }
         let Patch { mut documents, mut snapshot, objects, .. } = patch;
@@ -245,7 +245,7 @@ impl Analysis {
         let (kinds, before) = (&self.base.kinds, &self.policies);
         let (policies, found) =
             policy::parse_again(&documents, &mut snapshot, kinds, before, &objects);
-        let unchanged = self.written.iter().filter(|d| !told.concern(d)).cloned();
+        let unchanged = self.written.iter().filter(|d| !texts.concern(d)).cloned();
         let policies = Policies { policies, written: unchanged.chain(found).collect() };
         let base = Arc::clone(&self.base);
         Some(Self::on(base, documents, snapshot, policies, read, options, Course::Whole))

@@ -71,22 +71,22 @@ impl Analysis {
     /// The same with all findings, as a resolution from nothing has them. `read` is what was found while these texts were
     /// read. This one must have all findings too.
     pub(crate) fn reworded_whole(&self, patch: Patch, read: Vec<Diagnostic>) -> Option<Self> {
-        let told = patch.told();
-        if self.base.diagnostics.iter().any(|d| told.concern(d)) {
+        let texts = patch.texts();
+        if self.base.diagnostics.iter().any(|d| texts.concern(d)) {
             return None;
         }
         let New { analysis: mut now, changed, written } = self.with_words(patch)?;
         let (topology, kinds, resolution) = (&now.base.topology, &now.base.kinds, now.gateway());
         let (places, found) =
             told_again(&now.snapshot, topology, kinds, &now.policies, resolution, &changed)?;
-        let holds = |d: &&Diagnostic| !told.concern(d) && !places.concern(d);
+        let holds = |d: &&Diagnostic| !texts.concern(d) && !places.concern(d);
         let mut diagnostics: Vec<Diagnostic> =
             self.diagnostics.iter().filter(holds).cloned().collect();
         diagnostics.extend(read);
         diagnostics.extend(written.iter().cloned());
         diagnostics.extend(found);
         now.diagnostics = settle(diagnostics, &now.documents);
-        let unchanged = self.written.iter().filter(|d| !told.concern(d)).cloned();
+        let unchanged = self.written.iter().filter(|d| !texts.concern(d)).cloned();
         now.written = unchanged.chain(written).collect();
         now.documents.settle();
         now.snapshot.settle();
@@ -148,10 +148,10 @@ struct New {
     written: Vec<Diagnostic>,
 }
 
-/// Texts that changed.
-pub(crate) struct Told(BTreeSet<SourceId>);
+/// The sources of texts that changed.
+pub(crate) struct Changed(BTreeSet<SourceId>);
 
-impl Told {
+impl Changed {
     /// Whether a finding points at one of them.
     pub(crate) fn concern(&self, diagnostic: &Diagnostic) -> bool {
         let mut labels = diagnostic.primary.iter().chain(&diagnostic.related);
@@ -161,8 +161,8 @@ impl Told {
 
 impl Patch {
     /// The texts that changed, to tell which findings are about them.
-    pub(crate) fn told(&self) -> Told {
+    pub(crate) fn texts(&self) -> Changed {
         let source = |doc: &DocId| self.documents.get(*doc).map(|d| d.source);
-        Told(self.changed.iter().filter_map(source).collect())
+        Changed(self.changed.iter().filter_map(source).collect())
     }
 }

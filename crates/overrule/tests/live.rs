@@ -422,6 +422,11 @@ fn a_text_may_change_its_name_and_its_words_at_once() {
     assert_eq!(everything(&world.gather().resolve()), everything(&scratch));
 }
 
+/// A text that is called as its key is, of no known age.
+fn given(name: &str, text: &str) -> Text {
+    Text { key: name.into(), input: Input::new(name, text.as_bytes()), created: None }
+}
+
 #[test]
 fn ladders_without_the_changed_policy_keep_their_results() {
     let kinds = |kind: &str| {
@@ -453,11 +458,6 @@ fn ladders_without_the_changed_policy_keep_their_results() {
         ("route", route.to_owned()),
     ]
     .into();
-    let given = |name: &str, text: &str| Text {
-        key: name.into(),
-        input: Input::new(name, text.as_bytes()),
-        created: None,
-    };
     let all = texts.iter().map(|(name, text)| given(name, text)).collect();
     let mut world = World::new(all, Options::default());
     let before = Arc::clone(&world.published().whole);
@@ -492,11 +492,6 @@ fn whole_resolutions_go_on_from_each_other() {
         ..FleetSpec::bar8()
     };
     let mut texts: BTreeMap<String, String> = manifests(&spec, Format::Yaml).collect();
-    let given = |name: &str, text: &str| Text {
-        key: name.into(),
-        input: Input::new(name, text.as_bytes()),
-        created: None,
-    };
     let all = texts.iter().map(|(name, text)| given(name, text)).collect();
     let mut world = World::new(all, Options::default());
     let is_policy = |text: &str| text.contains("  targetRefs:\n");
@@ -526,7 +521,7 @@ fn whole_resolutions_go_on_from_each_other() {
         });
         let ladders = is.ladders_of(PolicyId(u32::try_from(policy.unwrap()).unwrap())).len();
         many += usize::from(ladders > 256);
-        // Made of the one before: what no path lost or won is the very same.
+        // Made of the one before: ladders without the policy have the very same result.
         let same = |l: &LadderId| match (was.effective(*l), is.effective(*l)) {
             (Some(was), Some(is)) => std::ptr::eq(was, is),
             _ => false,
