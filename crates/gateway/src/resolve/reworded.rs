@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: a resolution, and a few policies that say something else now. Out: the resolution of today, at the cost of the
-//! ladders that have these policies, and what is to be told anew. Not here: policies that come, go, or are older or younger than they were.
+//! ladders that have these policies, and what is to be told anew. Not here: policies that come, go, or are older or
+//! younger than they were.
 
 use overrule_engine::{Attachment, PolicyId, Resolution, Reworded, Step, StepId};
 use overrule_model::Snapshot;

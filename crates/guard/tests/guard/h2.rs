@@ -79,7 +79,8 @@ impl Client {
             if !self.send(&request).await {
                 return;
             }
-            assert!(began.elapsed() < SOON, "still served after {:?}", began.elapsed());
+            let lasted = began.elapsed();
+            assert!(lasted < Duration::from_secs(9), "still served after {lasted:?}");
             sleep(Duration::from_millis(milliseconds)).await;
             self.send(&frame(RST_STREAM, 0, stream, &8_u32.to_be_bytes())).await;
         }
@@ -171,7 +172,7 @@ async fn steady_reset() {
     server.is_quiet_soon().await;
     let report = server.end().await;
     assert_eq!(report.ended, 1);
-    assert!(report.requests > 50, "{report:?}");
+    assert!((51..400).contains(&report.requests), "{report:?}");
 }
 
 /// Told to go, it answers no ping and asks on, for pages that are done at once: it is quiet whenever it is looked at.
