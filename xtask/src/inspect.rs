@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: a case of Kuma's Inspect API. Out: what a server of ours answers over HTTP, compared. Not here: reading and
-//! comparing cases (the `cases` crate), serving.
+//! comparing cases (the `conformance` crate), serving.
 
 use std::net::Ipv4Addr;
 
-use overrule_cases::kuma::inspect::InspectCase;
+use overrule_conformance::kuma::inspect::InspectCase;
 use overrule_server::{Config, start};
 use serde_json::Value;
 

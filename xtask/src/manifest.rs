@@ -99,5 +99,5 @@ fn one(
             None => inspect::run(&texts).map(|()| None),
         };
     }
-    overrule_cases::kuma::run(area, name, &texts).map(|()| None)
+    overrule_conformance::kuma::run(area, name, &texts).map(|()| None)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: the stages of the pipeline at three sizes. Out: instructions of each, how they grow, and whether they grew since
-//! they were written down. Not here: what the stages do (`crates/testkit/benches/stages`), times, memory.
+//! they were written down. Not here: what the stages do (`workshop/testkit/benches/stages`), times, memory.
 //!
 //! ```text
 //!  cargo xtask scale              counts 1k, 10k and 100k; writes docs/performance/counts.json, plots and table

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: access rules of one inbound, in list order, and requests. Out: decisions, and who decides. Not here: reading
-//! policies, Envoy.
+//! In: access rules of one inbound, in list order, and requests. Out: decisions, who decides and why, as data. Not here:
+//! reading policies, Envoy, words.
 
 mod compiled;
 mod conditions;
@@ -11,8 +11,10 @@ pub mod naive;
 pub mod path;
 mod prefixes;
 mod rule;
+mod ruling;
 mod tree;
 
 pub use compiled::Compiled;
 pub use decision::{Answer, Decision, Verdict};
 pub use rule::{Effect, Identity, Match, PathMatch, Request, Rule, Source};
+pub use ruling::{Because, Clause, Enforcement, Ruling};

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `overrule can`: who may call what, and which policy says so.
 
+use overrule::overrule_access::Request;
+use overrule::view::access::{self, AccessAnswer};
 use overrule::view::{escape, tenancy, v1};
-use overrule::{Client, Inbound, Question};
+use overrule::{Client, InboundAccess};
 use serde::Deserialize;
 
 use crate::select;
@@ -29,10 +31,7 @@ pub(crate) fn validate(_: &Shared, asked: &Can) -> Result<(), Failure> {
 
 pub(crate) fn run(known: &Known<'_>, shared: &Shared, asked: &Can, sink: &mut dyn Sink) -> Outcome {
     let matrix = matrix(asked)?;
-    let mut decisions = decisions(shared, known, &matrix)?;
-    if known.restricted() {
-        hide(known, &mut decisions);
-    }
+    let decisions = decisions(shared, known, &matrix)?;
     let one = asked.matrix.is_none();
     let denied = one && decisions.iter().any(|d| d.verdict == "denied");
     let disputed =
@@ -64,30 +63,20 @@ pub(crate) fn run(known: &Known<'_>, shared: &Shared, asked: &Can, sink: &mut dy
     Ok(Exit::findings(denied || disputed || refused))
 }
 
-/// Takes out of decisions what the one who asks may not know.
-fn hide(known: &Known<'_>, decisions: &mut Vec<v1::AccessDecision>) {
-    let readable = |by: &v1::DecidedBy| {
-        known.analysis.by_kri(&by.kri).is_some_and(|(object, _)| known.sees_id(object))
-    };
-    for decision in decisions {
-        tenancy::hide_decision(decision, &readable);
-    }
-}
-
 /// Says that some permissions count nowhere: what they deny is not denied.
 fn refused(known: &Known<'_>, sink: &mut dyn Sink) -> bool {
-    let kuma = &known.analysis.kuma;
-    let shown = known.analysis.shown().find(|a| a.family == overrule::kuma::FAMILY);
+    let kuma = &known.analysis.meshes().resources;
+    let shown = known.analysis.shown().find(|a| a.family.name() == overrule::kuma::FAMILY);
     let profile =
         overrule::kuma::Profile::from_name(shown.map_or("", |a| a.profile), &kuma.settings);
     let all = kuma.meshes.iter().flat_map(|m| m.policies.iter().map(move |p| (m, p)));
-    let ours = all.filter(|(_, p)| p.kind.name == overrule::kuma::permission::KIND);
+    let ours = all.filter(|(_, p)| *p.kind == overrule::kuma::kinds::TRAFFIC_PERMISSION);
     // Names are unique in a mesh, so a KRI leads back to the object.
     let seen = |p: &overrule::kuma::policy::Policy| {
         !known.restricted()
             || known
                 .analysis
-                .by_kri(&p.meta.kri().to_string())
+                .identified(&p.meta.kri().to_string())
                 .is_some_and(|(o, _)| known.sees_id(o))
     };
     let refused = ours.filter(|(mesh, p)| mesh.is_refused(&profile, p) && seen(p)).count();
@@ -145,23 +134,34 @@ fn each(list: &[String]) -> Vec<Option<&str>> {
     }
 }
 
+/// Every answer, as far as the one who asks may know it. Inbounds and clients are looked up once, not once per question.
 fn decisions(
     shared: &Shared,
     known: &Known<'_>,
     matrix: &Matrix,
 ) -> Result<Vec<v1::AccessDecision>, Failure> {
+    let readable = |policy| known.sees_id(policy);
+    let decision = |answer: AccessAnswer<'_>| match known.restricted() {
+        true => tenancy::decision(&answer, &readable),
+        false => access::decision(&answer),
+    };
+    let mut clients = Vec::new();
     let mut found = Vec::new();
     for to in &matrix.to {
         let inbounds = inbounds(shared, known, to)?;
-        for from in &matrix.from {
-            let client = client(shared, known, from)?;
+        // After the first target, so that what is wrong is told in the order it was asked.
+        if clients.is_empty() {
+            for from in &matrix.from {
+                clients.push((from, known.analysis.caller(client(shared, known, from)?)));
+            }
+        }
+        for (from, caller) in &clients {
             for method in each(&matrix.method) {
                 for path in each(&matrix.path) {
                     for sni in each(&matrix.sni) {
-                        let question = Question { from: client, method, path, sni };
-                        let asked = inbounds.iter();
-                        found
-                            .extend(asked.filter_map(|at| known.analysis.can(question, from, *at)));
+                        let request = Request { identity: None, sni, method, path };
+                        let asked = inbounds.iter().filter_map(|i| i.ask(from, caller, request));
+                        found.extend(asked.map(decision));
                     }
                 }
             }
@@ -170,7 +170,11 @@ fn decisions(
     Ok(found)
 }
 
-fn inbounds(shared: &Shared, known: &Known<'_>, to: &str) -> Result<Vec<Inbound>, Failure> {
+fn inbounds<'a>(
+    shared: &Shared,
+    known: &Known<'a>,
+    to: &str,
+) -> Result<Vec<InboundAccess<'a>>, Failure> {
     let (object, section) = select::named(known, shared, to)?;
     let found = known.analysis.inbounds(object.id, section.as_deref());
     if found.is_empty() {
@@ -179,14 +183,14 @@ fn inbounds(shared: &Shared, known: &Known<'_>, to: &str) -> Result<Vec<Inbound>
             section.map(|s| format!(" `{s}`")).unwrap_or_default()
         )));
     }
-    Ok(found)
+    Ok(found.into_iter().filter_map(|at| known.analysis.access(at)).collect())
 }
 
 fn client<'a>(shared: &Shared, known: &Known<'_>, from: &'a str) -> Result<Client<'a>, Failure> {
     if from.starts_with("spiffe://") {
         return match overrule::kuma::permission::spiffe::flaw(from) {
             None => Ok(Client::Identity(from)),
-            Some(why) => Err(Failure::Usage(format!("`{from}` is no SPIFFE ID: {why}"))),
+            Some(why) => Err(Failure::Usage(format!("`{from}` is not a SPIFFE ID: {why}"))),
         };
     }
     if from == "nobody" {

@@ -2,8 +2,9 @@
 //! `overrule envoy`: what a proxy needs to enforce the permissions of its inbounds.
 
 use overrule::kuma::gate::Gate;
-use overrule::kuma::identity::Enforcement;
-use overrule::{Analysis, Inbound};
+use overrule::kuma::inbounds::GuardedInbound;
+use overrule::overrule_access::{Effect, Enforcement};
+use overrule::{Analysis, InboundId};
 use overrule_envoy::{
     At, Form as Arrangement, Input, LegacyInput, Options, Projection, Protocol, Release,
     SubsetRule, Tag, Tls, Trust, Upstream, Version,
@@ -77,11 +78,11 @@ fn options(asked: &Envoy) -> Result<Options, Failure> {
 }
 
 /// An inbound and everything its filters are made of.
-struct OneInbound {
+struct OneInbound<'a> {
     name: String,
     mesh: String,
     names: Vec<String>,
-    gate: Gate,
+    gate: &'a Gate,
     protocol: Protocol,
     address: String,
     port: u16,
@@ -89,11 +90,11 @@ struct OneInbound {
     enforced: bool,
 }
 
-impl OneInbound {
-    fn new(analysis: &Analysis, at: Inbound) -> Option<Self> {
-        let answer = analysis.shown().find(|a| a.family == overrule::kuma::FAMILY)?;
-        let gate = analysis.gate(answer, at)?;
-        let (mesh, proxy, inbound) = analysis.inbound(at)?;
+impl<'a> OneInbound<'a> {
+    fn new(analysis: &'a Analysis, at: InboundId) -> Option<Self> {
+        let answer = analysis.shown().find(|a| a.family.name() == overrule::kuma::FAMILY)?;
+        let GuardedInbound { mesh, proxy, inbound, gate, enforcement } =
+            analysis.inbound(answer, at)?;
         let name = |place: &u32| {
             let policy = mesh.policies.get(*place as usize);
             policy.map_or_else(String::new, |p| p.meta.kri().to_string())
@@ -104,12 +105,12 @@ impl OneInbound {
             names: gate.permissions.policies.iter().map(name).collect(),
             protocol: if inbound.is_http() { Protocol::Http } else { Protocol::Tcp },
             address: if inbound.listener.address.is_empty() {
-                proxy.address.to_string()
+                proxy.it.address.to_string()
             } else {
                 inbound.listener.address.to_string()
             },
             port: u16::try_from(inbound.listener.port).unwrap_or(0),
-            enforced: analysis.enforcement(answer, at) != Enforcement::Off,
+            enforced: enforcement != Enforcement::Off,
             gate,
         })
     }
@@ -181,12 +182,10 @@ impl OneInbound {
 
     /// Elements of `from` as sets of clients. The release's own filter is made of its own sets.
     fn subsets(&self, is_release: bool) -> Vec<SubsetRule> {
-        let action = |a: overrule::kuma::gate::Action| match a {
-            overrule::kuma::gate::Action::Allow => overrule_envoy::Action::Allow,
-            overrule::kuma::gate::Action::Deny => overrule_envoy::Action::Deny,
-            overrule::kuma::gate::Action::AllowWithShadowDeny => {
-                overrule_envoy::Action::AllowWithShadowDeny
-            }
+        let action = |effect: Effect| match effect {
+            Effect::Allow => overrule_envoy::Action::Allow,
+            Effect::Deny => overrule_envoy::Action::Deny,
+            Effect::AllowWithShadowDeny => overrule_envoy::Action::AllowWithShadowDeny,
         };
         let tag = |t: &overrule::kuma::subset::Tag| Tag {
             key: t.key.to_string(),
@@ -197,12 +196,12 @@ impl OneInbound {
             true => self.gate.release_sets(),
             false => {
                 let from = self.gate.deciding_from().into_iter();
-                from.map(|f| (f.clients.clone(), f.action)).collect()
+                from.map(|f| (f.clients.clone(), f.effect)).collect()
             }
         };
-        let rules = sets.iter().map(|(clients, a)| SubsetRule {
+        let rules = sets.iter().map(|(clients, effect)| SubsetRule {
             tags: clients.tags().iter().map(tag).collect(),
-            action: action(*a),
+            action: action(*effect),
         });
         rules.collect()
     }

@@ -50,10 +50,9 @@ impl Filter {
         if self.namespace.is_none() && self.selector.is_none() && !self.nothing {
             return true;
         }
-        // In a mesh a path is of its proxy as much as of where it leads.
-        let nodes = match part.family {
-            "kuma" => part.resolution.paths.nodes(path),
-            _ => part.resolution.paths.node(path).into_iter().collect(),
+        let nodes = match part.words.path_owners() {
+            [] => part.resolution.paths.node(path).into_iter().collect(),
+            _ => part.resolution.paths.nodes(path),
         };
         let objects = nodes.into_iter().filter_map(|n| part.topology.get(n)?.object);
         let mut objects = objects.filter_map(|o| scene.snapshot.get(o)).filter(|o| sees(o));

@@ -177,7 +177,8 @@ fn add_affected(
 ) {
     let analysis = known.analysis;
     let mut by_object: BTreeMap<ObjectId, Vec<view::v1::Condition>> = BTreeMap::new();
-    for (node, condition) in analysis.affected() {
+    for condition in analysis.affected() {
+        let node = condition.node;
         let Some(node) = analysis.topology.nodes.get(node) else { continue };
         let section = analysis.snapshot.text(node.section);
         let condition = view::v1::Condition {

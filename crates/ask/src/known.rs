@@ -118,12 +118,13 @@ impl<'a> Known<'a> {
     /// Says on the side what an answer leaves out, and that the input has findings which this command does not list.
     pub(crate) fn mention_findings(&self, sink: &mut dyn Sink) {
         // How many there are is not for everybody.
-        let alike = self.analysis.shown().filter(|a| a.alike > 0 && !self.restricted());
+        let alike = self.analysis.shown().filter(|a| a.alike() > 0 && !self.restricted());
         for answer in alike {
+            let what = answer.family.path_owners().first().map_or("target", |kind| *kind);
             sink.remark(&format!(
                 "note: paths to destinations are left out for {}: each has the same as another one that policies \
                  cannot tell apart from it; name one to see its own",
-                counted(answer.alike, "dataplane")
+                counted(answer.alike(), &what.to_lowercase())
             ));
         }
         let unresolved = [&codes_policy::FOREIGN_KIND, &codes_policy::UNKNOWN_KIND];
@@ -164,7 +165,7 @@ impl<'a> Known<'a> {
         let listed =
             view::diagnostics_short(&analysis.documents.sources, &found, &view::Styles::plain());
         sink.remark(&format!(
-            "{} is attached to nothing, so no path passes through it\n{}",
+            "no path in the input passes through {}\n{}",
             analysis.snapshot.display(object.id),
             listed.trim_end()
         ));

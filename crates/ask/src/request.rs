@@ -119,11 +119,11 @@ fn handed_over(
     contexts: &mut Vec<Context<'_>>,
 ) -> Handed {
     let analysis = known.analysis;
-    let Some(answer) = analysis.shown().find(|a| !a.matches.is_empty()) else {
+    let Some(answer) = analysis.shown().find(|a| a.redirects()) else {
         return Handed::Nothing;
     };
     let Some(rule) = analysis.topology.rule(taken.rule) else { return Handed::Nothing };
-    let here = |c: &Context<'_>| c.part.family == answer.family;
+    let here = |c: &Context<'_>| c.part.family == answer.family.name();
     let fits: Vec<Fit> = contexts
         .iter()
         .map(|c| if here(c) { answer.fit(c.path, request) } else { Fit::AsWritten })

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use overrule::Identity;
 use overrule::engine::{KindId, LadderId, NodeId, PathId, PolicyId};
 use overrule::model::{GroupKind, Object, TargetName, nearest};
 use overrule::view::{self, Other, Part, Scene};
@@ -76,7 +77,7 @@ pub(crate) fn named<'a>(
     shared: &Shared,
     text: &str,
 ) -> Result<(&'a Object, Option<String>), Failure> {
-    match by_kri(known, text)? {
+    match by_identity(known, text)? {
         Some(found) => Ok(found),
         None => {
             let name = parse(shared, text)?;
@@ -85,28 +86,25 @@ pub(crate) fn named<'a>(
     }
 }
 
-/// The object and section that a KRI means; none if the text is no KRI.
-fn by_kri<'a>(
+/// The object and section that an identity of a family's own means; none if the text is none.
+fn by_identity<'a>(
     known: &Known<'a>,
     text: &str,
 ) -> Result<Option<(&'a Object, Option<String>)>, Failure> {
-    if !text.starts_with("kri_") {
-        return Ok(None);
-    }
-    if let Err(why) = overrule::kuma::kri::Kri::parse(text) {
-        return Err(Failure::Usage(why.to_string()));
-    }
-    let found = known.analysis.by_kri(text);
-    let found = found.and_then(|(id, section)| Some((known.analysis.snapshot.get(id)?, section)));
+    let found = match known.analysis.identify(text) {
+        Identity::Other => return Ok(None),
+        Identity::Malformed(why) => return Err(Failure::Usage(why)),
+        Identity::Unknown => None,
+        Identity::Object(id, section) => known.analysis.snapshot.get(id).map(|o| (o, section)),
+    };
     let found = found.filter(|(object, _)| known.sees(object));
     match found {
         Some((object, section)) => {
             Ok(Some((object, Some(section).filter(|section| !section.is_empty()))))
         }
         None => {
-            let metas = known.analysis.kuma.metas.iter();
-            let metas = metas.filter(|(id, _)| known.sees_id(**id));
-            let all: Vec<String> = metas.map(|(_, meta)| meta.kri().to_string()).collect();
+            let all = known.analysis.identities().filter(|(id, _)| known.sees_id(*id));
+            let all: Vec<String> = all.map(|(_, identity)| identity).collect();
             let near = nearest(text, all.iter().map(String::as_str), 3);
             let hint = match near.is_empty() {
                 true => "`overrule get -o wide` lists what was read".to_owned(),
@@ -148,7 +146,7 @@ pub(crate) fn policy<'a>(
     match target(known, scene, shared, text)? {
         Target::Policy(part, policy) => Ok((part, policy)),
         Target::Node(_) => Err(Failure::NotFound(format!(
-            "`{text}` is no policy; `overrule get policies` lists them"
+            "`{text}` is not a policy; `overrule get policies` lists them"
         ))),
     }
 }
@@ -333,9 +331,9 @@ fn no_policy_kind(known: &Known<'_>, scene: &Scene<'_>, word: &str) -> Failure {
     let resolved = resolved.filter(|(kind, _)| known.shows_kind(scene, kind));
     let resolved = resolved.map(|(_, k)| known.analysis.snapshot.text(k.kind));
     // Whoever may not read everything may not read every descriptor either.
-    let described = known.analysis.kinds.iter().filter(|_| !known.restricted());
+    let described = known.analysis.kinds().iter().filter(|_| !known.restricted());
     let described = described.map(|d| &*d.kind);
-    let known = overrule::families().iter().flat_map(|f| (f.kinds)());
+    let known = overrule::families().iter().flat_map(|f| f.kinds());
     let names: BTreeSet<&str> = resolved.chain(described).chain(known).collect();
     let names: Vec<&str> = names.into_iter().filter(|n| !n.is_empty()).collect();
     let kind = word.split('.').next().unwrap_or(word);

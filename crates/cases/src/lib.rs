@@ -30,13 +30,12 @@ pub mod codes;
 pub mod family;
 mod field;
 mod junit;
-pub mod kuma;
 mod load;
 mod read;
 mod report;
 mod result;
 mod run;
-mod value;
+pub mod value;
 
 pub use case::Case;
 pub use family::{Answer, Family};

@@ -6,7 +6,7 @@ use overrule_source::{Kind, View};
 use serde_json::{Map, Number, Value};
 
 /// The value of a node.
-pub(crate) fn from_view(view: View<'_>) -> Value {
+pub fn from_view(view: View<'_>) -> Value {
     match view.kind() {
         Kind::Null => Value::Null,
         Kind::Bool => Value::Bool(view.as_bool().unwrap_or(false)),
@@ -29,7 +29,7 @@ fn number(view: View<'_>) -> Value {
 }
 
 /// Whether two values are the same as JSON: order of keys aside, `1` = `1.0`.
-pub(crate) fn same(a: &Value, b: &Value) -> bool {
+pub fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
         (Value::Array(a), Value::Array(b)) => {
@@ -60,7 +60,7 @@ pub(crate) fn includes(whole: &Value, part: &Value) -> bool {
 const SHOWN: usize = 400;
 
 /// The value in one line of JSON, cut where it gets long.
-pub(crate) fn short(value: &Value) -> String {
+pub fn short(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or("")),

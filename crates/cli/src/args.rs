@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use crate::settings::FamilySettings;
 use clap::{Parser, Subcommand, ValueEnum};
 use overrule_ask::{Check, Effective, Envoy, Explain, Get, Graph, Reach, Shared};
 
@@ -45,20 +46,8 @@ pub struct Source {
     /// Rule set of a family: `kuadrant=operator`. Repeatable.
     #[arg(long, value_name = "FAMILY=NAME", global = true, display_order = 5)]
     pub profile: Vec<String>,
-    /// A setting of kgateway's controller: `globalPolicyNamespace=admin`, `policyMerge={"trafficPolicy": {"extAuth":
-    /// "DeepMerge"}}`, `delegationWildcardNamespace=every`. Repeatable.
-    #[arg(long, value_name = "KEY=VALUE", global = true, display_order = 7)]
-    pub kgateway: Vec<String>,
-    /// The control plane that Kuma's files are written for, if they lack the labels it would add: `zone` or `global`
-    /// [default: zone].
-    #[arg(long, value_name = "zone|global", global = true, display_order = 8)]
-    pub kuma_mode: Option<String>,
-    /// The name of its zone [default: default].
-    #[arg(long, value_name = "ZONE", global = true, display_order = 9)]
-    pub kuma_zone: Option<String>,
-    /// The namespace it runs in [default: kuma-system].
-    #[arg(long, value_name = "NAMESPACE", global = true, display_order = 10)]
-    pub system_namespace: Option<String>,
+    #[command(flatten)]
+    pub settings: FamilySettings,
     /// What to assume of objects without a creation time: FILE-ORDER, or a time such as 2026-01-31T09:00:00Z.
     #[arg(long, value_name = "FILE-ORDER|TIME", global = true, display_order = 11)]
     pub assume_created: Option<String>,

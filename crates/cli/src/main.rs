@@ -7,6 +7,7 @@ mod command;
 mod output;
 mod remote;
 mod rules;
+mod settings;
 mod world;
 
 use std::process::ExitCode;

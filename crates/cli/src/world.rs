@@ -107,8 +107,7 @@ pub fn options(source: &Source) -> Result<Options, Failure> {
         duplicate_keys: if source.lenient { DuplicateKeys::LastWins } else { DuplicateKeys::Error },
         assume_created: assume(source)?,
         profiles: profiles(source)?,
-        kgateway: kgateway(source)?,
-        kuma: kuma(source)?,
+        settings: source.settings.read()?,
         ..Options::default()
     })
 }
@@ -125,7 +124,7 @@ fn add_new(files: &mut Vec<File>, more: Vec<File>) {
 pub fn profiles(source: &Source) -> Result<BTreeMap<String, String>, Failure> {
     let known = overrule::families().iter();
     let known: Vec<(&str, &str)> =
-        known.flat_map(|f| f.profiles.iter().map(move |p| (f.name, *p))).collect();
+        known.flat_map(|f| f.profiles().iter().map(move |p| (f.name(), *p))).collect();
     let mut chosen = BTreeMap::new();
     for asked in &source.profile {
         match asked.split_once('=').filter(|pair| known.contains(pair)) {
@@ -140,45 +139,6 @@ pub fn profiles(source: &Source) -> Result<BTreeMap<String, String>, Failure> {
         };
     }
     Ok(chosen)
-}
-
-/// The settings of kgateway's controller. A value is JSON, or else the text itself.
-fn kgateway(source: &Source) -> Result<overrule::kgateway::Settings, Failure> {
-    let mut settings = overrule::kgateway::Settings::default();
-    for asked in &source.kgateway {
-        let Some((key, value)) = asked.split_once('=') else {
-            return Err(Failure::Usage(format!(
-                "--kgateway {asked}: write KEY=VALUE; keys are {}",
-                overrule::kgateway::Settings::KEYS.join(", ")
-            )));
-        };
-        let text = || serde_json::Value::from(value);
-        let value = serde_json::from_str(value).ok().filter(serde_json::Value::is_object);
-        settings
-            .set(key, &value.unwrap_or_else(text))
-            .map_err(|why| Failure::Usage(format!("--kgateway {asked}: {why}")))?;
-    }
-    Ok(settings)
-}
-
-/// The control plane that files without its labels are meant for.
-fn kuma(source: &Source) -> Result<overrule::kuma::Settings, Failure> {
-    use overrule::kuma::names::Mode;
-    let mode = match source.kuma_mode.as_deref() {
-        None | Some("zone") => Mode::Zone,
-        Some("global") => Mode::Global,
-        Some(other) => {
-            return Err(Failure::Usage(format!("--kuma-mode takes zone or global, not `{other}`")));
-        }
-    };
-    let mut settings = overrule::kuma::Settings { mode, ..Default::default() };
-    if let Some(zone) = &source.kuma_zone {
-        settings.zone = zone.as_str().into();
-    }
-    if let Some(namespace) = &source.system_namespace {
-        settings.system_namespace = namespace.as_str().into();
-    }
-    Ok(settings)
 }
 
 fn assume(source: &Source) -> Result<Assume, Failure> {

@@ -24,7 +24,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("OV1302", "policies.yaml:14:91", "did you mean `web`?"),
     ("OV1303", "policies.yaml:22:16", "target one of: Gateway, HTTPRoute"),
     ("OV1310", "policies.yaml:32:14", "keep one of them"),
-    ("OV1002", "duplicate.yaml:9:5", "remove one of the two"),
+    ("OV1002", "duplicate.yaml:9:5", "remove one of them"),
     ("OV1001", "tab.yaml:5:1", "use spaces"),
 ];
 

@@ -53,11 +53,11 @@ impl<'c> Check<'c> {
         let help = match nearest(name, candidates) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!(
-                "the variables are {}; text needs quotes, members of a policy start with `spec.`",
+                "the variables are {}; text needs quotes, and fields of a policy start with `spec.`",
                 VARIABLES.join(", ")
             ),
         };
-        Err(Refusal::new(place, format!("there is no variable `{name}`"), help))
+        Err(Refusal::new(place, format!("unknown variable `{name}`"), help))
     }
 
     fn comprehension(&mut self, id: u64, all: &'c ComprehensionExpr) -> Result<(), Refusal> {
@@ -66,7 +66,7 @@ impl<'c> Check<'c> {
         let taken = VARIABLES.contains(&name);
         if taken || name.starts_with('.') || all.iter_var2.is_some() {
             let message = match taken {
-                true => format!("`{name}` is the policy's own variable"),
+                true => format!("`{name}` is already the variable of the policy"),
                 false => format!("`{name}` cannot be the variable of a macro"),
             };
             let place = self.places.first_argument(id);
@@ -101,7 +101,7 @@ impl<'c> Check<'c> {
         match (fits, usages.is_empty()) {
             (true, _) => Ok(()),
             (false, false) => {
-                let message = format!("`{name}` is not called like this");
+                let message = format!("invalid call of `{name}`");
                 Err(Refusal::new(place, message, format!("write {}", usages.join(" or "))))
             }
             (false, true) => Err(unknown_function(place, name)),
@@ -135,7 +135,7 @@ fn unknown_function(place: (usize, usize), name: &str) -> Refusal {
         (_, Some(near)) => format!("did you mean `{near}`?"),
         (_, None) => format!("available: {}", names::available()),
     };
-    Refusal::new(place, format!("there is no function `{name}`"), help)
+    Refusal::new(place, format!("unknown function `{name}`"), help)
 }
 
 fn is_operator(name: &str) -> bool {

@@ -88,8 +88,8 @@ pub(crate) fn at_load(plan: &Program, reads: usize, places: &Places<'_>) -> Resu
         None => Ok(()),
         Some(id) => Err(Refusal::new(
             places.token(id),
-            "the condition is too much work",
-            "nest fewer macros, use shorter lists, and do not build lists inside of macros",
+            "the condition is too expensive",
+            "nest fewer macros, use shorter lists, and do not build lists inside macros",
         )),
     }
 }

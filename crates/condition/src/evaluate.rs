@@ -26,7 +26,7 @@ pub(crate) fn evaluate(condition: &Condition, data: &dyn Data) -> Evaluation {
     };
     if cost::over(&condition.plan, &seen.bounds, seen.fractions).is_some() {
         let saw = condition.projection.label(seen.values);
-        return failed("it is too much work over lists this long", saw);
+        return failed("it is too expensive over lists this long", saw);
     }
     let verdict = {
         let variables = condition.projection.variables(data, &seen.values);

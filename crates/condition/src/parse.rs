@@ -27,7 +27,7 @@ pub(crate) fn parse(text: &str) -> Result<(IdedExpr, Places<'_>), Refusal> {
         tree::dismantle(expression);
         return Err(Refusal::new(
             places.token(id),
-            "the condition nests too deep here",
+            "the condition is nested too deep here",
             format!(
                 "at most {} steps may depend on each other; use `in [...]`, `all` or fewer brackets",
                 limits::LEVELS
@@ -87,15 +87,16 @@ impl Places<'_> {
 /// The first error of the parser in our words.
 fn syntax(text: &str, tokens: &Tokens<'_>, errors: &ParseErrors) -> Refusal {
     let Some(error) = errors.errors.iter().find(|error| error.pos.0 > 0) else {
-        let why = errors.errors.first().map_or("it cannot be read", |error| error.msg.as_str());
-        return Refusal::new(tokens.whole(), why, "say it shorter");
+        let why =
+            errors.errors.first().map_or("the condition is invalid", |error| error.msg.as_str());
+        return Refusal::new(tokens.whole(), why, "shorten it");
     };
     let place = place_of(text, tokens, error);
     let found = tokens.text(place);
     if found.is_empty() {
         let (message, help) = match tokens.whole() == tokens.end() {
             true => ("the condition is empty", "write an expression such as `has(spec.limits)`"),
-            false => ("the condition ends too early", "add what is missing at the end"),
+            false => ("the condition ends too early", "add the missing part at the end"),
         };
         return Refusal::new(place, message, help);
     }
@@ -120,17 +121,17 @@ fn offset_of(text: &str, (line, column): (isize, isize)) -> usize {
 }
 
 fn explain(found: &str, why: &str) -> (String, String) {
-    let cannot = format!("`{found}` cannot stand here");
+    let cannot = format!("unexpected `{found}`");
     let pair = |message: String, help: &str| (message, help.to_owned());
     if why.contains("has() macro") {
         return pair(
-            "has() asks about one member".to_owned(),
+            "has() takes one field".to_owned(),
             "write it with a dot: `has(spec.limits)`; for other keys write `'key' in spec.limits`",
         );
     }
     if why.contains("simple name") {
         return pair(
-            "the first argument of this macro is the name of its variable".to_owned(),
+            "the first argument of this macro must be a variable name".to_owned(),
             "write a name, as in `list.exists(item, item > 1)`",
         );
     }
@@ -145,7 +146,7 @@ fn explain(found: &str, why: &str) -> (String, String) {
     }
     if why.contains("unescape") || why.contains("code point") {
         return pair(
-            "the string has an escape CEL does not know".to_owned(),
+            "invalid escape in this string".to_owned(),
             "double the backslash, or write a raw string: r'...'",
         );
     }

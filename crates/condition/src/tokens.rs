@@ -108,8 +108,8 @@ impl<'t> Tokens<'t> {
                 None => {
                     return Err(Refusal::new(
                         range(token),
-                        format!("`{found}` closes nothing"),
-                        format!("remove it, or write `{}` where it should open", opening.as_str()),
+                        format!("`{found}` has no opening bracket"),
+                        format!("remove it, or add `{}` where it should open", opening.as_str()),
                     ));
                 }
             }
@@ -130,7 +130,7 @@ impl<'t> Tokens<'t> {
             None => Ok(()),
             Some(token) => Err(Refusal::new(
                 range(token),
-                format!("there are more than {} choices with `?`", limits::TERNARIES),
+                format!("more than {} uses of `?`", limits::TERNARIES),
                 "use `&&` and `||`, or look the value up in a map",
             )),
         }
@@ -167,7 +167,7 @@ fn too_long(text: &str) -> Refusal {
     Refusal::new(
         (start, text.len()),
         format!("the condition has {} bytes, more than {}", text.len(), limits::TEXT_BYTES),
-        "say it shorter, or split the policy",
+        "shorten it, or split the policy",
     )
 }
 
@@ -182,7 +182,7 @@ fn not_a_token(text: &str, token: Token, why: &str) -> Refusal {
         let quote = text.get(token.start..).and_then(|rest| rest.chars().find(|c| is_quote(*c)));
         return Refusal::new(
             (token.start, token.start + found.len_utf8()),
-            format!("the {what} that starts here never ends"),
+            format!("the {what} that starts here is never closed"),
             format!("close it with `{}`", quote.unwrap_or('"')),
         );
     }

@@ -11,7 +11,7 @@
 //!  MergePlan how two values become one, as data per path                                plan.rs, merge.rs
 //!  Traced    the value; every part knows the step that wrote it                         traced.rs
 //!  Effective value, losses and the log of the fold, once per distinct ladder            effective.rs
-//!  Paths     root-to-leaf walks, twelve bytes each                                      paths.rs
+//!  Paths     root-to-leaf walks; two bits each, and eight bytes per run of sections     paths.rs
 //!  Resolution all of it, immutable; everything that explains only reads it              resolution.rs
 //! ```
 //!
@@ -42,6 +42,7 @@ mod room;
 mod standing;
 mod topology;
 mod traced;
+mod words;
 
 pub use effective::{Check, Done, Effective, Guard, Seen, Verdict};
 pub use fold::{Action, Algebra, Fold, Op, Turn};
@@ -51,7 +52,7 @@ pub use merge::{Combine, Merger, Prefer};
 pub use outcome::{Fate, Outcome, Tally};
 pub use paths::{PathId, Paths};
 pub use plan::{ListRule, MergePlan, Nulls, PlanId, Rule};
-pub use rank::{Decision, KeyName, Rank, RankKeys};
+pub use rank::{Decision, KeyValues, Rank, RankKey, RankKeys};
 pub use reason::{Reason, ReasonInfo};
 pub use resolution::{
     Attachment, Failure, KindId, KindResult, NewKind, PolicyEntry, Rejection, Resolution,
@@ -59,3 +60,4 @@ pub use resolution::{
 };
 pub use topology::{Level, Node, NodeId, Topology};
 pub use traced::{Key, Leaf, Place, Traced, Word, dotted, pointer_segments};
+pub use words::FamilyWords;

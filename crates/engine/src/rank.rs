@@ -1,18 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: named keys. Out: who stands above whom, and by which key. Not here: what the keys mean.
 //!
-//! This is the only policy comparator of the project. A family turns its precedence rules into keys, most
-//! important first, smaller = nearer to the top of the ladder; what must sort downwards is negated by the family.
+//! A family turns its precedence rules into keys, most important first, smaller = nearer to the top of the ladder; what
+//! must sort downwards is negated by the family. Kuma's comparison of policies is not always an order; its family sorts
+//! by pairs, over the same table of keys that its ranks are made of.
 
 use std::cmp::Ordering;
 
 use smallvec::SmallVec;
 
-/// The name of a key, as explanations print it.
-pub type KeyName = &'static str;
+/// A key of a family's ranks: its name, as explanations print it, and what a difference in it means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RankKey {
+    /// Its name.
+    pub name: &'static str,
+    /// What its values are, so that views can put a difference in words.
+    pub values: KeyValues,
+}
 
-/// The names of the keys of a family's ranks, most important first.
-pub type RankKeys = &'static [KeyName];
+/// What the values of a key are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyValues {
+    /// Levels of targets: the higher one comes first.
+    Levels,
+    /// Whether a target is a section: sections come first.
+    Sections,
+    /// Creation times: the older one comes first.
+    Ages,
+    /// Names: the first one comes first.
+    Names,
+    /// Names on a ladder whose last step wins: the first name comes last.
+    NamesLastWins,
+    /// Blocks of a policy.
+    Blocks,
+    /// Strategies, by the mode of a step.
+    Strategies,
+    /// Numbers of which the greatest comes first, negated.
+    Weights,
+    /// The order in which things are written; a sentence about the later one.
+    Written(&'static str),
+    /// Words that stand for 0, 1, 2 and so on.
+    Words(&'static [&'static str]),
+    /// Numbers that say nothing to people.
+    Unspoken,
+}
+
+impl RankKey {
+    /// The level of the target.
+    pub const LEVEL: Self = Self::new("level", KeyValues::Levels);
+    /// When the policy was created.
+    pub const CREATED: Self = Self::new("created", KeyValues::Ages);
+    /// Namespace and name of the policy.
+    pub const NAME: Self = Self::new("name", KeyValues::Names);
+
+    /// A key of a family's own.
+    pub const fn new(name: &'static str, values: KeyValues) -> Self {
+        Self { name, values }
+    }
+}
+
+/// The keys of a family's ranks, most important first.
+pub type RankKeys = &'static [RankKey];
 
 /// A position on a ladder.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

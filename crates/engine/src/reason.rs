@@ -18,5 +18,4 @@ pub static NOTHING_LEFT: ReasonInfo =
     ReasonInfo { id: "nothing-left", sentence: "nothing of it was left to take" };
 
 /// The first rung has nothing to compete with.
-pub static FIRST: ReasonInfo =
-    ReasonInfo { id: "first", sentence: "nothing was in force before it" };
+pub static FIRST: ReasonInfo = ReasonInfo { id: "first", sentence: "Starting point" };

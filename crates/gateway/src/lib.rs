@@ -8,15 +8,18 @@
 //! assert_eq!(hostname::intersect("*.example.com", "example.com"), None);
 //! ```
 
-pub mod codes;
 pub mod codes_policy;
+mod family;
 pub mod kinds;
 pub mod policy;
 pub mod reasons;
 pub mod requirements;
 pub mod resolve;
-pub mod topology;
 pub mod walk;
 
+pub use family::{Gep713, KnownKinds, World};
 pub use kinds::Kinds;
-pub use resolve::{Options, Resolved, resolve};
+pub use overrule_family::{Options, Resolved};
+pub use overrule_topology as topology;
+pub use overrule_topology::codes;
+pub use resolve::resolve;

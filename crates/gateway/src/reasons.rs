@@ -13,20 +13,20 @@ macro_rules! reasons {
 
 reasons! {
     // Why a value lost.
-    DEFAULT_YIELDS = "default-yields", "an atomic default gives way, whole, to any policy ranked below it";
-    OVERRIDE_OUTRANKS = "override-outranks", "an atomic override stays, whole, against every policy ranked below it";
-    DEFAULT_FIELD_YIELDS = "default-field-yields", "a patch default gives way field by field to the policy ranked below it";
-    OVERRIDE_FIELD_OUTRANKS = "override-field-outranks", "a patch override keeps its fields against the policy ranked below it";
-    OLDEST_ALONE = "oldest-alone", "the kind does not merge: the oldest policy of a target is used alone";
-    SECTION_OUTRANKS = "section-outranks", "a policy on a section is used instead of one on the whole object";
+    DEFAULT_YIELDS = "default-yields", "a more specific or newer policy replaces an atomic default as a whole";
+    OVERRIDE_OUTRANKS = "override-outranks", "an atomic override replaces more specific and newer policies as a whole";
+    DEFAULT_FIELD_YIELDS = "default-field-yields", "a more specific or newer policy wins over a patch default, field by field";
+    OVERRIDE_FIELD_OUTRANKS = "override-field-outranks", "a patch override wins over more specific and newer policies, field by field";
+    OLDEST_ALONE = "oldest-alone", "policies of this kind do not merge: only the oldest policy of a target applies";
+    SECTION_OUTRANKS = "section-outranks", "a policy on a section replaces one on the whole object";
     // Why a reference did not land.
-    TARGET_NOT_FOUND = "target-not-found", "the target does not exist";
-    SECTION_NOT_FOUND = "section-not-found", "the target has no such section";
-    KIND_NOT_ALLOWED = "kind-not-allowed", "the policy kind cannot be attached to this kind of target";
-    NOT_PERMITTED = "not-permitted", "the target is in another namespace and nothing permits the reference";
-    SELECTOR_MATCHES_NOTHING = "selector-matches-nothing", "no object has the labels asked for";
-    NO_TARGET = "no-target", "the policy names no target";
-    DUPLICATE_TARGET = "duplicate-target", "another reference of the policy names the same target";
-    UNREADABLE_REFERENCE = "unreadable-reference", "the reference cannot be read";
-    INVALID_POLICY = "invalid-policy", "the policy is invalid and refused as a whole";
+    TARGET_NOT_FOUND = "target-not-found", "target not found";
+    SECTION_NOT_FOUND = "section-not-found", "sectionName not found in the target";
+    KIND_NOT_ALLOWED = "kind-not-allowed", "this kind of policy cannot target this kind of object";
+    NOT_PERMITTED = "not-permitted", "the target is in another namespace and no ReferenceGrant allows the reference";
+    SELECTOR_MATCHES_NOTHING = "selector-matches-nothing", "no object matches the selector";
+    NO_TARGET = "no-target", "the policy has no targetRef";
+    DUPLICATE_TARGET = "duplicate-target", "another targetRef of the policy names the same target";
+    UNREADABLE_REFERENCE = "unreadable-reference", "the targetRef is invalid";
+    INVALID_POLICY = "invalid-policy", "the policy is invalid and rejected as a whole";
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use overrule_engine::{LadderId, Level, NodeId, PathId, ResolutionBuilder};
 use smallvec::SmallVec;
 
-use crate::topology::{
+use overrule_topology::{
     BackendIx, GatewayTopology, Link, Listener, ListenerIx, RouteKind, RuleIx, level,
 };
 

@@ -90,12 +90,12 @@ fn messages_in_full() {
     assert_eq!(
         text("parent not found"),
         [
-            "`httproute/infra/r` wants to attach to `gateway/infra/gww`, which does not exist (did you mean `infra/gw`?)"
+            "`httproute/infra/r`: parentRef `gateway/infra/gww` not found in the input (did you mean `infra/gw`?)"
         ]
     );
     assert_eq!(
         text("no such listener, no such port")[0],
-        "`httproute/infra/r` wants to attach to a listener `wen`, which `gateway/infra/gw` does not have [12 a listener it has] (did you mean `web`? listeners: web (80))"
+        "`httproute/infra/r`: listener `wen` not found in `gateway/infra/gw` [12 a listener it has] (did you mean `web`? listeners: web (80))"
     );
     assert_eq!(
         text("not allowed, by namespace and by kind"),

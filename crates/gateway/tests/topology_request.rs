@@ -35,16 +35,16 @@ fn requests_are_read() {
 #[test]
 fn what_is_no_request_says_why() {
     for (text, expected) in [
-        ("", "is no request; write it like"),
-        ("GET a b", "is no request; write it like"),
+        ("", "is not a request; write it like"),
+        ("GET a b", "is not a request; write it like"),
         ("GET shop.example.com/cart", "has no scheme; write `https://shop.example.com/cart`"),
         ("GET ftp://a.com", "scheme `ftp` is not one of"),
-        ("G=T http://a.com", "`G=T` is no method"),
-        ("http://a.com:0/", "port `0` is no number"),
-        ("http://a.com:99999/", "port `99999` is no number"),
-        ("http://a.com:x/", "port `x` is no number"),
+        ("G=T http://a.com", "`G=T` is not a method"),
+        ("http://a.com:0/", "port `0` is not a number"),
+        ("http://a.com:99999/", "port `99999` is not a number"),
+        ("http://a.com:x/", "port `x` is not a number"),
         ("http://me@a.com/", "has a user name"),
-        ("http:///x", "is no host name"),
+        ("http:///x", "is not a host name"),
         ("http://*.a.com/", "has a wildcard"),
         ("http://a b/", "has no scheme"),
     ] {

@@ -84,10 +84,10 @@ impl fmt::Display for GrantError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Role(text) => {
-                write!(f, "{text:?} is no role; the roles are `read`, `write` and `admin`")
+                write!(f, "{text:?} is not a role; the roles are `read`, `write` and `admin`")
             }
             Self::Scope(text) => {
-                write!(f, "{text:?} is no scope; write `mesh/NAME` or `namespace/NAME`")
+                write!(f, "{text:?} is not a scope; write `mesh/NAME` or `namespace/NAME`")
             }
             Self::Name(text) => {
                 write!(f, "{text:?} cannot be the name of a mesh or a namespace")

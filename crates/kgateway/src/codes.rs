@@ -5,7 +5,7 @@ overrule_source::codes! {
     /// The CRD of the kind does not let the policy in.
     INVALID = "OV1501", Error, "policy is refused by its CRD";
     /// A weight that is no number.
-    BAD_WEIGHT = "OV1502", Error, "policy weight is no number";
+    BAD_WEIGHT = "OV1502", Error, "policy weight is not a number";
     /// A provider that is not there.
     EXTENSION_NOT_FOUND = "OV1503", Error, "extension does not exist";
     /// A provider of another type.

@@ -12,6 +12,7 @@
 
 pub mod codes;
 pub mod delegation;
+mod family;
 mod findings;
 pub mod kinds;
 pub mod policy;
@@ -21,36 +22,9 @@ mod resolve;
 mod settings;
 pub mod status;
 
+pub use family::{CONTROLLER, FAMILY, Kgateway, Matches, World};
+pub use overrule_family::{Options, Resolved};
 pub use policy::{Policies, parse};
 pub use profile::{Profile, Strategy};
-pub use resolve::{KEYS, Options, Resolved, World, resolve, strategy_name};
+pub use resolve::{KEYS, resolve};
 pub use settings::{Settings, UnitMerge};
-
-use overrule_gateway::topology::GatewayTopology;
-use overrule_model::Snapshot;
-
-/// The family's name.
-pub const FAMILY: &str = "kgateway";
-
-/// The controller whose classes the family serves; what it names its own classes begins like this.
-pub const CONTROLLER: &str = "kgateway.dev/";
-
-/// Whether there is anything to resolve: an object of kgateway's, a class of its controller, a rule that delegates, or
-/// a kind of the family that is asked for.
-pub fn concerns(
-    policies: &Policies,
-    snapshot: &Snapshot,
-    topology: &GatewayTopology,
-    asked: &[String],
-) -> bool {
-    let is_ours = |kind: &String| kinds::ALL.iter().any(|k| k.kind.eq_ignore_ascii_case(kind));
-    let group = |kind: overrule_model::GroupKind| snapshot.text(kind.group) == kinds::GROUP;
-    let class = |class: &overrule_gateway::topology::Class| {
-        snapshot.text(class.controller).starts_with(CONTROLLER)
-    };
-    !policies.list.is_empty()
-        || snapshot.kinds().any(|(kind, _)| group(kind))
-        || topology.classes.iter().any(class)
-        || !topology.delegations.is_empty()
-        || asked.iter().any(is_ours)
-}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: settings of the controller, as it is given them. Out: typed settings. Not here: where they come from.
 
+use overrule_family::Setting;
 use serde_json::Value;
 
 /// How policies of one level share a unit.
@@ -41,6 +42,24 @@ impl Settings {
     pub const KEYS: &[&str] =
         &["policyMerge", "globalPolicyNamespace", "delegationWildcardNamespace"];
 
+    /// How they are given.
+    pub(crate) const OPTIONS: &[Setting] = &[Setting {
+        option: "kgateway",
+        keys: Self::KEYS,
+        value_name: "KEY=VALUE",
+        help: "A setting of kgateway's controller: `globalPolicyNamespace=admin`, `policyMerge={\"trafficPolicy\": \
+               {\"extAuth\": \"DeepMerge\"}}`, `delegationWildcardNamespace=every`. Repeatable",
+    }];
+
+    /// What was given; what cannot be read was refused where it was given.
+    pub fn read<'a>(given: impl Iterator<Item = (&'a str, &'a Value)>) -> Self {
+        let mut settings = Self::default();
+        for (key, value) in given {
+            let _ = settings.set(key, value);
+        }
+        settings
+    }
+
     /// Changes one setting. `policyMerge` takes units with `DeepMerge` or `ShallowMerge`, bare or under the kind.
     pub fn set(&mut self, key: &str, value: &Value) -> Result<(), String> {
         match key {
@@ -57,7 +76,7 @@ impl Settings {
                 text.clone_into(&mut self.wildcard_namespace);
                 Ok(())
             }
-            _ => Err(format!("there is no setting `{key}`; known: {}", Self::KEYS.join(", "))),
+            _ => Err(format!("unknown setting `{key}`; known: {}", Self::KEYS.join(", "))),
         }
     }
 

@@ -15,7 +15,7 @@ overrule_source::codes! {
     /// A block that can never be in force beside another of the policy.
     DEAD_BLOCK = "OV1406", Warning, "block can never be in force";
     /// A rule that lost on every path.
-    DEAD_RULE = "OV1407", Note, "rule is in force nowhere";
+    DEAD_RULE = "OV1407", Note, "rule is never in force";
     /// An entry of a removal list without effect.
     REMOVES_NOTHING = "OV1408", Warning, "removal has no effect";
     /// A plain name in a removal list that means several rules.

@@ -10,6 +10,7 @@
 //! ```
 
 pub mod codes;
+mod family;
 mod findings;
 pub mod kinds;
 pub mod policy;
@@ -18,15 +19,8 @@ pub mod reasons;
 mod resolve;
 pub mod status;
 
+pub use family::{FAMILY, Kuadrant, World};
+pub use overrule_family::{Options, Resolved};
 pub use policy::{Policies, parse};
 pub use profile::Profile;
-pub use resolve::{KEYS, Options, Resolved, World, resolve, strategy_name};
-
-/// Whether there is anything to resolve: a policy, or a kind of the family that is asked for.
-pub fn concerns(policies: &Policies, asked: &[String]) -> bool {
-    let is_ours = |kind: &String| kinds::ALL.iter().any(|k| k.kind.eq_ignore_ascii_case(kind));
-    !policies.list.is_empty() || asked.iter().any(is_ours)
-}
-
-/// The family's name.
-pub const FAMILY: &str = "kuadrant";
+pub use resolve::{KEYS, resolve};

@@ -2,6 +2,9 @@
 //! In: nothing. Out: what is known of the control plane that resources are written for. Not here: what follows from it
 //! (`labels`, `order`).
 
+use overrule_family::Setting;
+use serde_json::Value;
+
 use crate::names::{ControlPlane, Mode};
 
 /// Where labels come from.
@@ -40,6 +43,58 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// How settings are given. Where labels come from is for programs to say, not for people.
+    pub(crate) const OPTIONS: &[Setting] = &[
+        Setting {
+            option: "kuma-mode",
+            keys: &["mode"],
+            value_name: "zone|global",
+            help: "The control plane that Kuma's files are written for, if they lack the labels it would add: `zone` or \
+                   `global` [default: zone]",
+        },
+        Setting {
+            option: "kuma-zone",
+            keys: &["zone"],
+            value_name: "ZONE",
+            help: "The name of its zone [default: default]",
+        },
+        Setting {
+            option: "system-namespace",
+            keys: &["systemNamespace"],
+            value_name: "NAMESPACE",
+            help: "The namespace it runs in [default: kuma-system]",
+        },
+    ];
+
+    /// What was given; what cannot be read was refused where it was given.
+    pub fn read<'a>(given: impl Iterator<Item = (&'a str, &'a Value)>) -> Self {
+        let mut settings = Self::default();
+        for (key, value) in given {
+            let _ = settings.set(key, value);
+        }
+        settings
+    }
+
+    /// Changes one setting.
+    pub fn set(&mut self, key: &str, value: &Value) -> Result<(), String> {
+        match (key, value.as_str()) {
+            ("mode", Some("zone")) => self.mode = Mode::Zone,
+            ("mode", Some("global")) => self.mode = Mode::Global,
+            ("zone", Some(zone)) => self.zone = zone.into(),
+            ("systemNamespace", Some(namespace)) => self.system_namespace = namespace.into(),
+            ("labels", Some("computed")) => self.labels = LabelSource::Computed,
+            ("labels", Some("asWritten")) => self.labels = LabelSource::AsWritten,
+            ("mode", Some(other)) => {
+                return Err(format!("takes zone or global, not `{other}`"));
+            }
+            _ => {
+                let expected = "mode: zone or global; zone: a name; systemNamespace: a name";
+                return Err(expected.to_owned());
+            }
+        }
+        Ok(())
+    }
+
     /// The control plane, for a resource in its Kubernetes form or not.
     pub(crate) fn plane(&self, kubernetes: bool) -> ControlPlane<'_> {
         let zone = if self.mode == Mode::Zone { &*self.zone } else { "" };

@@ -14,6 +14,7 @@ use overrule_engine::{StepId, Traced};
 use overrule_mesh::conf::http_route::text_of_matches;
 use overrule_mesh::conf::schema::{What, rows};
 use overrule_mesh::conf::{Position, conf_of, entry_of, hash_of_matches, spec_of};
+use overrule_mesh::kinds::Kind;
 use overrule_source::Documents;
 use serde_json::{Value, json};
 use support::{at, documents, find, origins, roots};
@@ -22,7 +23,7 @@ const STEP: StepId = StepId(7);
 
 fn conf(kind: &str, position: Position, text: &str) -> (Documents, Traced) {
     let documents = documents(text);
-    let conf = conf_of(&documents, kind, STEP, roots(&documents)[0], position);
+    let conf = conf_of(&documents, support::kind(kind), STEP, roots(&documents)[0], position);
     (documents, conf)
 }
 
@@ -237,7 +238,10 @@ fn whole_specs_and_entries() {
 {match: {port: 443}}
 ");
     let read = |kind, n: usize| {
-        support::json(&documents, &spec_of(&documents, kind, STEP, roots(&documents)[n]))
+        support::json(
+            &documents,
+            &spec_of(&documents, Kind::by_type(kind), STEP, roots(&documents)[n]),
+        )
     };
     let expected = json!({"targetRef": {"kind": "Mesh"}, "to": [{"default": {"idleTimeout": "1m0s"}}, {"default": {"idleTimeout": "1s"}}]});
     assert_eq!(read("MeshTimeout", 0), expected);
@@ -246,7 +250,7 @@ fn whole_specs_and_entries() {
     let expected = json!({"match": {"port": 443, "protocol": "tcp", "type": "HostnameGenerator"}});
     assert_eq!(read("MeshExternalService", 2), expected);
     let entry = find(&documents, roots(&documents)[0], &["to", "0"]).expect("entry");
-    let entry = entry_of(&documents, "MeshTimeout", STEP, entry);
+    let entry = entry_of(&documents, support::kind("MeshTimeout"), STEP, entry);
     assert_eq!(support::json(&documents, &entry), json!({"default": {"idleTimeout": "1m0s"}}));
 }
 
@@ -275,14 +279,14 @@ fn every_line_of_the_schema_acts() {
     ];
     let mut seen = 0;
     for kind in kinds {
-        for (path, what) in rows(kind) {
+        for (path, what) in rows(support::kind(kind)) {
             let (before, after): (Option<Value>, Value) = match what {
                 What::Default(default) => (None, serde_json::from_str(default).expect("JSON")),
                 What::Duration => (Some(json!("61s")), json!("1m1s")),
                 What::Free => (Some(json!({"a": null})), json!({"a": null})),
             };
             let documents = documents(&around(path, before).to_string());
-            let read = spec_of(&documents, kind, STEP, roots(&documents)[0]);
+            let read = spec_of(&documents, Kind::by_type(kind), STEP, roots(&documents)[0]);
             let pointer =
                 format!("/{}", path.replace("[]", ".0").replace('*', "any").replace('.', "/"));
             let json = support::json(&documents, &read);

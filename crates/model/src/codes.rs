@@ -9,7 +9,7 @@ overrule_source::codes! {
     /// A name the API server would refuse.
     INVALID_NAME = "OV1103", Error, "invalid name";
     /// A creation time that is no RFC 3339 time.
-    BAD_CREATION_TIME = "OV1104", Error, "creation time cannot be read";
+    BAD_CREATION_TIME = "OV1104", Error, "creation time is invalid";
     /// A field of the wrong type.
     WRONG_TYPE = "OV1105", Error, "field has the wrong type";
     /// A field that must be there is missing.

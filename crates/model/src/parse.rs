@@ -119,8 +119,14 @@ impl<'a> Parser<'a> {
             (false, true) => "it has `apiVersion` but no `kind`",
             _ => "it has neither `apiVersion` and `kind` nor `type` and `name`",
         };
-        let message = format!("this document is no resource and is skipped: {missing}");
-        self.fields.report(&codes::NOT_A_RESOURCE, &At::ROOT, root, message, "if it should be one, add the missing fields; further such documents of this file are not reported");
+        let message = format!("this document is not a resource and is skipped: {missing}");
+        self.fields.report(
+            &codes::NOT_A_RESOURCE,
+            &At::ROOT,
+            root,
+            message,
+            "if it should be one, add the missing fields; this is reported once per file",
+        );
     }
 
     fn kustomization(&mut self, root: View<'a>) {
@@ -128,8 +134,7 @@ impl<'a> Parser<'a> {
             &codes::KUSTOMIZATION,
             &At::ROOT,
             root,
-            "this is a kustomization, not a resource; what it would change is not applied here"
-                .to_owned(),
+            "this is a kustomization, not a resource; it is not applied".to_owned(),
             "build it first: kustomize build DIR | overrule check -f -",
         );
     }
@@ -235,7 +240,7 @@ impl<'a> Parser<'a> {
         let tolerable =
             !name.is_empty() && !name.contains(['/', '#', '%']) && name != "." && name != "..";
         if !ok {
-            let message = format!("`{at}` is `{name}`, which is no valid Kubernetes name");
+            let message = format!("`{at}` is `{name}`, which is not a valid Kubernetes name");
             self.fields.report(&codes::INVALID_NAME, at, view, message, "use lower-case letters, digits, `-` and `.`, at most 253 characters, starting and ending with a letter or digit");
         }
         ok || tolerable
@@ -262,7 +267,7 @@ impl<'a> Parser<'a> {
         let Some((text, view)) = self.fields.string(of, at, key) else { return Created::Absent };
         Created::parse(text).unwrap_or_else(|| {
             let at = at.key(key);
-            let message = format!("`{at}` is `{text}`, which is no RFC 3339 time");
+            let message = format!("`{at}` is `{text}`, which is not an RFC 3339 time");
             self.fields.report(&codes::BAD_CREATION_TIME, &at, view, message, "write it like 2026-01-31T09:00:00Z, or remove it: an unknown creation time counts as newest");
             Created::Absent
         })
@@ -342,7 +347,7 @@ impl<'a> Parser<'a> {
                         .at_with(object.at, "this one is ignored")
                         .see(first.at, "this one is used")
                         .field("metadata.name")
-                        .help("remove one of the two, or give it another name or namespace");
+                        .help("remove one of them, or give it another name or namespace");
                     self.fields.diagnostics.push(d);
                 }
                 _ => {

@@ -27,7 +27,7 @@ impl fmt::Display for TargetNameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "`{}` is no target; write kind/namespace/name, kind/name for cluster-scoped kinds, and add #section for a listener, rule or port",
+            "invalid target `{}`; use kind/namespace/name (kind/name if cluster-scoped), optionally #section for a listener, rule or port",
             self.0
         )
     }

@@ -90,10 +90,11 @@ fn last_part(whole: &Analysis) -> Duration {
     let mut snapshot = whole.snapshot.clone();
     let (resources, _) = topology::parse(&whole.documents, &mut snapshot);
     let options = overrule::gateway::Options::default();
-    let policies: Vec<_> = whole.policies.iter().cloned().collect();
+    let policies: Vec<_> =
+        whole.policies::<overrule::gateway::Gep713>().into_iter().flatten().cloned().collect();
     let (time, _) = best(3, || {
         let built = resources.connect(&snapshot);
-        let (kinds, policies) = (&whole.kinds, &policies);
+        let (kinds, policies) = (whole.kinds(), &policies);
         let documents = &whole.documents;
         overrule::gateway::resolve(documents, &snapshot, &built.topology, kinds, policies, &options)
     });

@@ -230,7 +230,7 @@ impl Ready {
     }
 
     /// Connect, follow delegations, attach, order, merge, findings.
-    fn resolve(&self) -> Resolved {
+    fn resolve(&self) -> Resolved<kgateway::Matches> {
         let topology = self.resources.connect(&self.snapshot).topology;
         let world = World {
             documents: &self.documents,
@@ -238,7 +238,7 @@ impl Ready {
             topology: &topology,
             policies: &self.policies,
             profile: Profile::Design,
-            settings: &self.settings,
+            ground: &self.settings,
         };
         kgateway::resolve(world, &Options::default())
     }
@@ -249,7 +249,7 @@ fn delegation(by: By, small: usize, rounds: usize, report: &mut Report) {
     let name = by.name();
     let ready = |count, own| Ready::new(children(by, count, own));
     let (few, many) = (ready(small, false), ready(small * 10, false));
-    let reached = many.resolve().matches.len();
+    let reached = many.resolve().extra.0.len();
     assert_eq!(reached, small * 10, "every child is reached once");
     let (median, one, ten) = ratio(&few, &many, rounds);
     report.row(&format!("by {name}, {small} children"), one, None);

@@ -67,6 +67,7 @@ impl Ready {
             documents: &self.documents,
             snapshot: &self.snapshot,
             topology: &topology,
+            ground: &(),
             policies: &self.policies,
             profile: Profile::Design,
         };

@@ -3,22 +3,22 @@
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use overrule_engine::Resolution;
+use overrule_family::{AnyGround, AnyPolicies, Family, Reading, Settings};
 use overrule_gateway::kinds::Kinds;
-use overrule_gateway::policy::{self, Policy};
 use overrule_gateway::requirements::{self, Requirement};
 use overrule_gateway::topology::{self, GatewayTopology};
-use overrule_mesh::topology::MeshTopology;
+use overrule_gateway::{Gep713, KnownKinds};
 use overrule_model::{Created, ObjectId, Snapshot};
 use overrule_source::{
-    Diagnostic, Documents, DuplicateKeys, Input, Layered, Read, ReadOptions, Redaction,
-    SingleLetters,
+    Diagnostic, Documents, DuplicateKeys, Input, Read, ReadOptions, Redaction, SingleLetters,
 };
 use overrule_view::{Findings, Other, Part, Scene};
 
-use crate::families::{Answered, Ground, nothing};
+use crate::answers::{Answered, Resolving, nothing};
+use crate::families;
 use crate::reworded::Patch;
 
 /// What to assume about objects that carry no creation time.
@@ -52,10 +52,8 @@ pub struct Options {
     pub profiles: BTreeMap<String, String>,
     /// Whether to resolve under the other profiles of each family too, to compare with.
     pub compare: bool,
-    /// Settings of kgateway's controller.
-    pub kgateway: overrule_kgateway::Settings,
-    /// The control plane that Kuma's resources are meant for.
-    pub kuma: overrule_mesh::Settings,
+    /// Settings of families' controllers.
+    pub settings: Settings,
     /// Targets as typed that are asked about: their paths are there, however large the fleet is.
     pub focus: Vec<String>,
 }
@@ -88,33 +86,29 @@ pub struct Analysis {
     /// Resources.
     pub snapshot: Snapshot,
     pub(crate) base: Arc<Base>,
-    /// Policies as written.
-    pub policies: Layered<Policy>,
-    /// What was found while reading them.
-    pub(crate) written: Vec<Diagnostic>,
-    /// Kuadrant's policies as written.
-    pub kuadrant: Arc<overrule_kuadrant::Policies>,
-    /// kgateway's policies as written.
-    pub kgateway: Arc<overrule_kgateway::Policies>,
-    /// The settings they were resolved with.
-    pub kgateway_settings: Arc<overrule_kgateway::Settings>,
+    /// Policies as written, by family.
+    pub(crate) written: Vec<Written>,
     /// The answers: `gateway` first, then the other families; under each family the profile shown first.
     pub answers: Vec<Arc<Answered>>,
     /// Every finding of every stage, by place, none twice.
     pub diagnostics: Vec<Diagnostic>,
 }
 
+/// The policies of a family as written.
+#[derive(Debug, Clone)]
+pub(crate) struct Written {
+    pub(crate) policies: AnyPolicies,
+    /// What was found while reading them.
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
 /// What does not depend on policies.
 #[derive(Debug, Default)]
 pub struct Base {
-    /// Gateway API topology.
+    /// Gateway API topology, with the nodes of all families.
     pub topology: GatewayTopology,
-    /// Policy kinds.
-    pub kinds: Arc<Kinds>,
-    /// Kuma's resources as a control plane would have them.
-    pub kuma: overrule_mesh::Resources,
-    /// Their nodes; they stand in `topology` too.
-    pub mesh: MeshTopology,
+    /// What each family read besides policies.
+    pub(crate) grounds: Vec<Box<dyn AnyGround>>,
     /// Policies that must exist.
     pub requirements: Vec<Requirement>,
     /// What was found on the way here.
@@ -137,24 +131,37 @@ impl Base {
         diagnostics.extend(misplaced(documents, &snapshot, &options.kind_sources));
         let (resources, found) = topology::parse(documents, &mut snapshot);
         diagnostics.extend(found);
-        let kinds = match course {
-            Course::Part { kinds: Some(known) } => Arc::clone(known),
-            _ => {
-                let (kinds, found) = Kinds::collect(documents, &snapshot);
-                diagnostics.extend(found);
-                Arc::new(kinds)
-            }
-        };
-        let (kuma, found) = overrule_mesh::parse(documents, &snapshot, &options.kuma);
-        diagnostics.extend(found);
+        let mut grounds: Vec<Box<dyn AnyGround>> = Vec::new();
+        for (place, family) in families().iter().enumerate() {
+            let known = match course {
+                Course::Part { of: Some(whole) } => whole.grounds.get(place),
+                _ => None,
+            };
+            grounds.push(known.and_then(|known| family.for_part(&**known)).unwrap_or_else(|| {
+                let (snapshot, diagnostics) = (&mut snapshot, &mut diagnostics);
+                family.read(Reading { documents, snapshot, diagnostics }, &options.settings)
+            }));
+        }
         let (requirements, found) = requirements::parse(documents, &mut snapshot);
         diagnostics.extend(found);
         let built = resources.connect(&snapshot);
         diagnostics.extend(built.diagnostics);
         let mut topology = built.topology;
-        let mesh =
-            overrule_mesh::topology::build(documents, &mut snapshot, &kuma, &mut topology.nodes);
-        (snapshot, Arc::new(Self { topology, kinds, kuma, mesh, requirements, diagnostics }))
+        for ground in &mut grounds {
+            ground.connect(documents, &mut snapshot, &mut topology.nodes);
+        }
+        (snapshot, Arc::new(Self { topology, grounds, requirements, diagnostics }))
+    }
+
+    /// What a family read besides policies.
+    pub fn ground<F: Family>(&self) -> Option<&F::Ground> {
+        self.grounds.iter().find_map(|ground| ground.typed())
+    }
+
+    /// The policy kinds that descriptors describe.
+    pub fn kinds(&self) -> &Kinds {
+        static NONE: LazyLock<Kinds> = LazyLock::new(Kinds::default);
+        self.ground::<Gep713>().map_or(&NONE, |KnownKinds(kinds)| kinds)
     }
 }
 
@@ -163,14 +170,9 @@ impl Base {
 enum Course<'a> {
     /// Everything, from nothing.
     Whole,
-    /// What a part lacks can be elsewhere, so that nothing is told about it; `kinds` of the whole need not be read again.
-    Part { kinds: Option<&'a Arc<Kinds>> },
-}
-
-/// Policies of kinds that descriptors describe, and what was found while reading them.
-struct Policies {
-    policies: Vec<Policy>,
-    written: Vec<Diagnostic>,
+    /// What a part lacks can be elsewhere, so that nothing is told about it. What is known of the whole and holds for the
+    /// part need not be read again.
+    Part { of: Option<&'a Base> },
 }
 
 /// Gives resources without a creation time the one that is to be assumed.
@@ -210,10 +212,10 @@ impl Analysis {
         Self::on_course(read, options, Course::Whole)
     }
 
-    /// The same for a part of a world that has all that decides about what is asked, without findings. `kinds` are those
-    /// of the whole, if they are known.
-    pub(crate) fn of_part(read: Read, options: &Options, kinds: Option<&Arc<Kinds>>) -> Self {
-        let mut part = Self::on_course(read, options, Course::Part { kinds });
+    /// The same for a part of a world that has all that decides about what is asked, without findings. `whole` is what is
+    /// known of all of it.
+    pub(crate) fn of_part(read: Read, options: &Options, whole: Option<&Base>) -> Self {
+        let mut part = Self::on_course(read, options, Course::Part { of: whole });
         part.diagnostics = Vec::new();
         part
     }
@@ -221,9 +223,15 @@ impl Analysis {
     fn on_course(read: Read, options: &Options, course: Course<'_>) -> Self {
         let Read { documents, diagnostics } = read;
         let (mut snapshot, base) = Base::of(&documents, options, course);
-        let (policies, written) = policy::parse(&documents, &mut snapshot, &base.kinds);
-        let policies = Policies { policies, written };
-        Self::on(base, documents, snapshot, policies, diagnostics, options, course)
+        let mut written = Vec::new();
+        for (family, ground) in families().iter().zip(&base.grounds) {
+            let (snapshot, mut diagnostics) = (&mut snapshot, Vec::new());
+            let reading =
+                Reading { documents: &documents, snapshot, diagnostics: &mut diagnostics };
+            let policies = family.policies(reading, &**ground);
+            written.push(Written { policies, diagnostics });
+        }
+        Self::on(base, documents, snapshot, written, diagnostics, options, course)
     }
 
     /// The same, when these texts changed and have nothing but policies. What does not depend on policies is taken from
@@ -242,70 +250,70 @@ impl Analysis {
         let Patch { mut documents, mut snapshot, objects, .. } = patch;
         documents.settle();
         snapshot.settle();
-        let (kinds, before) = (&self.base.kinds, &self.policies);
-        let (policies, found) =
-            policy::parse_again(&documents, &mut snapshot, kinds, before, &objects);
-        let unchanged = self.written.iter().filter(|d| !texts.concern(d)).cloned();
-        let policies = Policies { policies, written: unchanged.chain(found).collect() };
+        let mut written = Vec::new();
+        for ((family, ground), before) in families().iter().zip(&self.grounds).zip(&self.written) {
+            let (snapshot, mut found) = (&mut snapshot, Vec::new());
+            let reading = Reading { documents: &documents, snapshot, diagnostics: &mut found };
+            let now = family.changed_policies(reading, &**ground, &before.policies, &objects);
+            written.push(match now {
+                Some(policies) => {
+                    let unchanged =
+                        before.diagnostics.iter().filter(|d| !texts.concern(d)).cloned();
+                    Written { policies, diagnostics: unchanged.chain(found).collect() }
+                }
+                None => {
+                    let (documents, diagnostics) = (&documents, &mut found);
+                    let reading = Reading { documents, snapshot, diagnostics };
+                    let policies = family.policies(reading, &**ground);
+                    Written { policies, diagnostics: found }
+                }
+            });
+        }
         let base = Arc::clone(&self.base);
-        Some(Self::on(base, documents, snapshot, policies, read, options, Course::Whole))
+        Some(Self::on(base, documents, snapshot, written, read, options, Course::Whole))
     }
 
     fn is_policy(&self, object: ObjectId) -> bool {
-        self.policies.iter().any(|p| p.object == object)
-            || self.kuadrant.list.iter().any(|p| p.object == object)
-            || self.kgateway.list.iter().any(|p| p.object == object)
+        let mut all = families().iter().zip(&self.written);
+        all.any(|(family, written)| family.is_policy(&written.policies, object))
     }
 
-    /// Reads the policies of families with rules of their own, and resolves everything.
+    /// Resolves everything.
     fn on(
         base: Arc<Base>,
         documents: Documents,
         mut snapshot: Snapshot,
-        Policies { policies, written }: Policies,
+        written: Vec<Written>,
         mut diagnostics: Vec<Diagnostic>,
         options: &Options,
         course: Course<'_>,
     ) -> Self {
-        diagnostics.extend(base.diagnostics.iter().chain(&written).cloned());
-        let (kuadrant, found) = overrule_kuadrant::parse(&documents, &mut snapshot);
-        diagnostics.extend(found);
-        let (kgateway, found) = overrule_kgateway::parse(&documents, &mut snapshot);
-        diagnostics.extend(found);
+        let reading = written.iter().flat_map(|written| &written.diagnostics);
+        diagnostics.extend(base.diagnostics.iter().chain(reading).cloned());
         // What must exist is asked about, whether a policy of the kind is there or not.
         let mut include_kinds = options.include_kinds.clone();
         include_kinds.extend(base.requirements.iter().map(|r| r.kind.to_lowercase()));
-        let ground = Ground {
+        let policies: Vec<AnyPolicies> = written.iter().map(|w| Arc::clone(&w.policies)).collect();
+        let resolving = Resolving {
             documents: &documents,
             snapshot: &snapshot,
-            topology: &base.topology,
-            kinds: &base.kinds,
+            base: &base,
             policies: &policies,
-            kuadrant: &kuadrant,
-            kgateway: &kgateway,
-            kuma: &base.kuma,
-            mesh: &base.mesh,
-            requirements: &base.requirements,
             include_kinds: &include_kinds,
             options,
             silent: matches!(course, Course::Part { .. }),
         };
-        let answers = ground.resolve(&mut diagnostics);
+        let answers = resolving.resolve(&mut diagnostics);
         let diagnostics = settle(diagnostics, &documents);
         // Whatever is made of this one shares its names with it.
         snapshot.settle();
-        Self {
-            documents,
-            snapshot,
-            base,
-            policies: policies.into(),
-            written,
-            kuadrant: Arc::new(kuadrant),
-            kgateway: Arc::new(kgateway),
-            kgateway_settings: Arc::new(options.kgateway.clone()),
-            answers: answers.into_iter().map(Arc::new).collect(),
-            diagnostics,
-        }
+        let answers = answers.into_iter().map(Arc::new).collect();
+        Self { documents, snapshot, base, written, answers, diagnostics }
+    }
+
+    /// The policies of a family as written.
+    pub fn policies<F: Family>(&self) -> Option<&F::Policies> {
+        self.written.iter().find_map(|written| written.policies.downcast_ref())
     }
 
     /// The answer of the family `gateway`.
@@ -371,7 +379,7 @@ fn misplaced(documents: &Documents, snapshot: &Snapshot, sources: &[String]) -> 
     other
         .map(|o| {
             let message = format!(
-                "`{}` is no policy kind; --kinds takes documents with `kind: PolicyKind`",
+                "`{}` is not a policy kind; --kinds takes documents with `kind: PolicyKind`",
                 snapshot.text(o.kind.kind)
             );
             Diagnostic::new(&overrule_gateway::codes_policy::BAD_DESCRIPTOR, message)

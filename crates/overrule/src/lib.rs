@@ -28,28 +28,33 @@
 
 mod access;
 mod analysis;
+mod answers;
 mod conditions;
 mod families;
 pub mod files;
 pub mod live;
-mod mesh;
-mod requests;
+mod meshes;
 mod reworded;
+mod targets;
 
-pub use access::{Client, Inbound, Question, match_words};
+pub use access::{InboundAccess, Question};
 pub use analysis::{Analysis, Assume, Base, Options, Stage, Stages};
-pub use conditions::{Affected, PolicyCondition};
-pub use families::{Answered, FamilyInfo, families};
+pub use answers::Answered;
+pub use families::{families, family, register, setting_keys};
 pub use overrule_access;
 pub use overrule_engine as engine;
+pub use overrule_family::{
+    self as family_kit, Affected, Condition, Fit, Identity, Setting, Settings,
+};
 pub use overrule_gateway as gateway;
 pub use overrule_kgateway as kgateway;
 pub use overrule_kuadrant as kuadrant;
 pub use overrule_mesh as kuma;
+pub use overrule_mesh::identity::Client;
+pub use overrule_mesh::inbounds::InboundId;
 pub use overrule_model as model;
 pub use overrule_source as source;
 pub use overrule_view as view;
-pub use requests::Fit;
 
 /// A small set of manifests for documentation examples: one gateway, one route, one policy.
 #[doc(hidden)]
@@ -59,16 +64,10 @@ pub fn doc_example() -> &'static str {
 
 /// Every code this version can report, by number.
 pub fn codes() -> Vec<source::Code> {
-    let all = [
-        source::codes::ALL,
-        model::codes::ALL,
-        gateway::codes::ALL,
-        gateway::codes_policy::ALL,
-        kuadrant::codes::ALL,
-        kgateway::codes::ALL,
-        kuma::codes::ALL,
-    ];
-    let mut codes: Vec<source::Code> = all.into_iter().flatten().copied().collect();
+    let shared = [source::codes::ALL, model::codes::ALL, gateway::codes::ALL];
+    let own = families().iter().map(|family| family.codes());
+    let all = shared.into_iter().chain(own).flatten();
+    let mut codes: Vec<source::Code> = all.copied().collect();
     codes.sort_by_key(|c| c.id);
     codes
 }

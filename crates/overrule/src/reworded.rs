@@ -9,13 +9,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use overrule_engine::PolicyId;
-use overrule_gateway::policy;
+use overrule_gateway::Gep713;
+use overrule_gateway::policy::{self, Policy};
 use overrule_gateway::resolve::{Words, reworded, told_again};
 use overrule_model::{Created, ObjectId, Snapshot};
-use overrule_source::{Diagnostic, DocId, Documents, Piece, SourceId};
+use overrule_source::{Diagnostic, DocId, Documents, Layered, Piece, SourceId};
 
-use crate::analysis::settle;
-use crate::families::{Answered, Wanted};
+use crate::analysis::{Written, settle};
 use crate::{Analysis, Assume, Options};
 
 /// A text whose words changed.
@@ -75,10 +75,10 @@ impl Analysis {
         if self.base.diagnostics.iter().any(|d| texts.concern(d)) {
             return None;
         }
-        let New { analysis: mut now, changed, written } = self.with_words(patch)?;
-        let (topology, kinds, resolution) = (&now.base.topology, &now.base.kinds, now.gateway());
+        let New { analysis: mut now, mut policies, changed, written } = self.with_words(patch)?;
+        let (topology, kinds, resolution) = (&now.base.topology, now.base.kinds(), now.gateway());
         let (places, found) =
-            told_again(&now.snapshot, topology, kinds, &now.policies, resolution, &changed)?;
+            told_again(&now.snapshot, topology, kinds, &policies, resolution, &changed)?;
         let holds = |d: &&Diagnostic| !texts.concern(d) && !places.concern(d);
         let mut diagnostics: Vec<Diagnostic> =
             self.diagnostics.iter().filter(holds).cloned().collect();
@@ -86,11 +86,13 @@ impl Analysis {
         diagnostics.extend(written.iter().cloned());
         diagnostics.extend(found);
         now.diagnostics = settle(diagnostics, &now.documents);
-        let unchanged = self.written.iter().filter(|d| !texts.concern(d)).cloned();
-        now.written = unchanged.chain(written).collect();
+        policies.settle();
+        let described = now.written.first_mut()?;
+        let unchanged = described.diagnostics.iter().filter(|d| !texts.concern(d)).cloned();
+        let diagnostics = unchanged.chain(written).collect();
+        *described = Written { policies: Arc::new(policies), diagnostics };
         now.documents.settle();
         now.snapshot.settle();
-        now.policies.settle();
         // Nobody else has it yet.
         if let Some(gateway) = now.answers.first_mut().and_then(Arc::get_mut) {
             gateway.resolution.settle();
@@ -104,45 +106,46 @@ impl Analysis {
             return None;
         }
         let Patch { documents, mut snapshot, objects, .. } = patch;
+        let (before, kinds) = (self.policies::<Gep713>()?, self.kinds());
         let (mut policies, mut written) = (Vec::with_capacity(objects.len()), Vec::new());
         for object in objects {
-            let place = self.policies.partition_point(|p| p.object < object);
-            let was = self.policies.get(place).filter(|p| p.object == object)?;
+            let place = before.partition_point(|p| p.object < object);
+            let was = before.get(place).filter(|p| p.object == object)?;
             let age = |of: &Snapshot| of.get(object).map(|o| o.created.key());
             if age(&snapshot) != age(&self.snapshot) {
                 return None;
             }
-            let (is, found) = policy::reparse(&documents, &mut snapshot, &self.kinds, was)?;
+            let (is, found) = policy::reparse(&documents, &mut snapshot, kinds, was)?;
             policies.push(Words { id: PolicyId(u32::try_from(place).ok()?), was, is });
             written.extend(found);
         }
-        let resolution = reworded(&documents, &snapshot, &self.kinds, self.gateway(), &policies)?;
+        let resolution = reworded(&documents, &snapshot, kinds, self.gateway(), &policies)?;
         let changed = policies.iter().map(|words| words.id).collect();
-        let mut now = self.policies.clone();
+        let mut now = before.clone();
         policies.into_iter().for_each(|Words { id, is, .. }| now.set(id.0 as usize, is));
         let mut answers = self.answers.clone();
         let gateway = answers.first_mut()?;
-        let wanted = Wanted { profile: gateway.profile, shown: gateway.shown };
-        *gateway = Arc::new(Answered::gateway(wanted, resolution));
+        *gateway = Arc::new(gateway.with(resolution));
+        let mut all = self.written.clone();
+        // Findings of before are not needed again; they come with the next whole resolution.
+        all.first_mut()?.policies = Arc::new(now.clone());
         let analysis = Self {
             documents,
             snapshot,
             base: Arc::clone(&self.base),
-            policies: now,
-            written: Vec::new(),
-            kuadrant: Arc::clone(&self.kuadrant),
-            kgateway: Arc::clone(&self.kgateway),
-            kgateway_settings: Arc::clone(&self.kgateway_settings),
+            written: all,
             answers,
             diagnostics: Vec::new(),
         };
-        Some(New { analysis, changed, written })
+        Some(New { analysis, policies: now, changed, written })
     }
 }
 
 /// An analysis with other words, before findings.
 struct New {
     analysis: Analysis,
+    /// The policies of today.
+    policies: Layered<Policy>,
     changed: Vec<PolicyId>,
     /// What was found while these policies were read.
     written: Vec<Diagnostic>,

@@ -42,7 +42,7 @@ fn the_example_of_the_design() {
     let analysis = Analysis::new(vec![Input::new("a.yaml", MESH)], &Options::default());
     let (object, _) = analysis.named("dataplane/default/backend").unwrap();
     let at = analysis.inbounds(object, Some("http-port"))[0];
-    let answer = analysis.shown().find(|a| a.family == "kuma").unwrap();
+    let answer = analysis.shown().find(|a| a.family.name() == "kuma").unwrap();
     let shown = analysis.inspect_permissions(answer, at).unwrap();
     let kri = |name: &str| format!("kri_mtp_default_default__{name}_");
     let policy = &shown["policies"][0];

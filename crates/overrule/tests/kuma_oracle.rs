@@ -60,8 +60,8 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn new(analysis: &'a Analysis, profile: Profile) -> Self {
         let mut answers = analysis.answers.iter();
-        let answer = answers.find(|a| a.family == "kuma" && a.profile == profile.name());
-        let nodes = analysis.mesh.meshes.iter().flat_map(|mesh| &mesh.clients);
+        let answer = answers.find(|a| a.family.name() == "kuma" && a.profile == profile.name());
+        let nodes = analysis.meshes().nodes.meshes.iter().flat_map(|mesh| &mesh.clients);
         let tags = |subset: &overrule::kuma::subset::Subset| {
             subset.tags().iter().map(|t| (t.key.to_string(), t.value.to_string())).collect()
         };
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
     /// The identifier of the object of a node.
     fn kri(&self, node: NodeId, section: &str) -> String {
         let object = self.analysis.topology.nodes.get(node).and_then(|n| n.object);
-        let meta = &self.analysis.kuma.metas[&object.expect("an object")];
+        let meta = &self.analysis.meshes().resources.metas[&object.expect("an object")];
         let mut kri = meta.kri();
         kri.section = section.to_owned();
         kri.to_string()
@@ -192,11 +192,11 @@ fn places(answer: &Answer) -> BTreeSet<String> {
 /// Everything that is different in one world, and how many values were compared.
 fn differences(documents: &[Value], profile: Profile) -> (Vec<String>, usize) {
     let analysis = analysis(documents);
-    for mesh in &analysis.kuma.meshes {
+    for mesh in &analysis.meshes().resources.meshes {
         assert!(mesh.refused.is_empty(), "{:?}", analysis.diagnostics);
     }
     let theirs = resolve(documents, profile);
-    if !analysis.answers.iter().any(|a| a.family == "kuma") {
+    if !analysis.answers.iter().any(|a| a.family.name() == "kuma") {
         return (Vec::new(), 0);
     }
     let ours = Reader::new(&analysis, profile).found();

@@ -27,7 +27,7 @@ fn analysis(documents: &[Value]) -> Analysis {
 }
 
 fn answers(analysis: &Analysis) -> impl Iterator<Item = &Answered> {
-    analysis.answers.iter().map(|a| &**a).filter(|a| a.family == "kuma")
+    analysis.answers.iter().map(|a| &**a).filter(|a| a.family.name() == "kuma")
 }
 
 /// What is said about each kind at each path, positions aside.

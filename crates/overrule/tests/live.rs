@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use overrule::engine::{LadderId, PolicyId};
+use overrule::gateway::Gep713;
 use overrule::live::{Edit, Published, Text, World};
 use overrule::model::Created;
 use overrule::source::Input;
@@ -356,17 +357,14 @@ fn kgateway_policies() {
     for profile in ["design", "shipped"] {
         let world = |seed: u64| {
             let (resources, settings) = kgateway::world::objects(seed);
-            let mut ours = overrule::kgateway::Settings {
-                global_namespace: settings.global_policy_namespace,
-                wildcard_namespace: settings.delegation_wildcard_namespace,
-                ..Default::default()
-            };
-            for (unit, how) in settings.policy_merge {
-                // Some are misspelt on purpose; such a setting is refused, and changes nothing.
-                let _ = ours.set("policyMerge", &serde_json::json!({unit: how}));
-            }
+            let mut ours = overrule::Settings::default();
+            let mut set = |key: &str, value: Value| ours.set("kgateway", key, value);
+            set("globalPolicyNamespace", settings.global_policy_namespace.into());
+            set("delegationWildcardNamespace", settings.delegation_wildcard_namespace.into());
+            // Some are misspelt on purpose; such a setting is refused, and changes nothing.
+            set("policyMerge", serde_json::json!(settings.policy_merge));
             let profiles = [("kgateway".to_owned(), profile.to_owned())].into();
-            (resources, Options { profiles, compare: true, kgateway: ours, ..Options::default() })
+            (resources, Options { profiles, compare: true, settings: ours, ..Options::default() })
         };
         enough(histories(count(8), world));
     }
@@ -516,7 +514,7 @@ fn whole_resolutions_go_on_from_each_other() {
         let scratch = Analysis::new(inputs.collect(), &Options::default());
         assert_eq!(everything(&whole), everything(&scratch), "after {name}");
         let (was, is) = (before.gateway(), whole.gateway());
-        let policy = whole.policies.iter().position(|p| {
+        let policy = whole.policies::<Gep713>().unwrap().iter().position(|p| {
             whole.documents.sources.get(p.at.source).is_some_and(|s| s.name() == name.as_str())
         });
         let ladders = is.ladders_of(PolicyId(u32::try_from(policy.unwrap()).unwrap())).len();

@@ -2,7 +2,7 @@
 //! In: the body of a request, or a file. Out: the resources in it, each with its own text, and what is wrong with them.
 //! Not here: who may write them, whether they are stored.
 
-use overrule::kuma::{GROUP, LabelSource};
+use overrule::kuma::{FAMILY, GROUP, LabelSource, Settings};
 use overrule::model::{Object, Scope, Snapshot};
 use overrule::source::{Diagnostic, Documents, Input, NodeRef, Severity};
 use overrule::view::{self, v1};
@@ -85,7 +85,10 @@ fn misnamed(key: &Key) -> Option<String> {
     let ours = key.group == GROUP;
     (ours && !(fine(&key.name) && fine(mesh))).then(|| {
         let name: String = key.name.chars().take(64).collect();
-        format!("`{name}` in mesh `{}` is no name", mesh.chars().take(64).collect::<String>())
+        format!(
+            "`{name}` in mesh `{}` is not a valid name",
+            mesh.chars().take(64).collect::<String>()
+        )
     })
 }
 
@@ -102,7 +105,9 @@ fn split(alone: &Analysis, options: &Options) -> Vec<Manifest> {
             // The usual case: a document that is a resource keeps its comments and its layout.
             Some((text, key)) if key.kind != "Secret" => {
                 // Kuma's tools strip documents, which shows in a block of text at the end of one.
-                let text = match options.kuma.labels == LabelSource::AsWritten {
+                let text = match Settings::read(options.settings.of(FAMILY)).labels
+                    == LabelSource::AsWritten
+                {
                     true => text.trim().to_owned(),
                     false => text,
                 };

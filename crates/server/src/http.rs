@@ -59,7 +59,7 @@ pub fn router(app: &Arc<App>) -> Router {
 }
 
 async fn unknown(request: Request) -> Response {
-    let problem = Problem::not_found("there is no such path; /openapi.json lists all");
+    let problem = Problem::not_found("no such path; /openapi.json lists all paths");
     problem.response(Face::of(request.uri().path()))
 }
 

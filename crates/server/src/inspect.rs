@@ -17,9 +17,9 @@ pub struct Inspect {
 impl Inspect {
     /// Prepares lookups.
     pub fn new(analysis: &Analysis, flavour: Flavour) -> Self {
-        let shown = analysis.shown().find(|a| a.family == FAMILY);
+        let shown = analysis.shown().find(|a| a.family.name() == FAMILY);
         let name = shown.map_or("", |a| a.profile);
-        let profile = Profile::from_name(name, &analysis.kuma.settings);
+        let profile = Profile::from_name(name, &analysis.meshes().resources.settings);
         let inspector = Inspector::new(live(analysis, &profile), flavour);
         Self { inspector, profile }
     }
@@ -31,7 +31,12 @@ impl Inspect {
 }
 
 fn live<'a>(analysis: &'a Analysis, profile: &'a Profile) -> Live<'a> {
-    let shown = analysis.shown().find(|a| a.family == FAMILY);
-    let proxies: &'a [Vec<Arc<ProxyRules>>] = shown.map_or(&[], |a| &a.proxies);
-    Live { documents: &analysis.documents, resources: &analysis.kuma, profile, proxies }
+    let shown = analysis.shown().find(|a| a.family.name() == FAMILY);
+    let proxies: &'a [Vec<Arc<ProxyRules>>] = shown.map_or(&[], |a| a.proxies());
+    Live {
+        documents: &analysis.documents,
+        resources: &analysis.meshes().resources,
+        profile,
+        proxies,
+    }
 }

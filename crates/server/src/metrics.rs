@@ -212,14 +212,15 @@ fn figures(state: &State) -> Registry {
 }
 
 /// What the control plane's owners ask: how many policies there are, what became of them and of their rules, and where
-/// something is in force. The names `kuadrant_…` are those of its operator, so that its dashboards work.
+/// something is in force. Where a family's controller has metrics of its own, they are here by its names, so that its
+/// dashboards work.
 fn policies(state: &State, gauges: &mut Gauges<'_>) {
     let stage = state.analysis.stage();
     let scene = stage.scene();
     let mut outcomes: BTreeMap<(String, &str, &str), i64> = BTreeMap::new();
     let mut rules: BTreeMap<(String, &str, &str), i64> = BTreeMap::new();
-    let mut enforced: BTreeMap<(String, bool), i64> = BTreeMap::new();
-    let mut totals: BTreeMap<String, i64> = BTreeMap::new();
+    let mut enforced: BTreeMap<(&str, String, bool), i64> = BTreeMap::new();
+    let mut totals: BTreeMap<(&str, String), i64> = BTreeMap::new();
     let mut effective: BTreeMap<(String, &str), (i64, i64)> = BTreeMap::new();
     for part in scene.parts {
         for policy in view::policies(&scene, part, &|_| true).items {
@@ -236,11 +237,9 @@ fn policies(state: &State, gauges: &mut Gauges<'_>) {
                 let key = (policy.policy_kind.clone(), policy.family, in_force);
                 *rules.entry(key).or_default() += 1;
             }
-            if policy.family == overrule::kuadrant::FAMILY {
-                *totals.entry(policy.policy_kind.clone()).or_default() += 1;
-                let fine = policy.outcome == "in force" || policy.outcome == "partly";
-                *enforced.entry((policy.policy_kind, fine)).or_default() += 1;
-            }
+            *totals.entry((policy.family, policy.policy_kind.clone())).or_default() += 1;
+            let fine = policy.outcome == "in force" || policy.outcome == "partly";
+            *enforced.entry((policy.family, policy.policy_kind, fine)).or_default() += 1;
         }
         for (id, kind) in part.resolution.kinds() {
             let name = scene.snapshot.text(kind.kind).to_owned();
@@ -275,14 +274,15 @@ fn policies(state: &State, gauges: &mut Gauges<'_>) {
     gauges.add("overrule_effective_policies", "Paths on which something is in force", covered);
     let open = effective.iter().map(|(key, (_, n))| (of_kind(key), *n));
     gauges.add("overrule_uncovered_paths", "Paths that no policy of a kind covers", open);
-    let totals = totals.into_iter().map(|(kind, n)| (vec![("kind", kind)], n));
-    gauges.add("kuadrant_policies_total", "Kuadrant's policies by kind", totals);
-    let enforced = enforced
-        .into_iter()
-        .map(|((kind, fine), n)| (vec![("kind", kind), ("status", fine.to_string())], n));
-    gauges.add(
-        "kuadrant_policies_enforced",
-        "Kuadrant's policies by kind and whether they are enforced",
-        enforced,
-    );
+    for family in overrule::families() {
+        let Some(names) = family.metrics() else { continue };
+        let own = totals.iter().filter(|((of, _), _)| *of == family.name());
+        let own = own.map(|((_, kind), n)| (vec![("kind", kind.clone())], *n));
+        gauges.add(names.policies.0, names.policies.1, own);
+        let own = enforced.iter().filter(|((of, _, _), _)| *of == family.name());
+        let own = own.map(|((_, kind, fine), n)| {
+            (vec![("kind", kind.clone()), ("status", fine.to_string())], *n)
+        });
+        gauges.add(names.enforced.0, names.enforced.1, own);
+    }
 }

@@ -263,7 +263,7 @@ fn reading(config: &Config, mut options: Options) -> Options {
     if config.kuma_compat {
         options.duplicate_keys = DuplicateKeys::LastWins;
         options.single_letters = SingleLetters::Text;
-        options.kuma.labels = overrule::kuma::LabelSource::AsWritten;
+        options.settings.set(overrule::kuma::FAMILY, "labels", "asWritten".into());
         options.compare = false;
     } else {
         // Questions about one target show where profiles differ.

@@ -348,7 +348,7 @@ impl<'t> Builder<'t> {
         self.expanded = self.expanded.saturating_add(nodes as usize);
         if self.expanded > self.limits.alias_nodes {
             let bound = format!("{} values", self.limits.alias_nodes);
-            return Err(self.limit(at, "what the aliases of this document stand for", &bound));
+            return Err(self.limit(at, "the expanded aliases of this document", &bound));
         }
         self.check_nodes(nodes as usize, at)
     }
@@ -443,21 +443,21 @@ impl<'t> Builder<'t> {
         let mut field = self.path();
         push_key(&mut field, &name);
         if self.duplicate_keys == DuplicateKeys::Error {
-            let message = format!("the key `{name}` occurs twice in one mapping");
+            let message = format!("duplicate key `{name}` in one mapping");
             let diagnostic = Diagnostic::new(&codes::DUPLICATE_KEY, message)
                 .at_with(at, "again here")
                 .see(seen, "first here")
                 .field(field)
-                .help("remove one of the two; Kubernetes refuses duplicate keys in strict mode");
+                .help("remove one of them; Kubernetes rejects duplicate keys in strict mode");
             return Err(Box::new(diagnostic));
         }
         self.findings.add(&codes::DUPLICATE_KEY_LENIENT, at, || {
-            let message = format!("the key `{name}` occurs twice and the last one wins");
+            let message = format!("duplicate key `{name}`; the last one wins");
             Diagnostic::new(&codes::DUPLICATE_KEY_LENIENT, message)
                 .at_with(at, "this one wins")
                 .see(seen, "this one has no effect")
                 .field(field)
-                .help("remove one of the two")
+                .help("remove one of them")
         });
         if let Some(first) = self.arena.nodes.get_mut(earlier as usize) {
             *first = first.hidden();

@@ -39,5 +39,5 @@ codes! {
     /// A value that cannot be read as its tag says.
     TAG_MISMATCH = "OV1012", Error, "value does not fit its tag";
     /// An own key before `<<` that the merged mapping also has.
-    MERGE_ORDER = "OV1013", Warning, "merge key after the key it brings";
+    MERGE_ORDER = "OV1013", Warning, "merge key after a key it also sets";
 }

@@ -89,7 +89,7 @@ fn find(kind: &ErrorKind, text: &str, at: usize, last: usize, in_flow: bool) -> 
         | E::BlockEntryInFlowCollection
         | E::InvalidFlowScalarIndent => new(
             at,
-            "this does not continue the bracketed list or mapping it is in",
+            "this does not fit the bracketed list or mapping around it",
             "close the bracket before it, or separate the entries with `,`",
         ),
         E::UnclosedFlowCollection { open } => Finding {
@@ -99,31 +99,31 @@ fn find(kind: &ErrorKind, text: &str, at: usize, last: usize, in_flow: bool) -> 
         },
         E::MisplacedFlowCollectionEnd => new(
             at,
-            "a closing bracket has no opening one",
+            "this closing bracket has no opening bracket",
             "remove it, or add the opening bracket before it",
         ),
         E::MismatchedFlowCollectionEnd { open, close } => Finding {
             at,
-            message: format!("the bracket `{open}` is closed by `{close}`"),
-            help: "close each bracket with its own kind: `[` with `]`, `{` with `}`",
+            message: format!("`{open}` is closed with `{close}`"),
+            help: "close `[` with `]` and `{` with `}`",
         },
         E::UnclosedQuotedScalar
         | E::InvalidQuotedScalarIndent
         | E::DocumentIndicatorInQuotedScalar => new(
             opening_quote(text, last, at),
-            "a quote is opened here and not closed on its line",
-            "close the quote; to go on over several lines, indent them deeper than the key",
+            "this quote is not closed on the same line",
+            "close the quote; a value over several lines must be indented deeper than its key",
         ),
         E::InvalidTrailingSingleQuotedScalar | E::InvalidTrailingDoubleQuotedScalar => new(
             at,
             "there is text after the closing quote",
-            "quote the whole value; inside single quotes write a quote twice, inside double quotes as `\\\"`",
+            "quote the whole value; inside single quotes double each quote, inside double quotes write `\\\"`",
         ),
         E::UnknownQuotedScalarEscape
         | E::InvalidQuotedScalarHexEscape
         | E::InvalidUnicodeEscape => new(
             at,
-            "a backslash in this double-quoted text begins no escape YAML knows",
+            "invalid escape in this double-quoted text",
             "write `\\\\` for a backslash, or use single quotes",
         ),
         E::InvalidLowSurrogateHexEscape
@@ -131,8 +131,8 @@ fn find(kind: &ErrorKind, text: &str, at: usize, last: usize, in_flow: bool) -> 
         | E::MissingLowSurrogate
         | E::UnpairedLowSurrogate => new(
             at,
-            "a `\\u` escape in this text is half of a character",
-            "write both halves of the surrogate pair, or the character itself",
+            "a `\\u` escape in this text is half of a surrogate pair",
+            "write both halves, or the character itself",
         ),
         E::UnexpectedCharacter { character } => character_help(at, *character),
         E::MissingAnchorOrAliasName => {
@@ -140,28 +140,28 @@ fn find(kind: &ErrorKind, text: &str, at: usize, last: usize, in_flow: bool) -> 
             character_help(at, character)
         }
         E::ExpectedBlockMappingKey => {
-            new(line_content(text, at), "a key of the mapping above is expected here", INDENT)
+            new(line_content(text, at), "expected a key of the mapping above", INDENT)
         }
         E::ExpectedBlockSequenceEntry => {
-            new(line_content(text, at), "an entry `- ` of the list above is expected here", INDENT)
+            new(line_content(text, at), "expected a `- ` entry of the list above", INDENT)
         }
         E::BlockSequenceEntryNotAllowed => new(
             at,
-            "a list cannot begin here",
-            "put each `- ` entry on a line of its own below the key; quote the value if it is text",
+            "a list cannot start here",
+            "put each `- ` entry on its own line below the key; quote the value if it is text",
         ),
         E::InvalidIndentation | E::MappingKeyNotAllowed => {
-            new(line_content(text, at), "this line is indented wrongly", INDENT)
+            new(line_content(text, at), "this line has the wrong indentation", INDENT)
         }
         E::InvalidBlockScalarIndent => new(
             line_content(text, at),
             "a line of the text block is indented less than its first line",
-            "indent all lines of the block equally, or say how far with a digit, as in `|2`",
+            "indent all lines of the block equally, or set the indentation with a digit, as in `|2`",
         ),
         E::ZeroBlockScalarIndent | E::InvalidBlockScalarHeader => new(
             at,
-            "the line that begins a text block has something else on it",
-            "put nothing but `|` or `>`, with `-` or `+`, behind the colon; the text goes on the next line",
+            "unexpected text on the line that starts a text block",
+            "write only `|` or `>`, with `-` or `+`, after the colon; the text starts on the next line",
         ),
         E::ExpectedDocumentStart | E::InvalidDocumentEnd => new(
             at,
@@ -170,13 +170,13 @@ fn find(kind: &ErrorKind, text: &str, at: usize, last: usize, in_flow: bool) -> 
         ),
         E::CommentInterceptedScalar | E::CommentNotSeparated => new(
             at,
-            "a comment begins where the value goes on",
-            "put a space before `#`, and no comment inside a value of several lines",
+            "a comment interrupts a value",
+            "put a space before `#`, and no comments inside a value of several lines",
         ),
         E::BomInsideDocument => new(
             at,
-            "a byte order mark stands in the middle of the text",
-            "remove it; it is often left over where files were joined",
+            "there is a byte order mark in the middle of the text",
+            "remove it; it is often left over from joining files",
         ),
         E::UndeclaredTagHandle => new(
             at,
@@ -187,15 +187,15 @@ fn find(kind: &ErrorKind, text: &str, at: usize, last: usize, in_flow: bool) -> 
         | E::UnexpectedEofBlockMapping
         | E::UnexpectedEof
         | E::UnexpectedEndOfPlainScalar => {
-            new(at, "the text ends before the value does", "complete the last value")
+            new(at, "the text ends in the middle of a value", "complete the last value")
         }
         E::PlainScalarStartsWithDashFlowIndicator => {
-            new(at, "a value cannot begin with `-` and a bracket or comma", QUOTE)
+            new(at, "a value cannot start with `-` and a bracket or comma", QUOTE)
         }
         E::ExpectedNodeContent => new(
             at,
-            "a value is expected here",
-            "write the value, or quote it if it begins with a special character",
+            "expected a value here",
+            "write the value, or quote it if it starts with a special character",
         ),
         other => Finding {
             at,
@@ -219,7 +219,7 @@ fn colon(kind: &ErrorKind, text: &str, at: usize) -> Finding {
         };
     }
     if matches!(kind, ErrorKind::SimpleKeyExpected) {
-        let message = format!("`{}` is no `key: value` entry", shorten(rest.trim()));
+        let message = format!("`{}` is not a `key: value` entry", shorten(rest.trim()));
         let at = line_content(text, at);
         return match tight_colon(rest) {
             Some(offset) => Finding { at: line + offset, message, help: COLON_SPACE },
@@ -266,7 +266,7 @@ fn character_help(at: usize, character: char) -> Finding {
         '&' => "put the value in quotes; an unquoted `&` defines an anchor",
         _ => QUOTE,
     };
-    Finding { at, message: format!("a plain value cannot begin with `{character}`"), help }
+    Finding { at, message: format!("a plain value cannot start with `{character}`"), help }
 }
 
 fn line_start(text: &str, at: usize) -> usize {
@@ -323,6 +323,6 @@ fn plain_words(message: &str) -> String {
     let mut chars = message.chars();
     match chars.next() {
         Some(first) => first.to_lowercase().chain(chars).collect(),
-        None => "this is not YAML".to_owned(),
+        None => "invalid YAML".to_owned(),
     }
 }

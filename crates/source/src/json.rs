@@ -32,8 +32,7 @@ pub(crate) fn parse(
             }
             Some(b'.') if reader.rest().trim_end() == "..." => return Ok(()),
             Some(_) => {
-                let help =
-                    "remove the text after the JSON value, or write one value after the other";
+                let help = "remove the text after the JSON value";
                 return Err(reader.unexpected("another JSON value or the end", help));
             }
         }
@@ -130,8 +129,10 @@ impl Reader<'_, '_> {
 
     fn key(&mut self) -> Result<(), Refusal> {
         if self.peek() != Some(b'"') {
-            return Err(self
-                .unexpected("a key in double quotes", "quote the key; remove a comma before `}`"));
+            return Err(self.unexpected(
+                "a key in double quotes",
+                "quote the key; remove any comma before `}`",
+            ));
         }
         let node = self.string()?;
         self.builder.scalar(node, 0)?;
@@ -211,7 +212,7 @@ impl Reader<'_, '_> {
                     ));
                 }
                 None => {
-                    let message = "a quote is opened here and never closed";
+                    let message = "this quote is never closed";
                     return Err(self.error(start, start + 1, message, "add the closing quote"));
                 }
             }
@@ -228,7 +229,7 @@ impl Reader<'_, '_> {
             Err(offset) => Err(self.error(
                 body + offset,
                 body + offset + 1,
-                "a backslash begins no escape JSON knows",
+                "invalid escape in this JSON string",
                 "write `\\\\` for a backslash",
             )),
         }

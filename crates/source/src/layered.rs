@@ -41,6 +41,11 @@ impl<T> Layered<T> {
         self.base.is_empty()
     }
 
+    /// All of them in a row, unless some took the place of others.
+    pub fn as_slice(&self) -> Option<&[T]> {
+        self.over.is_empty().then_some(&self.base)
+    }
+
     /// One item.
     #[inline]
     pub fn get(&self, at: usize) -> Option<&T> {

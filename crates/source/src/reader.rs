@@ -196,7 +196,7 @@ fn decode(input: Input, options: &ReadOptions) -> Text {
     if bytes.len() > limit {
         let message = format!("the text has {} bytes, more than the limit of {limit}", bytes.len());
         let diagnostic =
-            Diagnostic::new(&codes::LIMIT, message).help("split the file; nothing of it was read");
+            Diagnostic::new(&codes::LIMIT, message).help("split the file; none of it was read");
         return Text { name, text: String::new(), problem: Some(Problem { at: 0, diagnostic }) };
     }
     if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
@@ -223,7 +223,7 @@ fn decode(input: Input, options: &ReadOptions) -> Text {
             text.push(char::REPLACEMENT_CHARACTER);
             let message = format!("the byte 0x{byte:02X} is not UTF-8");
             let diagnostic = Diagnostic::new(&codes::NOT_UTF8, message)
-                .help("convert to UTF-8; nothing of this file was read");
+                .help("convert to UTF-8; none of this file was read");
             Text { name, text, problem: Some(Problem { at, diagnostic }) }
         }
     }
@@ -287,7 +287,7 @@ fn finish(source: SourceId, text: Text, about: Gathered) -> (Source, Vec<Diagnos
         diagnostics.push(problem.diagnostic.at(Span { source, start: at, end }));
     }
     if let Some(at) = about.template {
-        let message = "this looks like a Helm template, which is no manifest yet";
+        let message = "this looks like a Helm template, not a manifest";
         let help = "render it first: `helm template ... | overrule check -f -`";
         let span = Span { source, start: at, end: at + 2 };
         diagnostics.push(Diagnostic::new(&codes::HELM_TEMPLATE, message).at(span).help(help));

@@ -218,7 +218,7 @@ impl Reader<'_, '_> {
 
     fn mismatch(&self, tag: &Tag, at: (u32, u32), wanted: &str) -> Refusal {
         let tag = shorten(&tag.original());
-        let message = format!("the tag `{tag}` asks for {wanted}, which this value is not");
+        let message = format!("the tag `{tag}` needs {wanted}, and this value is not one");
         let diagnostic = Diagnostic::new(&codes::TAG_MISMATCH, message)
             .at(self.builder.span(at.0, at.1))
             .field(self.builder.path())
@@ -244,12 +244,12 @@ impl Reader<'_, '_> {
         let tag = shorten(&tag.original());
         self.builder.findings.add(&codes::UNKNOWN_TAG, at, || {
             let message = match what {
-                "ignored" => format!("the tag `{tag}` has no meaning here and is ignored"),
-                _ => format!("the tag `{tag}` is unknown, so the value is read as a string"),
+                "ignored" => format!("the tag `{tag}` has no effect here and is ignored"),
+                _ => format!("unknown tag `{tag}`; the value is read as a string"),
             };
             Diagnostic::new(&codes::UNKNOWN_TAG, message)
                 .at(at)
-                .help("remove the tag; Kubernetes does not know it")
+                .help("remove the tag; Kubernetes does not support it")
         });
     }
 

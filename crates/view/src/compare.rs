@@ -59,7 +59,7 @@ pub(crate) fn other(
     found.broken |= part.resolution.failures(path).next().is_some();
     let differs: BTreeSet<String> = differences(here, &found)
         .iter()
-        .map(|pointer| rule_of(part.rule_patterns, pointer))
+        .map(|pointer| rule_of(part.words.rule_patterns(), pointer))
         .collect();
     if differs.is_empty() {
         return None;

@@ -24,14 +24,14 @@ pub(crate) fn others(
     out: &mut dyn fmt::Write,
 ) -> fmt::Result {
     for other in &policy.other_profiles {
-        let shipped = if other.shipped { ", what is shipped today," } else { "" };
+        let shipped = if other.shipped { " (the shipped version)" } else { "" };
         let who = format!("{}/{}{shipped}", policy.family, other.profile);
         if !other.path_exists {
-            let text = format!("{who} has no such path: nothing is in force there");
+            let text = format!("{who} does not have this path");
             writeln!(out, "{mark}{}", Painted(styles.warning, &text))?;
             continue;
         }
-        let title = format!("{who} gives another result:");
+        let title = format!("{who} gives a different result:");
         writeln!(out, "{mark}{}", Painted(styles.warning, &title))?;
         for pointer in other.differs.iter().take(FIELDS) {
             writeln!(out, "{mark}  {}", field(policy, other, pointer))?;

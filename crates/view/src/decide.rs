@@ -2,12 +2,12 @@
 //! In: two neighbours on a ladder. Out: the key that puts one below the other, and a sentence with the values compared.
 //! Not here: comparing. `Rank::against` is the only comparator.
 
-use overrule_engine::{KindResult, Level, Step, StepId};
+use overrule_engine::{KeyValues, KindResult, Level, Rank, Step, StepId};
 use overrule_model::Created;
 
 use crate::{Part, Scene};
 
-/// Why a step stands below its neighbour.
+/// Why a step after its neighbour.
 pub(crate) struct Decided {
     /// Name of the deciding key; absent if all keys are equal.
     pub(crate) key: Option<&'static str>,
@@ -19,10 +19,8 @@ impl Decided {
     /// A step of another group: what counts is where the group stands.
     pub(crate) fn by_group(above: usize, before: &str, after: &str) -> Self {
         let because = match before == after {
-            true => format!("stands below {above}: it comes after it on the way up"),
-            false => format!(
-                "stands below {above} by level: {before} is nearer to the rule than {after}"
-            ),
+            true => format!("after {above}: it is attached further up"),
+            false => format!("after {above} by level: {before} is more specific than {after}"),
         };
         Self { key: Some("level"), because }
     }
@@ -31,7 +29,7 @@ impl Decided {
 /// A step with its position on the ladder.
 pub(crate) type Placed = (usize, StepId);
 
-/// Why `below` stands below `above`.
+/// Why `below` after `above`.
 pub(crate) fn decided(
     scene: &Scene<'_>,
     part: &Part<'_>,
@@ -46,69 +44,67 @@ pub(crate) fn decided(
     let key = index.and_then(|i| kind?.keys.get(i).copied());
     let n = above.0;
     if steps.0.policy == steps.1.policy && key.is_none() {
-        return Some(Decided { key, because: format!("is another block of the policy at {n}") });
+        return Some(Decided { key: None, because: format!("another block of the policy at {n}") });
     }
     let level = |step: &Step| part.topology.level_name(Level(step.level));
-    let because = match key {
-        Some("level") => {
-            format!("stands below {n} by level: {} is above {}", level(steps.0), level(steps.1))
+    let value = |rank: &Rank| index.and_then(|i| rank.key(i)).unwrap_or(0);
+    let values = (value(ranks.0), value(ranks.1));
+    let by = key.map_or("", |key| key.name);
+    let because = match key.map(|key| key.values) {
+        Some(KeyValues::Levels) => {
+            format!(
+                "after {n} by level: {} is less specific than {}",
+                level(steps.0),
+                level(steps.1)
+            )
         }
-        Some("section") => format!(
-            "stands below {n} by section: a policy on a {} goes before one on the whole {}",
+        Some(KeyValues::Sections) => format!(
+            "after {n} by section: a policy on a {} comes before one on the whole {}",
             level(steps.0),
             level(steps.1)
         ),
-        Some("created") => {
+        Some(KeyValues::Ages) => {
             let (a, b) = (created(scene, part, steps.0), created(scene, part, steps.1));
-            format!("stands below {n} by creation time: {n} {}, this one {}", age(a), age(b))
+            format!("after {n} by creation time: {n} {}, this one {}", age(a), age(b))
         }
-        Some("name") => {
+        Some(KeyValues::Names) => {
             let names = (part.step_name(scene, above.1), part.step_name(scene, below.1));
             let same = same_age(created(scene, part, steps.0));
-            format!("stands below {n} by name: {} comes before {}{same}", names.0, names.1)
+            format!("after {n} by name: {} comes before {}{same}", names.0, names.1)
         }
-        Some("block") => format!(
-            "stands below {n} by block: {} of a policy come after its {}",
-            steps.0.block, steps.1.block
-        ),
-        Some("attachment") => format!(
-            "stands below {n} by attachment: {} goes before {}",
-            (part.strategy_name)(steps.0.mode),
-            (part.strategy_name)(steps.1.mode)
-        ),
-        Some("filter") => {
-            format!("stands below {n} by filter: the filter of the rule that names {n} comes first")
-        }
-        Some("weight") => {
-            let weight =
-                |rank: &overrule_engine::Rank| rank.key(index.unwrap_or(0)).map_or(0, |w| -w);
-            format!(
-                "stands below {n} by weight: {n} has {}, this one {}",
-                weight(ranks.0),
-                weight(ranks.1)
-            )
-        }
-        Some(key @ "display name") => format!(
-            "stands below {n} by {key}: {} comes before {}, and the first name wins",
+        Some(KeyValues::NamesLastWins) => format!(
+            "after {n} by {by}: {} comes before {}, and the first name wins",
             part.step_name(scene, below.1),
             part.step_name(scene, above.1)
         ),
-        Some(key @ "place of entry") => {
-            format!("stands below {n} by {key}: it is written after it")
+        Some(KeyValues::Blocks) => format!(
+            "after {n} by block: {} of a policy come after its {}",
+            steps.0.block, steps.1.block
+        ),
+        Some(KeyValues::Strategies) => format!(
+            "after {n} by {by}: {} comes before {}",
+            part.words.strategy_name(steps.0.mode),
+            part.words.strategy_name(steps.1.mode)
+        ),
+        Some(KeyValues::Weights) => {
+            format!("after {n} by {by}: {n} has {}, this one {}", -values.0, -values.1)
         }
-        Some(key) => {
-            let value = |rank: &overrule_engine::Rank| {
-                index.and_then(|i| rank.key(i)).and_then(|v| (part.key_value)(key, v))
-            };
-            match (value(ranks.0), value(ranks.1)) {
+        Some(KeyValues::Written(later)) => format!("after {n} by {by}: {later}"),
+        Some(KeyValues::Words(words)) => {
+            let word = |value: i64| words.get(usize::try_from(value).ok()?);
+            match (word(values.0), word(values.1)) {
                 (Some(a), Some(b)) => {
-                    format!("stands below {n} by {key}: {n} has {a}, this one {b}")
+                    format!("after {n} by {by}: {n} has {a}, this one {b}")
                 }
-                _ => format!("stands below {n} by {key}"),
+                _ => format!("after {n} by {by}"),
             }
         }
-        None => format!("stands below {n}: their ranks are equal, so they keep the order written"),
+        Some(KeyValues::Unspoken) => format!("after {n} by {by}"),
+        None => {
+            format!("after {n}: nothing decides between them, so they keep the order of the input")
+        }
     };
+    let key = key.map(|key| key.name);
     Some(Decided { key, because })
 }
 

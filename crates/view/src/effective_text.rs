@@ -78,7 +78,7 @@ fn header(policy: &v1::EffectivePolicy, styles: &Styles, out: &mut dyn fmt::Writ
 
 /// `gateway/gep713`, and whether they are guessed.
 pub(crate) fn rules(policy: &v1::EffectivePolicy) -> String {
-    let assumed = if policy.assumed { ", assumed: nobody described this kind" } else { "" };
+    let assumed = if policy.assumed { ", assumed: this kind has no description" } else { "" };
     format!("{}/{}{assumed}", policy.family, policy.profile)
 }
 
@@ -138,12 +138,9 @@ pub(crate) fn beside(
             Some(at) => {
                 let at = Painted(styles.dim, &format!("({})", words::place(at))).to_string();
                 let block = &beside.block;
-                writeln!(
-                    out,
-                    "{mark}both are in force: {name} {block} stands beside it: {because} {at}"
-                )?;
+                writeln!(out, "{mark}both are in force: also {name} {block}: {because} {at}")?;
             }
-            None => writeln!(out, "{mark}both are in force: {name} stands beside it: {because}")?,
+            None => writeln!(out, "{mark}both are in force: also {name}: {because}")?,
         }
         for line in yaml::document(&beside.spec).lines() {
             writeln!(out, "{mark}  {line}")?;

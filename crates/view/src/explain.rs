@@ -3,7 +3,8 @@
 //! Not here: prose (`explain_text.rs`), deciding anything again.
 
 use overrule_engine::{
-    Check, Done, Effective, Guard, KindId, LadderId, PathId, Prefer, Rung, StepId, Verdict,
+    Check, Done, Effective, Guard, KeyValues, KindId, KindResult, LadderId, PathId, Prefer, Rung,
+    StepId, Verdict,
 };
 
 use crate::decide::{Decided, decided};
@@ -49,6 +50,7 @@ fn explain_kind(
     let at = Explained { scene, part, path, kind, ladder, steps: &steps, homes: &homes };
     let (ladder, written) = at.ladder(found);
     v1::ExplainedKind {
+        order: order(part.resolution.kind(kind)),
         ladder,
         written,
         steps: found.map(|e| at.log(e)).unwrap_or_default(),
@@ -65,6 +67,16 @@ fn explain_kind(
             },
         }),
         effective: effective(scene, part, kind, path),
+    }
+}
+
+/// How a ladder of the kind is ordered, in words. The first key of its ranks says so.
+pub(crate) fn order(kind: Option<&KindResult>) -> &'static str {
+    match kind.and_then(|k| k.keys.first()).map(|key| key.values) {
+        Some(KeyValues::Words(_)) => "least specific first, the last one wins",
+        Some(KeyValues::Sections | KeyValues::Strategies) => "most specific first",
+        Some(KeyValues::Ages) => "oldest first",
+        _ => "least specific first",
     }
 }
 
@@ -113,7 +125,7 @@ impl Explained<'_> {
                 policy: self.part.policy_name(self.scene, step.policy),
                 attached_to: attached,
                 block: step.block_name(),
-                strategy: (self.part.strategy_name)(step.mode),
+                strategy: self.part.words.strategy_name(step.mode),
                 outcome: found
                     .map_or("inert", |e| e.outcome(&self.part.resolution.ladders, *id).word()),
                 // Of several entries, the one that is meant.

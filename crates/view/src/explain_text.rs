@@ -34,7 +34,7 @@ pub fn explanation_text(
 ) -> fmt::Result {
     if explanation.kinds.is_empty() {
         let target = escape::terminal(&explanation.target);
-        return writeln!(out, "no policy kind has its effective policies at {target}");
+        return writeln!(out, "No policy kind takes effect at {target}.");
     }
     for (i, kind) in explanation.kinds.iter().enumerate() {
         if i > 0 {
@@ -104,7 +104,7 @@ impl Text<'_> {
     }
 
     fn ladder(&self, out: Out<'_>) -> fmt::Result {
-        self.heading("Ladder (top first)", out)?;
+        self.heading(&format!("Precedence, {}", self.kind.order), out)?;
         let mut table = Table::new(["", "", "", ""]);
         for rung in &self.kind.ladder {
             let style = self.styles.policy(self.kind.effective.color(&rung.policy));
@@ -139,9 +139,9 @@ impl Text<'_> {
         let (style, said) = match (condition.verdict, &condition.error) {
             ("holds", _) => (self.styles.bold, "condition holds".to_owned()),
             ("failed", error) => {
-                let why = error.as_deref().unwrap_or("no reason is recorded");
+                let why = error.as_deref().unwrap_or("no reason recorded");
                 let why = escape::terminal(why);
-                (self.styles.warning, format!("condition could not be evaluated: {why}"))
+                (self.styles.warning, format!("condition cannot be evaluated: {why}"))
             }
             (verdict, _) => (self.styles.warning, format!("condition {verdict}")),
         };
@@ -160,18 +160,20 @@ impl Text<'_> {
     }
 
     fn steps(&self, out: Out<'_>) -> fmt::Result {
-        self.heading("How it was put together", out)?;
+        self.heading("Merge steps", out)?;
         for step in &self.kind.steps {
             let positions: Vec<String> = step.rungs.iter().map(usize::to_string).collect();
             let what = match (step.done, step.preferred) {
                 ("took", _) => String::new(),
-                ("replaced", _) => "replaced what was held: ".to_owned(),
-                ("merged", Some("held")) => "merged; what was held is preferred: ".to_owned(),
-                ("merged", _) => "merged; what came is preferred: ".to_owned(),
-                ("kept", _) => "not taken, what was held stays: ".to_owned(),
-                ("passed", _) => "adds nothing: ".to_owned(),
-                ("beside", _) => "in force beside what was held: ".to_owned(),
-                ("poisoned", _) => "broken, so the target fails closed: ".to_owned(),
+                ("replaced", _) => "Replaces what came before: ".to_owned(),
+                ("merged", Some("held")) => {
+                    "Merged; the policies before it win on conflicts: ".to_owned()
+                }
+                ("merged", _) => "Merged; this policy wins on conflicts: ".to_owned(),
+                ("kept", _) => "Ignored: ".to_owned(),
+                ("passed", _) => "Adds nothing: ".to_owned(),
+                ("beside", _) => "In force beside what came before: ".to_owned(),
+                ("poisoned", _) => "Invalid, so the target fails closed: ".to_owned(),
                 (done, _) => format!("{done}: "),
             };
             let (positions, names) = (positions.join("+"), self.policies(&step.policies));
@@ -181,7 +183,7 @@ impl Text<'_> {
     }
 
     fn in_force(&self, out: Out<'_>) -> fmt::Result {
-        self.heading("In force", out)?;
+        self.heading("In force (Enforced)", out)?;
         let effective = &self.kind.effective;
         match &effective.spec {
             None => writeln!(out, "  nothing")?,
@@ -239,7 +241,7 @@ impl Text<'_> {
             true => String::new(),
             false => format!(" by {}", self.by(&lost.policy, &lost.by)),
         };
-        writeln!(out, "\n     {word}{by}: {}", lost.because)
+        writeln!(out, "\n     {}{by}: {}", words::outcome(word), lost.because)
     }
 
     /// Who is in force instead: others, or another part of the policy itself.
@@ -265,9 +267,9 @@ impl Text<'_> {
                     writeln!(out, "  {}", Painted(self.styles.bold, line))?;
                 }
             }
-            None => writeln!(out, "  nothing is in force there")?,
+            None => writeln!(out, "  no value is in force")?,
         }
-        self.heading("Who had a value there", out)?;
+        self.heading("Candidates for this field", out)?;
         for had in &field.candidates {
             let value = crate::table::cut(&yaml::flow(&had.value), 80);
             let at = had.at.as_ref().map_or_else(|| "implied".to_owned(), words::place);
@@ -276,8 +278,8 @@ impl Text<'_> {
             let entry = words::entry(&had.block);
             writeln!(out, "  {n}. {name}{entry}  {value}  {}", Painted(self.styles.dim, &at))?;
             let (what, by) = match had.outcome {
-                "partly" => ("partly in force, lost the rest", "to"),
-                outcome => (outcome, "by"),
+                "partly" => ("partly in force, lost the rest".to_owned(), "to"),
+                outcome => (words::outcome(outcome), "by"),
             };
             write!(out, "     {what}")?;
             if !had.by.is_empty() {
@@ -293,7 +295,7 @@ impl Text<'_> {
 
     fn no_field(&self, shown: &str, field: &v1::FieldFocus, out: Out<'_>) -> fmt::Result {
         let kind = escape::terminal(&self.kind.effective.policy_kind);
-        writeln!(out, "\nNo {kind} on this ladder has a field {shown}.")?;
+        writeln!(out, "\nNone of these {kind} policies sets the field {shown}.")?;
         if !field.suggestions.is_empty() {
             writeln!(out, "Nearest fields: {}", words::shown_and(&field.suggestions))?;
         }

@@ -90,7 +90,7 @@ pub(crate) fn fared_among(
     let holds = counts || losses.effective.beside().contains(&step);
     // Where rules are the unit, who lost all of it lost it to those who are there now; otherwise each part has its own
     // winner.
-    let by_part = losses.part.rule_patterns.is_empty();
+    let by_part = losses.part.words.rule_patterns().is_empty();
     let instead: BTreeSet<StepId> = match holds || by_part || lost.is_empty() || now.is_empty() {
         true => lost.iter().flat_map(|l| losses.by(l)).collect(),
         false => now.iter().copied().collect(),

@@ -166,7 +166,7 @@ fn strategies(part: &Part<'_>) -> BTreeMap<PolicyId, &'static str> {
     let mut found = BTreeMap::new();
     let steps = (0..).map(StepId).map_while(|id| part.resolution.ladders.get_step(id));
     for step in steps {
-        found.entry(step.policy).or_insert_with(|| (part.strategy_name)(step.mode));
+        found.entry(step.policy).or_insert_with(|| part.words.strategy_name(step.mode));
     }
     found
 }

@@ -81,8 +81,8 @@ fn outcome(policy: &v1::PolicySummary) -> String {
     });
     let others: Vec<String> = others.collect();
     match others.is_empty() {
-        true => policy.outcome.to_owned(),
-        false => format!("{} ({})", policy.outcome, others.join(", ")),
+        true => words::outcome(policy.outcome),
+        false => format!("{} ({})", words::outcome(policy.outcome), others.join(", ")),
     }
 }
 

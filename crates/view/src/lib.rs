@@ -9,6 +9,7 @@
 //!                 └──► tables and prose                       for people; reads only the data     *_text
 //! ```
 
+pub mod access;
 mod compare;
 mod compare_text;
 mod decide;

@@ -59,7 +59,7 @@ impl Losses<'_> {
         for (step, losses) in by_step {
             let alone = shares.get(&self.part.policy_of(step)) == Some(&1);
             // Where rules are the unit, each tells its own end.
-            let may_collapse = self.part.rule_patterns.is_empty() && !held.contains(&step);
+            let may_collapse = self.part.words.rule_patterns().is_empty() && !held.contains(&step);
             let whole = may_collapse.then(|| self.whole(step, &losses, alone)).flatten();
             match whole {
                 Some(lost) => sorted.push(Fate::Shadowed, lost),
@@ -178,7 +178,7 @@ impl Losses<'_> {
         }
         let mut now = self.in_force(&loss.pointer);
         now.retain(|s| *s != loss.step);
-        if now.is_empty() && !self.part.rule_patterns.is_empty() {
+        if now.is_empty() && !self.part.words.rule_patterns().is_empty() {
             return self.in_force("");
         }
         if now.is_empty() {

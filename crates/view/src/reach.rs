@@ -249,7 +249,7 @@ pub(crate) fn verdict(reach: &v1::Reach, landed: bool, unknown: bool) -> String 
     if !landed {
         let why: BTreeSet<&str> = reach.references.iter().filter_map(|r| r.because).collect();
         let why: Vec<&str> = why.into_iter().collect();
-        return format!("{name} is in force nowhere: it did not land ({})", why.join("; "));
+        return format!("{name} has no effect: rejected ({})", why.join("; "));
     }
     if let (Some(field), true) = (&field, unknown) {
         let near = match reach.suggestions.as_slice() {
@@ -260,10 +260,10 @@ pub(crate) fn verdict(reach: &v1::Reach, landed: bool, unknown: bool) -> String 
     }
     let counts = &reach.counts;
     if counts.paths == 0 && reach.block.is_some() {
-        return format!("{who} is in force nowhere: nothing that it means is on any path");
+        return format!("{who} has no effect: nothing it matches is on any path");
     }
     if counts.paths == 0 {
-        return format!("{name} is in force nowhere: no path passes through its targets");
+        return format!("{name} has no effect: no path passes through its targets");
     }
     let all = match counts.paths {
         1 => "the one path".to_owned(),
@@ -276,7 +276,7 @@ pub(crate) fn verdict(reach: &v1::Reach, landed: bool, unknown: bool) -> String 
             let why: BTreeSet<&str> =
                 reach.paths().flat_map(|p| p.because.iter().copied()).collect();
             let why = why.into_iter().map(|w| format!(": {w}")).collect::<String>();
-            format!("{who} has nothing to contribute on {all} it reaches{why}")
+            format!("{who} adds nothing on {all} it reaches{why}")
         }
         [(_, word)] => format!("{who} is {word} on {all} it reaches{}", by_whom(reach)),
         several => {

@@ -44,8 +44,8 @@ fn references(reach: &v1::Reach, styles: &Styles, out: &mut dyn fmt::Write) -> f
         let at = Painted(styles.dim, &at).to_string();
         match (reference.landed.as_slice(), reference.because) {
             ([], because) => {
-                let because = because.unwrap_or("no reason is recorded");
-                let word = Painted(styles.error, "rejected");
+                let because = because.unwrap_or("no reason recorded");
+                let word = Painted(styles.error, "rejected (Accepted: False)");
                 writeln!(out, "  {n}. {word}: {because}  {at}")?;
             }
             ([one], _) => writeln!(out, "  {n}. {}  {at}", escape::terminal(one))?,

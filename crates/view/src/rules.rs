@@ -85,13 +85,13 @@ impl<'a> Counter<'a> {
         for ladder in ladders.keys() {
             let Some(effective) = self.part.resolution.effective(*ladder) else { continue };
             let own = self.steps(*ladder);
-            let mut apart = match self.part.rule_patterns.is_empty() {
+            let mut apart = match self.part.words.rule_patterns().is_empty() {
                 true => taken_apart(Losses { scene: self.scene, part: self.part, effective }),
                 false => BTreeMap::new(),
             };
             for (id, step) in own {
                 let rules = found.entry((step.policy, id)).or_default();
-                if !self.part.rule_patterns.is_empty() {
+                if !self.part.words.rule_patterns().is_empty() {
                     if rules.is_empty() {
                         rules.extend(self.patterned(step));
                     }
@@ -121,7 +121,7 @@ impl<'a> Counter<'a> {
     /// What a block has at the pointers at which the family's rules stand.
     fn patterned(&self, step: &Step) -> Vec<String> {
         let mut found = Vec::new();
-        for pattern in self.part.rule_patterns {
+        for pattern in self.part.words.rule_patterns() {
             let segments: Vec<&str> = pattern.split('/').skip(1).collect();
             let view = self.scene.documents.view(step.value);
             // A scalar of that name is a setting of the block: its condition, its strategy.

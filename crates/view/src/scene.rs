@@ -2,7 +2,7 @@
 //! In: the stages' results. Out: one borrowed bundle that every view reads, and the names of what is in it.
 //! Not here: computing anything, escaping (each renderer escapes for its own output).
 
-use overrule_engine::{NodeId, PathId, PolicyId, Resolution, StepId, Topology};
+use overrule_engine::{FamilyWords, NodeId, PathId, PolicyId, Resolution, StepId, Topology};
 use overrule_model::{ObjectId, Snapshot};
 use overrule_source::{Diagnostic, Documents, NodeRef, Position, Span};
 
@@ -21,13 +21,8 @@ pub struct Part<'a> {
     pub topology: &'a Topology,
     /// Results.
     pub resolution: &'a Resolution,
-    /// The family's word for the `mode` of a step: the name of a merge strategy.
-    pub strategy_name: fn(u16) -> &'static str,
-    /// What a value of a key of its ranks stands for, in words; none if it says nothing to people.
-    pub key_value: fn(&str, i64) -> Option<&'static str>,
-    /// JSON pointers, in a block, at which the family's rules stand (`/limits/*`; `*` is any key). None if a rule is
-    /// whatever a merge takes apart. A scalar at one without `*` is no rule but a setting of its block.
-    pub rule_patterns: &'static [&'static str],
+    /// How the family's answers are told.
+    pub words: &'a dyn FamilyWords,
 }
 
 /// Everything an answer is read from. Families add a part each.

@@ -120,6 +120,16 @@ impl v1::Counts {
     }
 }
 
+/// An outcome with the word that conditions of policies have for it, if there is one.
+pub(crate) fn outcome(word: &str) -> String {
+    match word {
+        "in force" => "in force (Enforced)".to_owned(),
+        "shadowed" => "shadowed (Overridden)".to_owned(),
+        "rejected" => "rejected (Accepted: False)".to_owned(),
+        word => word.to_owned(),
+    }
+}
+
 /// The entry of a list that a block is, to be written after the name of its policy: ` to[1]`; nothing for other blocks.
 pub(crate) fn entry(block: &str) -> String {
     if block.ends_with(']') { format!(" {block}") } else { String::new() }

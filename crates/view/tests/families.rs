@@ -12,9 +12,9 @@ mod common;
 
 use common::golden;
 use overrule_engine::{
-    Action, Algebra, Attachment, Check, Combine, Fate, Group, Key, LadderId, Level, Loss,
-    MergePlan, Merger, NewKind, Node, NodeId, Op, PathId, Prefer, Rank, ReasonInfo, Resolution,
-    ResolutionBuilder, Rung, Step, StepId, Topology, Traced, Turn,
+    Action, Algebra, Attachment, Check, Combine, FamilyWords, Fate, Group, Key, KeyValues,
+    LadderId, Level, Loss, MergePlan, Merger, NewKind, Node, NodeId, Op, PathId, Prefer, Rank,
+    RankKey, ReasonInfo, Resolution, ResolutionBuilder, Rung, Step, StepId, Topology, Traced, Turn,
 };
 use overrule_model::{Snapshot, Sym};
 use overrule_source::{Documents, NodeRef, ReadOptions};
@@ -126,6 +126,21 @@ impl Algebra for Toy<'_> {
     }
 }
 
+#[derive(Debug)]
+struct ToyWords;
+
+impl FamilyWords for ToyWords {
+    fn name(&self) -> &'static str {
+        "toy"
+    }
+
+    fn strategy_name(&self, mode: u16) -> &'static str {
+        ["plain", "guarded", "mixed", "broken"][mode as usize]
+    }
+}
+
+static KEYS: [RankKey; 1] = [RankKey::new("weight", KeyValues::Weights)];
+
 struct World {
     documents: Documents,
     snapshot: Snapshot,
@@ -157,7 +172,7 @@ fn toy() -> World {
         kind,
         family: "toy",
         profile: "test",
-        keys: &["weight"],
+        keys: &KEYS,
         assumed: true,
         covers: None,
         implicit: false,
@@ -194,9 +209,7 @@ fn see<R>(world: &World, look: impl FnOnce(&Scene<'_>, &Part<'_>) -> R) -> R {
         shipped: false,
         topology: &world.topology,
         resolution: &world.resolution,
-        key_value: |_, _| None,
-        strategy_name: |mode| ["plain", "guarded", "mixed", "broken"][mode as usize],
-        rule_patterns: &[],
+        words: &ToyWords,
     }];
     look(&Scene::new(&world.documents, &world.snapshot, &parts), &parts[0])
 }

@@ -14,39 +14,79 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("overrule-condition", &["overrule-source"]),
     ("overrule-model", &["overrule-source"]),
     ("overrule-engine", &["overrule-source", "overrule-model"]),
-    ("overrule-gateway", &["overrule-source", "overrule-model", "overrule-engine"]),
+    ("overrule-topology", &["overrule-source", "overrule-model", "overrule-engine"]),
+    (
+        "overrule-family",
+        &["overrule-source", "overrule-model", "overrule-engine", "overrule-topology"],
+    ),
+    (
+        "overrule-gateway",
+        &[
+            "overrule-source",
+            "overrule-model",
+            "overrule-engine",
+            "overrule-topology",
+            "overrule-family",
+        ],
+    ),
     (
         "overrule-kuadrant",
         &[
             "overrule-source",
             "overrule-model",
             "overrule-engine",
+            "overrule-family",
             "overrule-gateway",
             "overrule-condition",
         ],
     ),
     (
         "overrule-kgateway",
-        &["overrule-source", "overrule-model", "overrule-engine", "overrule-gateway"],
+        &[
+            "overrule-source",
+            "overrule-model",
+            "overrule-engine",
+            "overrule-family",
+            "overrule-gateway",
+        ],
     ),
     ("overrule-access", &[]),
     ("overrule-envoy", &["overrule-access", "overrule-source"]),
-    ("overrule-mesh", &["overrule-source", "overrule-model", "overrule-engine", "overrule-access"]),
-    ("overrule-proof", &["overrule-access", "overrule-envoy"]),
-    // No family: explaining is reading, and cannot recompute.
-    ("overrule-view", &["overrule-source", "overrule-model", "overrule-engine"]),
+    (
+        "overrule-mesh",
+        &[
+            "overrule-source",
+            "overrule-model",
+            "overrule-engine",
+            "overrule-family",
+            "overrule-access",
+        ],
+    ),
+    // No family: explaining is reading, and cannot recompute. Of access it has the reasons of decisions, as data.
+    ("overrule-view", &["overrule-source", "overrule-model", "overrule-engine", "overrule-access"]),
     ("overrule", BELOW),
     ("overrule-cases", LIBRARY),
     // Questions and answers: both faces are made of it, so it knows neither.
-    ("overrule-ask", WITH_CASES_AND_TESTS),
+    ("overrule-ask", LIBRARY),
     // These two know nothing of policies.
     ("overrule-store", &[]),
     ("overrule-guard", &[]),
-    (
-        "overrule-server",
-        &["overrule", "overrule-ask", "overrule-store", "overrule-guard", "overrule-testkit"],
-    ),
+    ("overrule-server", &["overrule", "overrule-ask", "overrule-store", "overrule-guard"]),
     ("overrule-cli", FACES),
+    // The workshop: no crate above names one of these, so the binary links none of them.
+    (
+        "overrule-conformance",
+        &[
+            "overrule-source",
+            "overrule-engine",
+            "overrule-mesh",
+            "overrule-access",
+            "overrule-envoy",
+            "overrule",
+            "overrule-cases",
+        ],
+    ),
+    ("overrule-proof", &["overrule-access", "overrule-envoy"]),
     ("overrule-testkit", LIBRARY),
     ("xtask", EVERYTHING),
 ];
@@ -55,6 +95,8 @@ const BELOW: &[&str] = &[
     "overrule-source",
     "overrule-model",
     "overrule-engine",
+    "overrule-topology",
+    "overrule-family",
     "overrule-gateway",
     "overrule-condition",
     "overrule-kuadrant",
@@ -68,6 +110,8 @@ const LIBRARY: &[&str] = &[
     "overrule-source",
     "overrule-model",
     "overrule-engine",
+    "overrule-topology",
+    "overrule-family",
     "overrule-gateway",
     "overrule-condition",
     "overrule-kuadrant",
@@ -77,22 +121,6 @@ const LIBRARY: &[&str] = &[
     "overrule-envoy",
     "overrule-view",
     "overrule",
-];
-const WITH_CASES_AND_TESTS: &[&str] = &[
-    "overrule-source",
-    "overrule-model",
-    "overrule-engine",
-    "overrule-gateway",
-    "overrule-condition",
-    "overrule-kuadrant",
-    "overrule-kgateway",
-    "overrule-mesh",
-    "overrule-access",
-    "overrule-envoy",
-    "overrule-view",
-    "overrule",
-    "overrule-cases",
-    "overrule-testkit",
 ];
 const FACES: &[&str] = &[
     "overrule",
@@ -107,6 +135,8 @@ const EVERYTHING: &[&str] = &[
     "overrule-source",
     "overrule-model",
     "overrule-engine",
+    "overrule-topology",
+    "overrule-family",
     "overrule-gateway",
     "overrule-condition",
     "overrule-kuadrant",
@@ -117,6 +147,7 @@ const EVERYTHING: &[&str] = &[
     "overrule-view",
     "overrule",
     "overrule-cases",
+    "overrule-conformance",
     "overrule-testkit",
     "overrule-server",
 ];

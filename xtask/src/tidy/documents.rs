@@ -114,7 +114,8 @@ pub(super) fn architecture(root: &Path, files: &[File], problems: &mut Problems)
         return;
     };
     let text = file.text.as_deref().unwrap_or("");
-    let crates = names(&root.join("crates"), problems);
+    let mut crates = names(&root.join("crates"), problems);
+    crates.extend(names(&root.join("workshop"), problems));
     for name in crates.iter().map(String::as_str).chain(["xtask"]) {
         if !text.contains(&format!("`{name}`")) {
             problems.push(format!("ARCHITECTURE.md: the crate `{name}` is not named"));
@@ -141,7 +142,7 @@ fn code_spans(line: &str) -> impl Iterator<Item = &str> {
 
 /// Whether a code span names a file of ours, and not a pattern of names.
 fn is_path(span: &str) -> bool {
-    let ours = ["crates/", "docs/", "fuzz/", "xtask/", "examples/"]
+    let ours = ["crates/", "docs/", "fuzz/", "workshop/", "xtask/", "examples/"]
         .iter()
         .any(|start| span.starts_with(start));
     ours && !span.contains(['<', '*', ' ', '{']) && !span.contains("...")
@@ -215,6 +216,7 @@ mod tests {
     fn links_and_paths_are_followed() {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(root.path().join("crates/a")).unwrap();
+        std::fs::create_dir_all(root.path().join("workshop")).unwrap();
         let page = file(
             "docs/x.md",
             "[a](../crates/a) [b](../crates/b#c) [c](https://example.com) [d](#e)\n",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: every file. Out: stray white space, missing ends of line, leftovers, paths of somebody's machine.
+//! In: every file. Out: stray white space, missing ends of line, long lines of documents, leftovers, paths of somebody's
+//! machine.
 //! Not here: what is written in them.
 
 use super::{File, Problems};
@@ -15,10 +16,18 @@ const LEFTOVERS: [&str; 5] = [
 /// Beginnings of paths that exist on one machine only.
 const MACHINES: [&str; 3] = [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/")];
 
+/// The most columns of a line of a document.
+const COLUMNS: usize = 120;
+/// A document with this line may have wider tables.
+const WIDE_TABLES: &str = "<!-- tidy: wide tables -->";
+
 pub(super) fn check(files: &[File], problems: &mut Problems) {
     for file in files {
         if !is_data(&file.name) {
             white_space(file, problems);
+        }
+        if is_document(&file.name) {
+            long_lines(file, problems);
         }
         if is_code(&file.name) {
             leftovers(file, problems);
@@ -35,6 +44,32 @@ fn is_data(name: &str) -> bool {
 
 fn is_code(name: &str) -> bool {
     [".rs", ".toml", ".sh"].iter().any(|end| name.ends_with(end)) || name == ".ci/run"
+}
+
+fn is_document(name: &str) -> bool {
+    let place = name.starts_with("docs/") || ["README.md", "ARCHITECTURE.md"].contains(&name);
+    place && name.ends_with(".md")
+}
+
+/// Fenced blocks repeat files and answers, so their lines are as long as those.
+fn long_lines(file: &File, problems: &mut Problems) {
+    let wide_tables = file.lines().any(|(_, line)| line == WIDE_TABLES);
+    let mut fenced = false;
+    for (number, line) in file.lines() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+            continue;
+        }
+        let columns = line.chars().count();
+        if fenced || columns <= COLUMNS || (wide_tables && line.starts_with('|')) {
+            continue;
+        }
+        let remedy = match line.starts_with('|') {
+            true => format!("shorten the row, or add the line `{WIDE_TABLES}`"),
+            false => format!("wrap it at {COLUMNS}"),
+        };
+        problems.push(format!("{}:{number}: {columns} columns; {remedy}", file.name));
+    }
 }
 
 fn white_space(file: &File, problems: &mut Problems) {
@@ -110,6 +145,11 @@ mod tests {
         assert_eq!(problems("a.rs", "fn a() {}"), 1);
         assert_eq!(problems("a.md", "text\n\n"), 1);
         assert_eq!(problems("crates/x/tests/a.stdout", "fn a() {} "), 0);
+        let long = format!("| {}\n", "a ".repeat(60).trim_end());
+        assert_eq!(problems("docs/a.md", &long), 1);
+        assert_eq!(problems("docs/a.md", &format!("```text\n{long}```\n")), 0);
+        assert_eq!(problems("docs/a.md", &format!("{WIDE_TABLES}\n\n{long}")), 0);
+        assert_eq!(problems("docs/a.rs", &long), 0);
         assert_eq!(problems("a.rs", &format!("// {} later\n", LEFTOVERS[0])), 1);
         assert_eq!(problems("a.rs", &format!("let {}S = 1;\n", LEFTOVERS[0])), 0);
         assert_eq!(problems("a.rs", &format!("{}x);\n", LEFTOVERS[3])), 1);

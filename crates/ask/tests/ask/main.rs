@@ -9,6 +9,7 @@
     reason = "test code: a broken expectation shall stop the test"
 )]
 
+mod access;
 mod changes;
 mod tenancy;
 mod worlds;

@@ -2,7 +2,7 @@
 //! In: an analysis and one of its answers. Out: what every family of the Gateway API says the same way about it.
 //! Not here: any rule; the crates of the families have them.
 
-use overrule::{Analysis, Answered, Assume, Options};
+use overrule::{Analysis, Answered, Assume, Options, Settings};
 use overrule_engine::{KindId, LadderId, NodeId, PathId, Resolution};
 use overrule_gateway::topology::RouteKind;
 use overrule_model::{Created, ObjectId};
@@ -19,16 +19,30 @@ use crate::value;
 /// The setting that says what an absent creation time means: `file-order`, or a time.
 const ASSUME_CREATED: &str = "assumeCreated";
 
-/// Whether a setting is one that every family has; if not, what there is.
-pub(super) fn setting(key: &str, value: &Value) -> Result<(), String> {
-    let readable = key == ASSUME_CREATED && value.as_str().and_then(assumption).is_some();
-    readable
-        .then_some(())
-        .ok_or_else(|| format!("{ASSUME_CREATED}: file-order, or a time like 2026-01-31T09:00:00Z"))
+/// Whether a setting is one that a family has, and has a value it can read; if not, what there is.
+pub(super) fn setting(family: &str, key: &str, value: &Value) -> Result<(), String> {
+    let family = overrule::family(family);
+    let own = family.map(overrule::setting_keys).unwrap_or_default();
+    if let Some(family) = family.filter(|_| own.contains(&key)) {
+        return family.check(key, value);
+    }
+    if key == ASSUME_CREATED && value.as_str().and_then(assumption).is_some() {
+        return Ok(());
+    }
+    let mut known = format!("{ASSUME_CREATED}: file-order, or a time like 2026-01-31T09:00:00Z");
+    if !own.is_empty() {
+        known = format!("{known}; {}", own.join(", "));
+    }
+    Err(known)
 }
 
-/// How to analyse the manifests of a case.
-pub(super) fn options(case: &Case) -> Options {
+/// How to analyse the manifests of a case under a profile of a family.
+pub(super) fn options(case: &Case, family: &'static str, profile: &str) -> Options {
+    let mut settings = Settings::default();
+    let own = overrule::family(family).map(overrule::setting_keys).unwrap_or_default();
+    for setting in case.settings.iter().filter(|s| own.contains(&s.key.as_str())) {
+        settings.set(family, &setting.key, setting.value.clone());
+    }
     let named = case
         .expect
         .iter()
@@ -41,6 +55,8 @@ pub(super) fn options(case: &Case) -> Options {
         include_kinds: kinds.collect(),
         kind_sources: case.kind_sources.clone(),
         single_letters: SingleLetters::Text,
+        profiles: [(family.to_owned(), profile.to_owned())].into(),
+        settings,
         ..Options::default()
     }
 }
@@ -93,7 +109,7 @@ impl Analysed {
     }
 
     fn answer(&self) -> Option<&Answered> {
-        self.analysis.shown().find(|a| a.family == self.family)
+        self.analysis.shown().find(|a| a.family.name() == self.family)
     }
 
     pub(super) fn resolution(&self) -> Option<&Resolution> {
@@ -249,7 +265,7 @@ fn part(lost: v1::Lost, whole: &dyn Fn(&v1::Lost) -> Option<Value>) -> Part {
 
 /// The nodes of a path without its class or mesh, which tests leave out; one alone stays.
 fn path_nodes(analysis: &Analysis, nodes: &[NodeId]) -> Vec<Node> {
-    let is_mesh = |n: &NodeId| analysis.mesh.meshes.iter().any(|m| m.mesh == *n);
+    let is_mesh = |n: &NodeId| analysis.meshes().nodes.meshes.iter().any(|m| m.mesh == *n);
     let class =
         nodes.first().is_some_and(|n| analysis.topology.class_of(*n).is_some() || is_mesh(n));
     let nodes = nodes.iter().skip(usize::from(class && nodes.len() > 1));

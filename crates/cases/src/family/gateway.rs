@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use overrule::Analysis;
 use overrule_engine::KindId;
 use overrule_gateway::codes_policy::CONFLICT;
-use overrule_gateway::{reasons, resolve};
+use overrule_gateway::{Gep713, reasons, resolve};
 use serde_json::Value;
 
 use super::analysed::{self, Analysed};
@@ -29,11 +29,12 @@ impl Family for Gateway {
     }
 
     fn setting(&self, key: &str, value: &Value) -> Result<(), String> {
-        analysed::setting(key, value)
+        analysed::setting(resolve::FAMILY, key, value)
     }
 
-    fn resolve(&self, case: &Case, _profile: &str) -> Box<dyn Answer> {
-        let analysis = Analysis::new(case.inputs.clone(), &analysed::options(case));
+    fn resolve(&self, case: &Case, profile: &str) -> Box<dyn Answer> {
+        let analysis =
+            Analysis::new(case.inputs.clone(), &analysed::options(case, resolve::FAMILY, profile));
         Box::new(Resolved(Analysed::new(analysis, resolve::FAMILY)))
     }
 }
@@ -48,8 +49,8 @@ impl Resolved {
         let of_kind = analysis.gateway().policies().filter(|(_, p)| p.kind == kind);
         let mut called = of_kind.filter(|(_, p)| self.0.object_name(p.object) == name);
         let (_, entry) = called.next()?;
-        let policy = analysis.policies.iter().find(|p| p.object == entry.object)?;
-        let descriptor = analysis.kinds.iter().nth(policy.kind)?;
+        let policy = analysis.policies::<Gep713>()?.iter().find(|p| p.object == entry.object)?;
+        let descriptor = analysis.kinds().iter().nth(policy.kind)?;
         let content = policy.content?;
         let plumbing = |key: &str| match content.block {
             "bare" => descriptor.is_plumbing(key),
@@ -128,7 +129,8 @@ impl Answer for Resolved {
     }
 
     fn invalid(&self, expected: &Given<Invalid>) -> Check {
-        let refused = self.0.analysis.policies.iter().filter(|p| p.content.is_none());
+        let policies = self.0.analysis.policies::<Gep713>().into_iter().flatten();
+        let refused = policies.filter(|p| p.content.is_none());
         self.0.invalid(expected, refused.map(|p| p.object))
     }
 }

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use overrule::Analysis;
 use overrule_engine::PathId;
 use overrule_kgateway::kinds::{self, BUILTIN};
-use overrule_kgateway::{FAMILY, Profile, Settings, World, status};
+use overrule_kgateway::policy::Policy;
+use overrule_kgateway::{FAMILY, Profile};
 use serde_json::{Map, Value, json};
 
 use super::analysed::{self, Analysed};
@@ -28,11 +29,7 @@ impl Family for Kgateway {
     }
 
     fn setting(&self, key: &str, value: &Value) -> Result<(), String> {
-        match Settings::KEYS.contains(&key) {
-            true => Settings::default().set(key, value),
-            false => analysed::setting(key, value)
-                .map_err(|known| format!("{known}; {}", Settings::KEYS.join(", "))),
-        }
+        analysed::setting(FAMILY, key, value)
     }
 
     fn asserts_status(&self, profile: &str) -> bool {
@@ -40,20 +37,14 @@ impl Family for Kgateway {
     }
 
     fn resolve(&self, case: &Case, profile: &str) -> Box<dyn Answer> {
-        let mut options = analysed::options(case);
-        options.profiles.insert(FAMILY.to_owned(), profile.to_owned());
+        let mut options = analysed::options(case, FAMILY, profile);
         // A case without policies still has paths.
         options.include_kinds.extend(kinds::ALL.iter().map(|k| k.kind.to_lowercase()));
-        for setting in case.settings.iter().filter(|s| Settings::KEYS.contains(&s.key.as_str())) {
-            // What cannot be read was refused when the case was.
-            let _ = options.kgateway.set(&setting.key, &setting.value);
-        }
         let analysis = Analysis::new(case.inputs.clone(), &options);
-        let profile = Profile::from_name(profile).unwrap_or_default();
         let mut analysed = Analysed::new(analysis, FAMILY);
         unlisted(&mut analysed);
         let full = chains(&mut analysed);
-        Box::new(Resolved { profile, analysed, full })
+        Box::new(Resolved { analysed, full })
     }
 }
 
@@ -94,23 +85,15 @@ fn chains(analysed: &mut Analysed) -> Vec<Vec<Node>> {
 
 /// The answer about one case.
 struct Resolved {
-    profile: Profile,
     analysed: Analysed,
     /// Paths with the rules in between.
     full: Vec<Vec<Node>>,
 }
 
 impl Resolved {
-    fn world(&self) -> World<'_> {
-        let analysis = &self.analysed.analysis;
-        World {
-            documents: &analysis.documents,
-            snapshot: &analysis.snapshot,
-            topology: &analysis.topology,
-            policies: &analysis.kgateway,
-            profile: self.profile,
-            settings: &analysis.kgateway_settings,
-        }
+    fn policies(&self) -> &[Policy] {
+        let policies = self.analysed.analysis.policies::<overrule_kgateway::Kgateway>();
+        policies.map_or(&[], |policies| &policies.list)
     }
 
     fn path(&self, target: usize) -> Option<PathId> {
@@ -158,10 +141,11 @@ impl Resolved {
     fn routing(&self, target: usize, effective: &mut Effective) {
         let Some(path) = self.path(target) else { return };
         let analysis = &self.analysed.analysis;
-        let Some(answer) = analysis.shown().find(|a| a.family == FAMILY) else { return };
+        let Some(answer) = analysis.shown().find(|a| a.family.name() == FAMILY) else { return };
         let nodes = answer.resolution.paths.nodes(path);
         effective.hostnames = self.analysed.hostnames(&nodes, true);
-        if let Some(matches) = answer.matches.get(&path) {
+        let matches = answer.extra::<overrule_kgateway::Kgateway>();
+        if let Some(matches) = matches.and_then(|matches| matches.0.get(&path)) {
             effective.matches = Some(matches.iter().map(|m| m.to_json()).collect());
         }
     }
@@ -223,16 +207,16 @@ impl Answer for Resolved {
         let Conditions::ByAncestor(wanted) = &expected.conditions else {
             return Check::Unsupported;
         };
-        let Some(resolution) = self.analysed.resolution() else { return Check::Unsupported };
-        let all = status::conditions(self.world(), resolution);
+        let all = self.analysed.analysis.policy_conditions(FAMILY);
         let mut actual: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
-        let policies = self.analysed.analysis.kgateway.list.iter().zip(all);
+        let policies = self.policies().iter().zip(all);
         for (policy, conditions) in policies {
             if self.analysed.object_name(policy.object) != expected.policy {
                 continue;
             }
             for condition in conditions {
-                let reasons = actual.entry(self.ancestor(condition.ancestor)).or_default();
+                let Some(ancestor) = condition.ancestor else { continue };
+                let reasons = actual.entry(self.ancestor(ancestor)).or_default();
                 reasons.insert(condition.kind.to_owned(), condition.reason.into());
             }
         }
@@ -258,7 +242,7 @@ impl Answer for Resolved {
     }
 
     fn invalid(&self, expected: &Given<Invalid>) -> Check {
-        let policies = self.analysed.analysis.kgateway.list.iter();
+        let policies = self.policies().iter();
         let refused = policies.filter(|p| p.problem.is_some() || !p.admitted);
         self.analysed.invalid(expected, refused.map(|p| p.object))
     }

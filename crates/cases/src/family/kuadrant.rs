@@ -5,9 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use overrule::Analysis;
+use overrule::Condition as Real;
 use overrule_engine::PolicyId;
-use overrule_kuadrant::status::{self, Condition as Real};
-use overrule_kuadrant::{FAMILY, Profile, World, codes, kinds, reasons};
+use overrule_kuadrant::policy::Policy;
+use overrule_kuadrant::{FAMILY, Profile, codes, kinds, reasons};
 use serde_json::{Map, Value};
 
 use super::analysed::{self, Analysed};
@@ -28,7 +29,7 @@ impl Family for Kuadrant {
     }
 
     fn setting(&self, key: &str, value: &Value) -> Result<(), String> {
-        analysed::setting(key, value)
+        analysed::setting(FAMILY, key, value)
     }
 
     fn asserts_status(&self, profile: &str) -> bool {
@@ -36,8 +37,7 @@ impl Family for Kuadrant {
     }
 
     fn resolve(&self, case: &Case, profile: &str) -> Box<dyn Answer> {
-        let mut options = analysed::options(case);
-        options.profiles.insert(FAMILY.to_owned(), profile.to_owned());
+        let mut options = analysed::options(case, FAMILY, profile);
         // A case without policies still has paths.
         options.include_kinds.extend(kinds::ALL.iter().map(|k| k.kind.to_lowercase()));
         let analysis = Analysis::new(case.inputs.clone(), &options);
@@ -56,19 +56,13 @@ struct Resolved {
 const WHOLE: &str = "spec";
 
 impl Resolved {
-    fn world(&self) -> World<'_> {
-        let analysis = &self.analysed.analysis;
-        World {
-            documents: &analysis.documents,
-            snapshot: &analysis.snapshot,
-            topology: &analysis.topology,
-            policies: &analysis.kuadrant,
-            profile: self.profile,
-        }
+    fn policies(&self) -> &[Policy] {
+        let policies = self.analysed.analysis.policies::<overrule_kuadrant::Kuadrant>();
+        policies.map_or(&[], |policies| &policies.list)
     }
 
     fn policy_name(&self, id: PolicyId) -> String {
-        let policy = self.analysed.analysis.kuadrant.list.get(id.0 as usize);
+        let policy = self.policies().get(id.0 as usize);
         policy.map_or_else(String::new, |p| self.analysed.object_name(p.object))
     }
 
@@ -81,8 +75,7 @@ impl Resolved {
     /// Names of policies with their conditions.
     fn conditions(&self) -> BTreeMap<String, Vec<Vec<Real>>> {
         let mut found: BTreeMap<String, Vec<Vec<Real>>> = BTreeMap::new();
-        let Some(resolution) = self.analysed.resolution() else { return found };
-        let all = status::conditions(self.world(), resolution);
+        let all = self.analysed.analysis.policy_conditions(FAMILY);
         for (id, conditions) in (0..).map(PolicyId).zip(all) {
             found.entry(self.policy_name(id)).or_default().push(conditions);
         }
@@ -158,15 +151,13 @@ impl Answer for Resolved {
         let text = |sym| analysis.snapshot.text(sym);
         type Key = (String, String, Option<String>, String);
         let mut actual: BTreeMap<Key, BTreeSet<String>> = BTreeMap::new();
-        let all = self.analysed.resolution().map(|r| status::affected(self.world(), r));
-        for one in all.into_iter().flatten() {
+        for one in analysis.affected() {
             let Some(node) = analysis.topology.nodes.get(one.node) else { continue };
             let listener = text(node.kind) == "Listener";
             let kind = if listener { "Gateway" } else { text(node.kind) };
             let section = listener.then(|| text(node.section).to_owned());
             let name = format!("{}/{}", text(node.namespace), text(node.name));
-            let policy_kind = kinds::ALL.get(one.policy_kind).map_or("", |k| k.kind);
-            let key = (kind.to_owned(), name, section, policy_kind.to_owned());
+            let key = (kind.to_owned(), name, section, one.policy_kind.to_owned());
             actual.insert(key, one.policies.iter().map(|p| self.policy_name(*p)).collect());
         }
         let mut differences = Vec::new();
@@ -198,7 +189,7 @@ impl Answer for Resolved {
 
     fn conflicted(&self, expected: &Given<Conflicted>) -> Check {
         let Some(resolution) = self.analysed.resolution() else { return Check::Unsupported };
-        let policies = &self.analysed.analysis.kuadrant.list;
+        let policies = &self.policies();
         let lost = resolution.rejections.iter().filter(|r| r.reason == &reasons::CONFLICTED);
         let mut actual: BTreeMap<(String, String), String> = BTreeMap::new();
         for rejection in lost {
@@ -237,7 +228,7 @@ impl Answer for Resolved {
     }
 
     fn invalid(&self, expected: &Given<Invalid>) -> Check {
-        let policies = self.analysed.analysis.kuadrant.list.iter();
+        let policies = self.policies().iter();
         let refused = policies.filter(|p| !p.is_valid(self.profile));
         self.analysed.invalid(expected, refused.map(|p| p.object))
     }

@@ -4,8 +4,7 @@
 
 use overrule::{Analysis, Question};
 use overrule_mesh::conf::duration::canonical;
-use overrule_mesh::names::Mode;
-use overrule_mesh::{FAMILY, Profile, Settings};
+use overrule_mesh::{FAMILY, Profile};
 use overrule_view::v1;
 use serde_json::Value;
 
@@ -17,8 +16,6 @@ use crate::case::{Can, Case, Given, Invalid};
 #[derive(Debug, Clone, Copy)]
 pub struct Kuma;
 
-const KEYS: [&str; 3] = ["mode", "zone", "systemNamespace"];
-
 impl Family for Kuma {
     fn name(&self) -> &'static str {
         FAMILY
@@ -29,19 +26,11 @@ impl Family for Kuma {
     }
 
     fn setting(&self, key: &str, value: &Value) -> Result<(), String> {
-        match set(&mut Settings::default(), key, value) {
-            Some(()) => Ok(()),
-            None => Err("mode: zone or global; zone: a name; systemNamespace: a name".to_owned()),
-        }
+        analysed::setting(FAMILY, key, value)
     }
 
     fn resolve(&self, case: &Case, profile: &str) -> Box<dyn Answer> {
-        let mut options = analysed::options(case);
-        options.profiles.insert(FAMILY.to_owned(), profile.to_owned());
-        for setting in &case.settings {
-            // What cannot be read was refused when the case was.
-            let _ = set(&mut options.kuma, &setting.key, &setting.value);
-        }
+        let options = analysed::options(case, FAMILY, profile);
         let analysis = Analysis::new(case.inputs.clone(), &options);
         Box::new(Resolved { analysed: Analysed::new(analysis, FAMILY) })
     }
@@ -69,19 +58,6 @@ impl Resolved {
         let asked_of = inbounds.into_iter();
         Ok(asked_of.filter_map(|at| analysis.can(question, &asked.from, at)).collect())
     }
-}
-
-/// Changes a setting; none if there is no such key or value.
-fn set(settings: &mut Settings, key: &str, value: &Value) -> Option<()> {
-    let text = value.as_str().filter(|_| KEYS.contains(&key))?;
-    match (key, text) {
-        ("mode", "zone") => settings.mode = Mode::Zone,
-        ("mode", "global") => settings.mode = Mode::Global,
-        ("zone", zone) => settings.zone = zone.into(),
-        ("systemNamespace", namespace) => settings.system_namespace = namespace.into(),
-        _ => return None,
-    }
-    Some(())
 }
 
 /// The answer about one case.
@@ -153,7 +129,7 @@ impl Answer for Resolved {
     }
 
     fn invalid(&self, expected: &Given<Invalid>) -> Check {
-        let meshes = self.analysed.analysis.kuma.meshes.iter();
+        let meshes = self.analysed.analysis.meshes().resources.meshes.iter();
         let refused = meshes.flat_map(|mesh| {
             let objects = mesh.refused.keys().map(|p| mesh.policy_objects.get(*p as usize));
             objects.flatten().copied()

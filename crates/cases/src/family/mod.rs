@@ -263,22 +263,13 @@ pub(crate) fn detect(
 }
 
 fn by_group(group: &str) -> Option<&'static str> {
-    match group {
-        "kuadrant.io" | "extensions.kuadrant.io" => Some("kuadrant"),
-        "gateway.kgateway.dev" => Some("kgateway"),
-        "kuma.io" => Some("kuma"),
-        _ => None,
-    }
+    overrule::families().iter().find(|f| f.groups().contains(&group)).map(|f| f.name())
 }
 
 /// Profiles that only one family has.
 fn by_profile(profile: &str) -> Option<&'static str> {
-    match profile {
-        "latest" | "operator" => Some("kuadrant"),
-        "shipped" => Some("kgateway"),
-        "2.13" => Some("kuma"),
-        _ => None,
-    }
+    let mut having = overrule::families().iter().filter(|f| f.profiles().contains(&profile));
+    having.next().filter(|_| having.next().is_none()).map(|f| f.name())
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub fn run(asked: &Rule, out: &mut Out) -> Outcome {
             } else {
                 format!("did you mean {}?", near.join(" or "))
             };
-            Err(Failure::NotFound(format!("there is no code `{code}`; {hint}")))
+            Err(Failure::NotFound(format!("unknown code `{code}`; {hint}")))
         }
     }
 }

@@ -70,7 +70,7 @@ fn a_question_about_one_target_compares_and_is_not_disputed_by_that() {
     ] {
         let ran = ask(line);
         assert_eq!(ran.code, Some(0), "{line}");
-        let said = "kuadrant/operator, what is shipped today, gives another result:";
+        let said = "kuadrant/operator (the shipped version) gives a different result:";
         assert!(ran.out.contains(said), "{line}: {}", ran.out);
         let disputed = ask(&format!("{line} --compare"));
         assert_eq!((disputed.code, disputed.out), (Some(1), ran.out), "{line}");

@@ -2,15 +2,15 @@
 //! What all families share: a resolution folds each distinct ladder once and counts outcomes over paths.
 
 use overrule_engine::{
-    LadderId, Level, MergePlan, NewKind, Node, NodeId, Outcome, PolicyId, Rank, Resolution,
-    ResolutionBuilder, Rung, Topology,
+    LadderId, Level, MergePlan, NewKind, Node, NodeId, Outcome, PolicyId, Rank, RankKey, RankKeys,
+    Resolution, ResolutionBuilder, Rung, Topology,
 };
 use overrule_model::{ObjectId, Sym};
 
 use crate::gep713::{ATOMIC_OVERRIDES, Gep713, PATCH_DEFAULTS};
 use crate::lab::{Block, Lab, WHY};
 
-static KEYS: &[&str] = &["level"];
+static KEYS: RankKeys = &[RankKey::LEVEL];
 
 /// A root with `leaves` below it; policy 0 on the root, policy 1 on every even leaf, policy 2 nowhere.
 fn resolve(leaves: u32) -> Resolution {

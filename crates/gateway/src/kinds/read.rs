@@ -9,7 +9,7 @@ use overrule_source::{Diagnostic, View};
 use super::descriptor::{Class, CrossNamespace, Descriptor, Provenance, Strategy, TargetKind};
 use super::paths::FieldPath;
 use crate::codes_policy as codes;
-use crate::topology::level;
+use overrule_topology::level;
 
 /// Group of the descriptor document.
 pub const GROUP: &str = "overrule";

@@ -15,8 +15,8 @@ use super::{Policy, Reference, Who};
 use crate::codes_policy as codes;
 use crate::kinds::{CrossNamespace, Descriptor, Kinds};
 use crate::reasons;
-use crate::topology::GatewayTopology;
-use crate::topology::grants::{Referent, Referrer};
+use overrule_topology::GatewayTopology;
+use overrule_topology::grants::{Referent, Referrer};
 
 /// The outcome of attaching.
 #[derive(Debug, Default)]
@@ -399,7 +399,7 @@ impl Attacher<'_> {
     fn outside(&self, reference: &Reference) -> Refusal {
         let kind = self.snapshot.text(reference.kind);
         let message = format!(
-            "a `{kind}` is no part of the Gateway API hierarchy, so no path passes through it"
+            "a `{kind}` is not part of the Gateway API hierarchy, so no path passes through it"
         );
         let d = Diagnostic::new(&codes::TARGET_KIND_NOT_ALLOWED, message)
             .at(reference.at)

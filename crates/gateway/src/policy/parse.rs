@@ -392,7 +392,7 @@ impl Parser<'_> {
         let text = view.scalar_text().unwrap_or("?");
         let d = Diagnostic::new(
             &codes::UNKNOWN_STRATEGY,
-            format!("`{text}` is no merge strategy; the policy is refused"),
+            format!("`{text}` is not a merge strategy; the policy is rejected"),
         );
         self.fields.diagnostics.push(
             d.at(view.span())

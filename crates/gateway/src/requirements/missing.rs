@@ -10,7 +10,7 @@ use overrule_source::{Diagnostic, Documents};
 
 use super::{Requirement, is_met};
 use crate::codes_policy as codes;
-use crate::topology::{GatewayTopology, level};
+use overrule_topology::{GatewayTopology, level};
 
 /// A path on which a requirement is not met.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,9 @@
 //! Not here: anything that changes the answer.
 
 use hashbrown::HashSet;
-use overrule_engine::{LadderId, Met, Outcome, PolicyId, Resolution, Rung, Step, StepId};
+use overrule_engine::{
+    KeyValues, LadderId, Met, Outcome, PolicyId, RankKeys, Resolution, Rung, Step, StepId,
+};
 use overrule_model::Snapshot;
 use overrule_source::{Code, Diagnostic};
 
@@ -12,7 +14,7 @@ use super::subjects::Subjects;
 use crate::codes_policy as codes;
 use crate::kinds::Strategy;
 use crate::policy::Policy;
-use crate::topology::GatewayTopology;
+use overrule_topology::{GatewayTopology, level};
 
 /// Everything that is told here. Each finding points at the policies it is about, and at nothing else.
 pub(super) static CODES: [Code; 6] = [
@@ -76,15 +78,10 @@ impl Findings<'_> {
         let Some(kind) = kind else { return };
         match self.resolution.outcome(id) {
             Outcome::Inert if self.resolution.tally(id).paths() == 0 => {
-                let targets: Vec<String> =
-                    self.resolution.attachments_of(id).map(|a| self.node_name(a.node)).collect();
-                let d = Diagnostic::new(
-                    &codes::INERT,
-                    format!(
-                        "this policy has no effect: no path passes through {}",
-                        targets.join(", ")
-                    ),
-                );
+                let why: Vec<String> =
+                    self.resolution.attachments_of(id).map(|a| self.unused(a.node)).collect();
+                let message = format!("this policy has no effect: {}", why.join("; "));
+                let d = Diagnostic::new(&codes::INERT, message);
                 out.push(
                     d.at(policy.at)
                         .field("metadata.name")
@@ -100,7 +97,7 @@ impl Findings<'_> {
                 let d = Diagnostic::new(
                     &codes::SHADOWED_EVERYWHERE,
                     format!(
-                        "nothing of this policy is in force anywhere; it is shadowed by {}",
+                        "no part of this policy is in force; it is shadowed by {}",
                         by.join(", ")
                     ),
                 );
@@ -111,6 +108,20 @@ impl Findings<'_> {
                 );
             }
             _ => {}
+        }
+    }
+
+    /// Why no path passes through a target.
+    fn unused(&self, node: overrule_engine::NodeId) -> String {
+        let name = self.node_name(node);
+        match self.topology.nodes.get(node).map(|n| n.level) {
+            Some(level::ROUTE | level::RULE) => {
+                format!("{name} is not attached to any Gateway in the input")
+            }
+            Some(level::GATEWAY | level::LISTENER_SET | level::LISTENER) => {
+                format!("no route in the input is attached to {name}")
+            }
+            _ => format!("no path in the input passes through {name}"),
         }
     }
 
@@ -188,14 +199,14 @@ impl Findings<'_> {
             return None;
         }
         let message = format!(
-            "this override is undone in places: `{}` stands below it, with a default between them that gives way",
+            "this override has no effect on some paths: `{}` is more specific, and a default between them hands over to it",
             self.name(by)
         );
         let d = Diagnostic::new(&codes::OVERRIDE_UNDONE, message)
             .at_with(first.at, "the override")
-            .see(second.at, "what undoes it")
+            .see(second.at, "wins instead")
             .field("metadata.name")
-            .help("GEP-713: a merged result carries the lower policy's strategy; keep one policy below an override, or make each an override");
+            .help("GEP-713: a merged result has the strategy of the more specific policy; keep one policy below an override, or make each an override");
         Some(d)
     }
 
@@ -232,10 +243,11 @@ impl Findings<'_> {
         let ((Some(a), Some(b)), (Some(rank_a), Some(rank_b))) = (steps, ranks) else { return };
         let kind = self.kind_of(a.policy);
         let Some(kind) = kind else { return };
-        let Some(key) = rank_a.against(rank_b).key.and_then(|k| self.keys(kind).get(k)) else {
-            return;
-        };
-        if !matches!(*key, "created" | "name") || !self.is_new(a.policy, b.policy, told) {
+        let key = rank_a.against(rank_b).key.and_then(|k| self.keys(kind).get(k));
+        let Some(key) = key.map(|key| key.values) else { return };
+        if !matches!(key, KeyValues::Ages | KeyValues::Names)
+            || !self.is_new(a.policy, b.policy, told)
+        {
             return;
         }
         let (Some(first), Some(second)) = ((self.policy)(a.policy), (self.policy)(b.policy)) else {
@@ -249,7 +261,7 @@ impl Findings<'_> {
         self.unknown_age(a, b, first, second, key, out);
     }
 
-    fn keys(&self, kind: &Active<'_>) -> &'static [&'static str] {
+    fn keys(&self, kind: &Active<'_>) -> RankKeys {
         self.resolution.kind(kind.id).map_or(&[], |k| k.keys)
     }
 
@@ -262,11 +274,11 @@ impl Findings<'_> {
         out: &mut Vec<Diagnostic>,
     ) {
         let message = format!(
-            "this policy is refused: `{}` has the same target, stands before it, and the kind does not merge",
+            "this policy is rejected: `{}` has the same target and comes first, and policies of this kind do not merge",
             self.name(a.policy)
         );
         let d = Diagnostic::new(&codes::CONFLICT, message)
-            .at_with(second.at, "refused")
+            .at_with(second.at, "rejected")
             .see(first.at, "in force")
             .field("metadata.name")
             .help(format!("remove `{}`, or give it another target", self.name(b.policy)));
@@ -279,16 +291,16 @@ impl Findings<'_> {
         b: &Step,
         first: &Policy,
         second: &Policy,
-        key: &str,
+        key: KeyValues,
         out: &mut Vec<Diagnostic>,
     ) {
-        let why = if key == "created" {
+        let why = if key == KeyValues::Ages {
             "it is older"
         } else {
-            "they are of one age and its name comes first"
+            "they have the same age and its name comes first"
         };
         let message = format!(
-            "`{}` and `{}` have one target; the first is established ({why}), so its strategy decides between them",
+            "`{}` and `{}` have the same target; the first is established ({why}), so its strategy decides between them",
             self.name(a.policy),
             self.name(b.policy)
         );
@@ -296,7 +308,7 @@ impl Findings<'_> {
             .at_with(second.at, "challenger")
             .see(first.at, "established")
             .field("metadata.name")
-            .help("GEP-713: on one level the newer of two defaults wins and the older of two overrides");
+            .help("GEP-713: on the same level, the newer of two defaults wins, and the older of two overrides");
         out.push(d);
     }
 
@@ -306,7 +318,7 @@ impl Findings<'_> {
         b: &Step,
         first: &Policy,
         second: &Policy,
-        key: &str,
+        key: KeyValues,
         out: &mut Vec<Diagnostic>,
     ) {
         let created = |p: &Policy| self.snapshot.get(p.object).map(|o| o.created);
@@ -314,13 +326,13 @@ impl Findings<'_> {
         if older.is_known() && newer.is_known() {
             return;
         }
-        let how = if key == "created" {
+        let how = if key == KeyValues::Ages {
             "an unknown creation time counts as newest"
         } else {
             "both are unknown, so the name decides"
         };
         let message = format!(
-            "which of `{}` and `{}` is older decides here, and the manifests do not say: {how}",
+            "the age of `{}` and `{}` decides here, and the manifests do not say it: {how}",
             self.name(a.policy),
             self.name(b.policy)
         );
@@ -328,7 +340,7 @@ impl Findings<'_> {
         let d = Diagnostic::new(&codes::UNKNOWN_CREATION_TIME, message)
             .at(unknown.at)
             .field("metadata.creationTimestamp")
-            .help("read from the cluster (kubectl get -o yaml), or say which order to assume: --assume-created FILE-ORDER");
+            .help("read from the cluster (kubectl get -o yaml), or choose an order: --assume-created FILE-ORDER");
         out.push(d);
     }
 }

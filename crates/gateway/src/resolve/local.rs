@@ -8,7 +8,7 @@ use overrule_model::{ObjectId, Snapshot, Sym};
 
 use super::Active;
 use crate::policy::Policy;
-use crate::topology::GatewayTopology;
+use overrule_topology::GatewayTopology;
 
 /// Ladders of the policies attached to each node itself.
 pub(crate) struct Locals {

@@ -16,14 +16,17 @@ mod reworded;
 mod subjects;
 mod walk;
 
-use overrule_engine::{KindId, NewKind, PolicyId, Resolution, ResolutionBuilder};
+use overrule_engine::{
+    KeyValues, KindId, NewKind, PolicyId, RankKey, RankKeys, Resolution, ResolutionBuilder,
+};
+use overrule_family::{Options, Resolved};
 use overrule_model::Snapshot;
-use overrule_source::{Diagnostic, Documents};
+use overrule_source::Documents;
 
 use crate::kinds::{Class, Descriptor, Kinds, Provenance, Strategy};
 use crate::policy::{self, Policy};
-use crate::topology::GatewayTopology;
 use findings::Findings;
+use overrule_topology::GatewayTopology;
 use subjects::Subjects;
 
 pub use local::{name_order, name_order_with};
@@ -36,29 +39,12 @@ pub const FAMILY: &str = "gateway";
 pub const PROFILE: &str = "gep713";
 
 /// Keys of an inherited kind, most important first.
-pub static INHERITED_KEYS: &[&str] = &["level", "created", "name"];
+pub static INHERITED_KEYS: RankKeys = &[RankKey::LEVEL, RankKey::CREATED, RankKey::NAME];
 /// Keys of a direct kind.
-pub static DIRECT_KEYS: &[&str] = &["section", "created", "name"];
+pub static DIRECT_KEYS: RankKeys =
+    &[RankKey::new("section", KeyValues::Sections), RankKey::CREATED, RankKey::NAME];
 /// Keys of an inherited kind that does not merge: GEP-713 leaves the level out.
-pub static NONE_KEYS: &[&str] = &["created", "name"];
-
-/// What a run wants beyond its input.
-#[derive(Debug, Clone, Default)]
-pub struct Options {
-    /// Kinds to resolve although no policy of them exists (to list what they do not cover), lower case.
-    pub include: Vec<String>,
-    /// Leave findings out, for an answer of which nobody reads them.
-    pub silent: bool,
-}
-
-/// The resolution and every finding about policies.
-#[derive(Debug, Default)]
-pub struct Resolved {
-    /// The answer.
-    pub resolution: Resolution,
-    /// What to tell the user.
-    pub diagnostics: Vec<Diagnostic>,
-}
+pub static NONE_KEYS: RankKeys = &[RankKey::CREATED, RankKey::NAME];
 
 /// A kind that takes part, with what the stages need of it.
 pub(crate) struct Active<'k> {
@@ -124,7 +110,7 @@ pub fn resolve(
         findings.report(&mut diagnostics);
     }
     diagnostics.shrink_to_fit();
-    Resolved { resolution, diagnostics }
+    Resolved { resolution, diagnostics, extra: () }
 }
 
 /// Kinds without policies take part only if somebody described or asked for them.
@@ -136,9 +122,8 @@ fn activate<'k>(
     policies: &[Policy],
     options: &Options,
 ) -> Option<Active<'k>> {
-    let asked = options.include.iter().any(|k| k.eq_ignore_ascii_case(&descriptor.kind));
     let used = policies.binary_search_by_key(&index, |p| p.kind).is_ok();
-    if !used && !asked && descriptor.provenance != Provenance::User {
+    if !used && !options.includes(&descriptor.kind) && descriptor.provenance != Provenance::User {
         return None;
     }
     // A kind nobody uses has no symbols of its own; the lookup then gives the empty ones.

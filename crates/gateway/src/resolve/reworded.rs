@@ -13,7 +13,7 @@ use super::findings::Findings;
 use super::subjects::{Places, Subjects};
 use crate::kinds::Kinds;
 use crate::policy::{Content, Policy, attach};
-use crate::topology::GatewayTopology;
+use overrule_topology::GatewayTopology;
 
 /// A policy as it was and as it is.
 #[derive(Debug, Clone)]

@@ -10,8 +10,8 @@ use overrule_model::Snapshot;
 
 use super::Active;
 use super::local::Locals;
-use crate::topology::{GROUP, GatewayTopology, ListenerIx, PortIx, RuleIx};
 use crate::walk::{Contexts, Walked, walk};
+use overrule_topology::{GROUP, GatewayTopology, ListenerIx, PortIx, RuleIx};
 
 /// Enumerates paths and says which ladder each kind has on them.
 pub(crate) fn paths(

@@ -41,9 +41,8 @@ fn object(found: &Found<'_>, object: ObjectId, vain: Option<Vain>, out: &mut Vec
     let Some(all) = annotations(world.documents, world.snapshot, object) else { return };
     let read = |key| all.get(key).filter(|v| !v.is_null());
     if let Some(value) = read(RETIRED_PRIORITY) {
-        let message = format!(
-            "`{RETIRED_PRIORITY}` is what the annotation was called once; nobody reads it any more"
-        );
+        let message =
+            format!("`{RETIRED_PRIORITY}` is an old name of the annotation and is ignored");
         out.push(
             at(&codes::RETIRED_PRIORITY, message, value, RETIRED_PRIORITY)
                 .help(format!("write `{PRIORITY}` with one of: {}", Strategy::NAMES.join(", "))),
@@ -53,7 +52,7 @@ fn object(found: &Found<'_>, object: ObjectId, vain: Option<Vain>, out: &mut Vec
     let text = value.scalar_text().unwrap_or("");
     if value.as_str().and_then(Strategy::from_name).is_none() {
         let message = format!(
-            "`{text}` is no policy priority, so the default counts: {}",
+            "`{text}` is not a policy priority, so the default applies: {}",
             Strategy::default().name()
         );
         let near = nearest(text.trim(), Strategy::NAMES.iter().copied(), 1);
@@ -67,7 +66,7 @@ fn object(found: &Found<'_>, object: ObjectId, vain: Option<Vain>, out: &mut Vec
     let (message, help) = match vain {
         None => return,
         Some(Vain::Leaf) => (
-            "this route hands nothing over, so nothing inherits its policies and the annotation has no effect",
+            "this route does not delegate, so no route inherits its policies and the annotation has no effect",
             "remove it, or set it on a route that delegates",
         ),
         Some(Vain::Above) => (

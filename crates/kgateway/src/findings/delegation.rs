@@ -105,7 +105,7 @@ fn no_child(found: &Found<'_>, rule: RuleIx, name: &str) -> Diagnostic {
     };
     let wanted = format!("{}/{}", text(missing.namespace), text(missing.name));
     let message =
-        format!("`{name}` delegates to HTTPRoute `{wanted}`, which does not exist; it answers 500");
+        format!("`{name}` delegates to HTTPRoute `{wanted}`, which was not found; it answers 500");
     let all = world.topology.routes.iter().take(1000).map(|r| found.node(r.node));
     let all: Vec<String> = all.collect();
     let near = overrule_model::nearest(&wanted, all.iter().map(String::as_str), 1);

@@ -193,7 +193,7 @@ fn shadowed_unseen(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
             out.push(shadowed(policy, &winners));
         } else if !seen {
             let message = format!(
-                "this policy is in force nowhere: {} is in its place on every path; the controller's status says Attached all the same",
+                "this policy has no effect: {} replaces it on every path; the controller's status says Attached all the same",
                 some_of(&winners)
             );
             let d = Diagnostic::new(&codes::SHADOWED_UNSEEN, message).at(policy.at);
@@ -209,10 +209,8 @@ fn is_dead(found: &Found<'_>, policy: PolicyId) -> bool {
 
 /// One that others on the same level leave nothing to.
 fn shadowed(policy: &crate::policy::Policy, winners: &[String]) -> Diagnostic {
-    let message = format!(
-        "this policy is in force nowhere: {} is in its place on every path",
-        some_of(winners)
-    );
+    let message =
+        format!("this policy has no effect: {} replaces it on every path", some_of(winners));
     let d = Diagnostic::new(&codes_policy::SHADOWED_EVERYWHERE, message).at(policy.at);
     d.help("remove it, or change what decides: `overrule explain` on one of its targets shows it")
 }

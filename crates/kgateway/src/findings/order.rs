@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: neighbours on one target. Out: pairs whose order rests on a creation time that is not in the manifests.
 
-use overrule_engine::{PolicyId, Rung};
+use overrule_engine::{KeyValues, PolicyId, Rung};
 use overrule_model::Created;
 use overrule_source::Diagnostic;
 
@@ -24,7 +24,8 @@ pub(super) fn report(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
                 continue;
             };
             let decided = first.against(second).key.and_then(|k| crate::KEYS.get(k));
-            let by_age = matches!(decided, Some(&"created" | &"name"));
+            let by_age =
+                decided.is_some_and(|key| matches!(key.values, KeyValues::Ages | KeyValues::Names));
             let (Some(a), Some(b)) = (found.policy_of(*a), found.policy_of(*b)) else { continue };
             let undated = is_undated(found, a) || is_undated(found, b);
             if !by_age || !undated {

@@ -11,6 +11,7 @@ use crate::codes;
 use crate::kinds::Shape;
 use crate::policy::Policy;
 use crate::resolve::Found;
+use crate::resolve::{SecuredBackends, serves};
 
 pub(super) fn report(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
     let by_filter: BTreeSet<PolicyId> =
@@ -86,7 +87,7 @@ fn other_controller(found: &Found<'_>, id: PolicyId, policy: &Policy, out: &mut 
             _ => None,
         };
         let Some(gateway) = gateway.and_then(|ix| topology.gateway(ix)) else { continue };
-        if world.serves(gateway) {
+        if serves(world, gateway) {
             continue;
         }
         let class = topology.class(gateway.class);
@@ -104,15 +105,15 @@ fn other_controller(found: &Found<'_>, id: PolicyId, policy: &Policy, out: &mut 
 /// TLS settings of a backend that has a BackendTLSPolicy.
 fn backend_tls(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
     let world = found.world;
-    let targets = world.tls_targets();
-    if targets.is_empty() {
+    let secured = SecuredBackends::read(world);
+    if secured.is_empty() {
         return;
     }
     for attachment in &found.attached.attachments {
         let policy = found.policy(attachment.policy).filter(|p| p.info.shape == Shape::Backend);
         let Some(policy) = policy else { continue };
         let tls = world.documents.view(policy.spec).get_entry("tls");
-        let here = world.is_target(&targets, attachment.node);
+        let here = secured.has(attachment.node);
         let Some((key, _)) = tls.filter(|_| here) else { continue };
         let message = format!(
             "`{}` has a BackendTLSPolicy, so the TLS settings of this policy do not count there",

@@ -6,6 +6,7 @@ mod parse;
 
 use std::sync::Arc;
 
+use overrule_engine::PolicyId;
 use overrule_engine::Reason;
 use overrule_gateway::kinds::Kinds;
 use overrule_gateway::policy::Reference;
@@ -25,6 +26,13 @@ pub struct Policies {
     pub list: Vec<Policy>,
     /// Their kinds, as the generic attachment wants them; in the order of [`ALL`](crate::kinds::ALL).
     pub(crate) kinds: Kinds,
+}
+
+impl Policies {
+    /// A policy by its number; routes that count as policies have none.
+    pub(crate) fn get(&self, id: PolicyId) -> Option<&Policy> {
+        self.list.get(id.0 as usize)
+    }
 }
 
 /// A policy as written.

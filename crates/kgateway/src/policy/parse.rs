@@ -172,8 +172,9 @@ impl Reader<'_> {
         let Some(value) = found else { return };
         if value.as_str().is_none() {
             policy.admitted = false;
-            let message =
-                format!("annotation `{WEIGHT}` is no text, so the API server refuses the policy");
+            let message = format!(
+                "annotation `{WEIGHT}` is not a string, so the API server rejects the policy"
+            );
             let d = Diagnostic::new(&codes::INVALID, message).at(value.span());
             let d = d.field(format!("metadata.annotations.{WEIGHT}"));
             policy.diagnostics.push(d.help("put the number in quotes"));
@@ -184,7 +185,7 @@ impl Reader<'_> {
             None => {
                 let text = value.scalar_text().unwrap_or("");
                 let message = format!(
-                    "`{WEIGHT}` is `{text}`, which is no weight; the policy is invalid, and every rule it reaches answers 500"
+                    "`{WEIGHT}` is `{text}`, which is not a number; the policy is invalid, and every rule it reaches answers 500"
                 );
                 let d = Diagnostic::new(&codes::BAD_WEIGHT, message).at(value.span());
                 let d = d.field(format!("metadata.annotations.{WEIGHT}"));
@@ -236,7 +237,7 @@ impl Reader<'_> {
         let kind = EXTENSION_TYPES.iter().find(|key| set(key)).copied();
         if let Some(kind) = kind.filter(|_| !set(&&wanted)) {
             let message = format!(
-                "GatewayExtension `{namespace}/{name}` configures `{kind}`, which is no use here; the policy is invalid, and every rule it reaches answers 500"
+                "GatewayExtension `{namespace}/{name}` configures `{kind}`, which cannot be used here; the policy is invalid, and every rule it reaches answers 500"
             );
             let d = Diagnostic::new(&codes::EXTENSION_WRONG_TYPE, message)
                 .at(reference.span())

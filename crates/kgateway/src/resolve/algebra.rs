@@ -16,7 +16,8 @@ use super::builtin::Taken;
 use super::local::{Class, Content};
 use super::plans::{Plans, Role, kind_of, role_of, strategy_of};
 use super::walk::Masks;
-use super::{Active, World, values};
+use super::{Active, values};
+use crate::World;
 use crate::kinds::{PROVIDERS, Shape};
 use crate::{Profile, Strategy, reasons};
 
@@ -48,7 +49,7 @@ impl<'a> Kgateway<'a> {
             contents,
             masks,
             disables: world.policies.list.iter().any(|p| p.disables),
-            plans: Plans::new(world.profile, world.settings),
+            plans: Plans::new(world.profile, world.ground),
         }
     }
 
@@ -66,7 +67,7 @@ impl<'a> Kgateway<'a> {
 
     /// The namespace of the policy of a step.
     pub(super) fn namespace(&self, step: StepId) -> String {
-        let policy = self.content(step).and_then(|c| self.world.policy(c.policy?));
+        let policy = self.content(step).and_then(|c| self.world.policies.get(c.policy?));
         let object = policy.and_then(|p| self.world.snapshot.get(p.object));
         object.map_or_else(String::new, |o| self.world.snapshot.text(o.scope.name()).to_owned())
     }

@@ -9,7 +9,7 @@ use overrule_gateway::topology::{RouteKind, RuleIx};
 use overrule_source::{NodeRef, View};
 use smallvec::SmallVec;
 
-use super::World;
+use crate::World;
 use crate::{Profile, Strategy};
 
 /// A slot of a route that one built-in can have.

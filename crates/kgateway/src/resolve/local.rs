@@ -18,9 +18,10 @@ use overrule_source::{Diagnostic, Span, View};
 
 use super::builtin::BuiltIns;
 use super::plans::{Role, spec};
-use super::{Active, World, attach_references, values};
+use super::{Active, attach_references, values};
+use crate::World;
 use crate::kinds::{ALL, GROUP, Shape};
-use crate::policy::Policy;
+use crate::policy::{Policy, strategy};
 use crate::{Strategy, codes, reasons};
 
 /// How a policy came to its place; the position is the order.
@@ -124,7 +125,8 @@ pub(crate) fn attach(world: World<'_>) -> Attached {
         attach_references(world);
     for rejection in &mut rejections {
         let reference = world
-            .policy(rejection.policy)
+            .policies
+            .get(rejection.policy)
             .and_then(|p| p.references.get(rejection.reference as usize));
         if reference.is_some_and(|r| is_host(world, r)) {
             rejection.reason = &reasons::NOT_AN_OBJECT;
@@ -332,7 +334,7 @@ impl Maker<'_, '_> {
 
     /// A filter leads to a policy, which counts at a node.
     fn reached_by(&mut self, filter: &Filter, policy: PolicyId, node: NodeId) {
-        let references = self.world.policy(policy).map_or(0, |p| p.references.len());
+        let references = self.world.policies.get(policy).map_or(0, |p| p.references.len());
         self.builder.attach(Attachment {
             policy,
             // Filters come after the references of the policy.
@@ -345,7 +347,7 @@ impl Maker<'_, '_> {
 
     fn policy(&mut self, id: PolicyId, class: Class, filter: u32, at: NodeId) {
         let world = self.world;
-        let Some(policy) = world.policy(id).filter(|p| p.admitted) else { return };
+        let Some(policy) = world.policies.get(id).filter(|p| p.admitted) else { return };
         let Some(kind) = self.kinds.iter().position(|k| k.index == policy.kind) else { return };
         let object = world.snapshot.get(policy.object);
         let created = object.map_or(i64::MAX, |o| world.profile.created(o.created));
@@ -454,7 +456,10 @@ impl Maker<'_, '_> {
 
     fn strategy(&mut self, object: ObjectId) -> Strategy {
         let world = self.world;
-        *self.strategies.entry(object).or_insert_with(|| world.strategy(object))
+        *self
+            .strategies
+            .entry(object)
+            .or_insert_with(|| strategy(world.documents, world.snapshot, object))
     }
 
     /// The strategy of the object a node belongs to.

@@ -18,9 +18,11 @@ use smallvec::{SmallVec, smallvec};
 use super::builtin::{Slot, Slots, Taken, compete};
 use super::local::Locals;
 use super::plans::{Role, spec, strategy_of};
-use super::{Active, World};
+use super::{Active, SecuredBackends, serves};
+use crate::World;
 use crate::delegation::{Delegations, Fault, Match, RuleNode};
 use crate::kinds::Shape;
+use crate::policy::strategy;
 use crate::{Strategy, reasons};
 
 /// What a walk found.
@@ -112,7 +114,7 @@ impl Walk<'_, '_> {
         let world = self.world;
         let topology = world.topology;
         let mut classes: BTreeMap<u32, PathId> = BTreeMap::new();
-        for gateway in topology.gateways.iter().filter(|g| world.serves(g)) {
+        for gateway in topology.gateways.iter().filter(|g| serves(world, g)) {
             let Some(class) = topology.class(gateway.class) else { continue };
             let class = match classes.get(&gateway.class.0) {
                 Some(known) => *known,
@@ -308,7 +310,10 @@ impl Walk<'_, '_> {
 
     fn strategy(&mut self, ix: RouteIx, route: &Route) -> Strategy {
         let world = self.world;
-        *self.strategies.entry(ix).or_insert_with(|| world.strategy(route.object))
+        *self
+            .strategies
+            .entry(ix)
+            .or_insert_with(|| strategy(world.documents, world.snapshot, route.object))
     }
 
     fn broken(&self, rule: RuleIx) -> Option<(Reason, Span)> {
@@ -484,7 +489,7 @@ impl Walk<'_, '_> {
     fn backends(&mut self) {
         let world = self.world;
         let topology = world.topology;
-        let secured = world.tls_targets();
+        let secured = SecuredBackends::read(world);
         for (kind, active) in self.kinds.iter().enumerate() {
             if active.info.shape != Shape::Backend {
                 continue;
@@ -495,7 +500,7 @@ impl Walk<'_, '_> {
                     continue;
                 }
                 let path = self.add(None, backend.node);
-                let ladder = match world.is_target(&secured, backend.node) {
+                let ladder = match secured.has(backend.node) {
                     true => {
                         let group = Group { extra: 1, ..self.builder.ladders.get(ladder).clone() };
                         self.builder.ladders.group(group)

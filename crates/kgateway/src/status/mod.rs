@@ -10,28 +10,14 @@ mod truthful;
 use std::collections::{BTreeMap, BTreeSet};
 
 use overrule_engine::{KindId, LadderId, NodeId, PathId, PolicyId, Resolution, Rung, Traced};
+use overrule_family::Condition;
 use overrule_gateway::topology::level;
 use overrule_source::Documents;
 
 use crate::Profile;
+use crate::World;
 use crate::kinds::{Shape, TWO_UNITS};
 use crate::policy::Policy;
-use crate::resolve::World;
-
-/// A condition.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Condition {
-    /// The Gateway, ListenerSet or backend it is about.
-    pub ancestor: NodeId,
-    /// `Accepted` or `Attached`.
-    pub kind: &'static str,
-    /// Whether it is true.
-    pub status: bool,
-    /// Why, in one word.
-    pub reason: &'static str,
-    /// Why, in a sentence.
-    pub message: String,
-}
 
 /// How far a policy got in the merges below one ancestor; the worst counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,14 +58,14 @@ fn words(
 ) -> [Condition; 2] {
     let accepted = match got {
         Got::Invalid => Condition {
-            ancestor,
+            ancestor: Some(ancestor),
             kind: "Accepted",
             status: false,
             reason: "Invalid",
             message: policy.problem.map_or("", |r| r.sentence).to_owned(),
         },
         _ => Condition {
-            ancestor,
+            ancestor: Some(ancestor),
             kind: "Accepted",
             status: true,
             reason: "Valid",
@@ -101,7 +87,7 @@ fn words(
         (Some(told), got) if got != Got::Invalid => told.condition(),
         _ => (shipped.0, shipped.1, shipped.2.to_owned()),
     };
-    [accepted, Condition { ancestor, kind: "Attached", status, reason, message }]
+    [accepted, Condition { ancestor: Some(ancestor), kind: "Attached", status, reason, message }]
 }
 
 /// The merges of a resolution, each looked at once.
@@ -174,7 +160,7 @@ impl Merges<'_> {
         policies.sort_unstable();
         policies.dedup();
         let state = |id: PolicyId| {
-            if self.world.policy(id).is_some_and(|p| p.problem.is_some()) {
+            if self.world.policies.get(id).is_some_and(|p| p.problem.is_some()) {
                 return Got::Invalid;
             }
             let step = |s: &overrule_engine::StepId| self.resolution.ladders.get_step(*s);

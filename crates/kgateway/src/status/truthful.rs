@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use overrule_engine::{Fate, LadderId, NodeId, Outcome, PolicyId, Resolution, Tally};
 
 use super::ancestor;
-use crate::resolve::World;
+use crate::World;
 
 /// What became of a policy below one ancestor.
 #[derive(Debug, Clone, Default)]

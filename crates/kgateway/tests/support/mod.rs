@@ -76,7 +76,7 @@ impl Ground {
             topology: &self.topology,
             policies: &self.policies,
             profile,
-            settings: &self.settings,
+            ground: &self.settings,
         }
     }
 
@@ -85,7 +85,7 @@ impl Ground {
         let mut findings: Vec<String> =
             found.diagnostics.iter().map(|d| format!("{} {}", d.code.id, d.message)).collect();
         findings.sort();
-        let (resolution, matches) = (found.resolution, found.matches);
+        let (resolution, matches) = (found.resolution, found.extra.0);
         Run { ground: self, profile, resolution, matches, findings }
     }
 
@@ -276,9 +276,10 @@ impl Run<'_> {
         for (policy, conditions) in self.ground.policies.list.iter().zip(all) {
             let mut entries: BTreeMap<String, [String; 2]> = BTreeMap::new();
             for condition in conditions {
-                let node = self.ground.topology.nodes.get(condition.ancestor).unwrap();
+                let ancestor = condition.ancestor.expect("each is about one");
+                let node = self.ground.topology.nodes.get(ancestor).unwrap();
                 let kind = self.ground.snapshot.text(node.kind);
-                let ancestor = format!("{kind} {}", self.ground.object(condition.ancestor));
+                let ancestor = format!("{kind} {}", self.ground.object(ancestor));
                 let place = usize::from(condition.kind == "Attached");
                 entries.entry(ancestor).or_default()[place] = condition.reason.to_owned();
             }

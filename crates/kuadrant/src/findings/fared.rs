@@ -36,13 +36,13 @@ impl Fared<'_> {
         let block = self.findings.block(step)?;
         let when = block.when.as_ref()?;
         let message = format!(
-            "this condition fails for at least one policy below it ({error}), which counts as not met: `{}` is left out there",
+            "this condition fails for at least one policy below it ({error}), which counts as not met: `{}` does not apply there",
             block.name
         );
         let at = span(self.findings.world.documents, when.node);
         let d = Diagnostic::new(&codes::CONDITION_FAILED, message).at(at);
         Some(d.field(format!("spec.{}.when", block.name)).help(
-            "guard what may be missing with `has(…)`, level by level, and compare like with like; `overrule explain TARGET` shows what the condition saw",
+            "test fields that may be missing with `has(…)`, level by level, and compare values of the same type; `overrule explain TARGET` shows what the condition saw",
         ))
     }
 
@@ -64,7 +64,7 @@ impl Fared<'_> {
         let (loser, winner) = (self.findings.policy_of(lost)?, self.findings.policy_of(by)?);
         let name = new.id(documents);
         let message = format!(
-            "`{name}` of `{}` is replaced whole by the constraint of `{}`, and with it go {}",
+            "`{name}` of `{}` is replaced as a whole by the constraint of `{}`, which drops {}",
             self.findings.name(loser),
             self.findings.name(winner),
             missing.join(" and ")
@@ -73,7 +73,7 @@ impl Fared<'_> {
             .at_with(span(documents, old), "replaced")
             .see(span(documents, new.value), "by this")
             .field(format!("spec.{name}"));
-        Some(d.help("rules are never merged inside: repeat what must stay in the constraint, or split the rule in two"))
+        Some(d.help("a rule is replaced as a whole: repeat the missing parts in the constraint, or split the rule in two"))
     }
 
     /// The predicates in force are the only ones of the effective policy: they gate everybody's rules.
@@ -81,7 +81,7 @@ impl Fared<'_> {
         let block = self.findings.block(step)?;
         let rule = block.rules.iter().find(|r| r.group.path == ["when"])?;
         let message = format!(
-            "these predicates are the only ones of the effective policy, so they also decide when rules of others apply, such as those of `{}`",
+            "these predicates become the predicates of the whole effective policy, so they also decide when rules of other policies apply, such as those of `{}`",
             self.findings.name(self.findings.policy_of(other)?)
         );
         let at = span(self.findings.world.documents, rule.key);
@@ -91,20 +91,20 @@ impl Fared<'_> {
         } else {
             format!("spec.{}.when", block.name)
         };
-        Some(d.field(field).help("put the predicates into the rules they are meant for"))
+        Some(d.field(field).help("move the predicates into the rules they are meant for"))
     }
 
     fn undetected(&self, held: StepId, beside: StepId) -> Option<Diagnostic> {
         let (first, second) = (self.findings.policy_of(held)?, self.findings.policy_of(beside)?);
         let policy = self.findings.policy(second)?;
         let message = format!(
-            "`{}` has the same target and was created in the same second: the operator detects no conflict, and both act",
+            "`{}` has the same target and was created in the same second: the operator sees no conflict, and both apply",
             self.findings.name(first)
         );
         let d = Diagnostic::new(&codes::UNDETECTED_CONFLICT, message)
             .at_with(policy.at, "in force too")
             .see(self.findings.at(first)?, "in force");
-        Some(d.field("metadata.name").help("remove one of the two, or give it another target"))
+        Some(d.field("metadata.name").help("remove one of them, or give it another target"))
     }
 
     /// Policies of which nothing is in force anywhere; of the others, the default rules that are not.
@@ -162,11 +162,10 @@ impl Fared<'_> {
         let blocks = written.blocks(self.findings.world.profile).count();
         let whom = match (by.is_empty(), blocks) {
             (true, 0 | 1) => "an atomic override without rules".to_owned(),
-            (true, _) => "its own other block".to_owned(),
+            (true, _) => "another block of the same policy".to_owned(),
             (false, _) => by.join(", "),
         };
-        let message =
-            format!("nothing of this policy is in force anywhere; it is shadowed by {whom}");
+        let message = format!("no part of this policy is in force; it is shadowed by {whom}");
         let d = Diagnostic::new(&codes_policy::SHADOWED_EVERYWHERE, message).at(written.at);
         let target = self.findings.world.snapshot.display(written.object);
         Some(d.field("metadata.name").help(format!("see why: overrule explain {target}")))
@@ -199,7 +198,7 @@ impl Fared<'_> {
         let message = format!("{all} in force nowhere: every path replaces or removes {them}");
         let target = self.findings.world.snapshot.display(written.object);
         let d = Diagnostic::new(&codes::DEAD_RULE, message).at(written.at).field("metadata.name");
-        Some(d.help(format!("see by whom: overrule explain {target}")))
+        Some(d.help(format!("see why: overrule explain {target}")))
     }
 }
 

@@ -12,9 +12,10 @@ use overrule_gateway::codes_policy;
 use overrule_gateway::resolve::policy_name;
 use overrule_source::{Diagnostic, Span};
 
+use crate::World;
 use crate::codes;
 use crate::policy::Policy;
-use crate::resolve::{Conflict, Mode, Watch, World};
+use crate::resolve::{Conflict, Mode, Watch};
 
 /// Reports on every policy.
 pub(crate) fn report(
@@ -95,7 +96,7 @@ impl<'a> Findings<'a> {
         let what = if policy.info.is_direct() { "listener" } else { "route" };
         let d = Diagnostic::new(
             &codes_policy::INERT,
-            format!("this {kind} has no effect: no {what} it acts on is below its target"),
+            format!("this {kind} has no effect: no {what} in the input is attached to its target"),
         );
         out.push(
             d.at(policy.at)
@@ -109,9 +110,9 @@ impl<'a> Findings<'a> {
         let policy = self.policy(conflict.attachment.policy)?;
         let by = self.name(conflict.by);
         let message = format!("{} is conflicted by {by}: conflicting policy", policy.info.kind);
-        let d = Diagnostic::new(&codes::CONFLICTED, message).at_with(policy.at, "refused");
+        let d = Diagnostic::new(&codes::CONFLICTED, message).at_with(policy.at, "rejected");
         let d = d.field("metadata.name").help(format!(
-            "remove one of the two, or give this one another target; `{by}` comes first, by age or else by name, and stays"
+            "remove one of them, or give this one another target; `{by}` comes first, by age or else by name, and applies"
         ));
         Some(match self.at(conflict.by) {
             Some(at) => d.see(at, "in force"),

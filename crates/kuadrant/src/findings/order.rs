@@ -46,23 +46,23 @@ fn pair(findings: &Findings<'_>, a: PolicyId, b: PolicyId, out: &mut Vec<Diagnos
         true => "because its name comes first and their creation times are equal",
     };
     let message = format!(
-        "`{above}` and this policy have one target; `{above}` stands above {because}: its overrides win, its defaults give way"
+        "`{above}` and this policy have the same target; `{above}` comes first {because}: its overrides win and its defaults lose"
     );
     let d = Diagnostic::new(&codes::ORDER_DECIDES, message)
-        .at_with(second.at, "stands below")
-        .see(first.at, "stands above")
+        .at_with(second.at, "comes second")
+        .see(first.at, "comes first")
         .field("metadata.name");
     out.push(d.help(
-        "put both into one policy, or move one to another level, if the order should not matter",
+        "if the order should not matter, merge both into one policy, or move one to another level",
     ));
     if !one.is_known() || !other.is_known() {
         let message = format!(
-            "the order of `{above}` and `{below}` rests on a creation time that is not in the manifests"
+            "the order of `{above}` and `{below}` depends on a creation time that is not in the manifests"
         );
         let d = Diagnostic::new(&codes_policy::UNKNOWN_CREATION_TIME, message)
             .at(second.at)
             .see(first.at, "the other policy")
             .field("metadata.creationTimestamp");
-        out.push(d.help("what is not in the manifests counts as newest; see --assume-created"));
+        out.push(d.help("a missing creation time counts as newest; see --assume-created"));
     }
 }

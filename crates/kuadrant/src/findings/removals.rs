@@ -124,11 +124,11 @@ impl Lists<'_> {
                 [_, _, ..] if !entry.contains('.') => {
                     let names: Vec<String> = hits.iter().map(|h| format!("`{h}`")).collect();
                     let message = format!(
-                        "`{entry}` means several rules, and all of them are removed: {}",
+                        "`{entry}` matches several rules, and all of them are removed: {}",
                         names.join(", ")
                     );
                     let d = Diagnostic::new(&codes::AMBIGUOUS_REMOVAL, message).at(at).field(field);
-                    out.push(d.help("write the whole path of the one that is meant"));
+                    out.push(d.help("write the full path of the rule you mean"));
                 }
                 _ => {}
             }
@@ -146,21 +146,21 @@ impl Lists<'_> {
             let name = self.findings.name(*other);
             (
                 format!("`{entry}` is an override of `{name}`, and overrides cannot be removed"),
-                "ask the owner of the override, or drop the entry".to_owned(),
+                "ask the owner of the override, or remove the entry".to_owned(),
             )
         } else if own.any(|r| means(entry, &r.id(documents))) {
             (
                 format!(
-                    "`{entry}` is a rule of this policy itself; a removal list acts on defaults above it"
+                    "`{entry}` is a rule of this policy itself; a removal list only affects defaults above it"
                 ),
-                "drop the rule instead, or the entry".to_owned(),
+                "remove the rule instead, or the entry".to_owned(),
             )
         } else if elsewhere {
             (
                 format!(
-                    "no policy above this one has `{entry}` as a default; those that have it stand below or elsewhere"
+                    "no policy above this one has `{entry}` as a default; only policies below or elsewhere do"
                 ),
-                "drop the entry: what is below is not touched".to_owned(),
+                "remove the entry: a removal list does not affect policies below".to_owned(),
             )
         } else {
             (

@@ -129,18 +129,14 @@ impl Written<'_> {
         let wiping = overrides.filter(|o| !o.merge && o.when.is_none());
         match (self.profile(), bare, defaults.or(overrides)) {
             (Profile::Latest, Some(bare), Some(other)) if filled(Some(bare)) => {
-                dead(
-                    bare,
-                    other,
-                    "next to `defaults` or `overrides`, bare rules are not looked at",
-                );
+                dead(bare, other, "bare rules are ignored next to `defaults` or `overrides`");
             }
             (Profile::Design, Some(bare), _) if filled(Some(bare)) => {
                 if let Some(defaults) = defaults.filter(|d| filled(Some(d)) && d.when.is_none()) {
                     dead(
                         bare,
                         defaults,
-                        "`defaults` come first, and bare rules are taken only where none are in force",
+                        "`defaults` come first, and bare rules apply only where no rules are in force",
                     );
                 } else if let Some(overrides) = wiping {
                     dead(bare, overrides, "its atomic `overrides` replace them everywhere");
@@ -171,7 +167,7 @@ impl Written<'_> {
         let message =
             "this policy sets nothing, and counts as absent where defaults above it are asked for";
         let d = Diagnostic::new(&EMPTY_POLICY, message).at(self.policy.at).field("spec");
-        out.push(d.help("add what it should set, or remove it"));
+        out.push(d.help("add the missing settings, or remove the policy"));
     }
 
     /// Parts that a profile does not read at all.
@@ -190,7 +186,7 @@ impl Written<'_> {
                 ),
                 _ => (
                     format!(
-                        "`{}` is an older name that the latest design does not know",
+                        "`{}` is an older name that the latest design no longer has",
                         removal.field
                     ),
                     "write `unset`",
@@ -252,7 +248,7 @@ impl Written<'_> {
         for (key, _) in of.entries().filter(|(key, _)| !known.contains(&key.key_text())) {
             let word = key.key_text();
             let message = format!(
-                "`{word}` is no field of {path} of {}, and is ignored",
+                "`{word}` is not a field of {path} of {} and is ignored",
                 with_article(self.policy.info.kind)
             );
             let help = match nearest(word, known.iter().copied(), 1).first() {

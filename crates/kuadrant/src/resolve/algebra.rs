@@ -17,8 +17,9 @@ use overrule_source::Documents;
 
 use super::data::Below;
 use super::local::{Content, Mode};
-use super::{Active, Watch, World};
+use super::{Active, Watch};
 use crate::Profile;
+use crate::World;
 use crate::kinds::ALL;
 use crate::policy::{Rule, When, shape};
 use crate::reasons;

@@ -13,7 +13,8 @@ use overrule_gateway::resolve::name_order;
 use overrule_model::ObjectId;
 use overrule_source::NodeRef;
 
-use super::{Active, Conflict, World};
+use super::{Active, Conflict};
+use crate::World;
 use crate::kinds::Class;
 use crate::policy::{Policy, Removal, Rule, When, shape};
 

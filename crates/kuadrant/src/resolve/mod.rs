@@ -16,61 +16,23 @@ mod local;
 mod watch;
 
 use overrule_engine::{
-    Attachment, KindId, NewKind, PolicyId, Rejection, Resolution, ResolutionBuilder,
+    Attachment, KeyValues, KindId, NewKind, PolicyId, RankKey, RankKeys, Rejection,
+    ResolutionBuilder,
 };
+use overrule_family::{Options, Resolved};
 use overrule_gateway::policy as generic;
-use overrule_gateway::topology::GatewayTopology;
 use overrule_gateway::walk::walk;
-use overrule_model::Snapshot;
-use overrule_source::{Diagnostic, Documents};
 
 use crate::kinds::{ALL, Class, KindInfo};
-use crate::policy::{Policies, Policy};
-use crate::{FAMILY, Profile, findings};
+use crate::policy::Policy;
+use crate::{FAMILY, Profile, World, findings};
 
 pub(crate) use local::Mode;
 pub(crate) use watch::{RuleOf, Watch};
 
 /// Keys of a rank, most important first.
-pub static KEYS: &[&str] = &["level", "created", "name", "block"];
-
-/// What a run wants beyond its input.
-#[derive(Debug, Clone, Default)]
-pub struct Options {
-    /// Kinds to resolve although no policy of them exists (to list what they do not cover), lower case.
-    pub include: Vec<String>,
-    /// Leave findings out, for an answer of which nobody reads them.
-    pub silent: bool,
-}
-
-/// The resolution and every finding about policies.
-#[derive(Debug, Default)]
-pub struct Resolved {
-    /// The answer.
-    pub resolution: Resolution,
-    /// What to tell the user.
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-/// Everything resolving reads.
-#[derive(Clone, Copy)]
-pub struct World<'a> {
-    /// Texts and trees.
-    pub documents: &'a Documents,
-    /// Resources.
-    pub snapshot: &'a Snapshot,
-    /// The topology.
-    pub topology: &'a GatewayTopology,
-    /// Policies as written.
-    pub policies: &'a Policies,
-    /// The rule set.
-    pub profile: Profile,
-}
-
-/// The name of what a step does, for explanations.
-pub fn strategy_name(mode: u16) -> &'static str {
-    Mode::from_code(mode).name()
-}
+pub static KEYS: RankKeys =
+    &[RankKey::LEVEL, RankKey::CREATED, RankKey::NAME, RankKey::new("block", KeyValues::Blocks)];
 
 /// Resolves every kind under a profile.
 pub fn resolve(world: World<'_>, options: &Options) -> Resolved {
@@ -119,7 +81,7 @@ pub fn resolve(world: World<'_>, options: &Options) -> Resolved {
     if !options.silent {
         findings::report(world, &resolution, &conflicts, &watch, &mut diagnostics);
     }
-    Resolved { resolution, diagnostics }
+    Resolved { resolution, diagnostics, extra: () }
 }
 
 /// A kind that takes part.
@@ -134,8 +96,8 @@ impl Active {
     /// Kinds with policies, those asked for, and those that stand for them.
     fn all(policies: &[Policy], options: &Options) -> Vec<Self> {
         let used = |index: usize| policies.binary_search_by_key(&index, |p| p.kind).is_ok();
-        let named = |kind: &str| options.include.iter().any(|k| k.eq_ignore_ascii_case(kind));
-        let takes_part = ALL.iter().enumerate().filter(|(i, k)| used(*i) || named(k.kind));
+        let takes_part =
+            ALL.iter().enumerate().filter(|(i, k)| used(*i) || options.includes(k.kind));
         (0..)
             .map(KindId)
             .zip(takes_part)

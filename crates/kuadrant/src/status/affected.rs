@@ -5,37 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use overrule_engine::{NodeId, PolicyId, Resolution};
+use overrule_family::Affected;
+use overrule_gateway::resolve::policy_name;
 use overrule_gateway::topology::{GatewayIx, GatewayTopology, ParentTarget, RouteIx, RouteKind};
 
+use crate::World;
 use crate::kinds::{ALL, Class};
-use crate::resolve::World;
-
-/// One condition on a target.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Affected {
-    /// The target; a listener has its own node.
-    pub node: NodeId,
-    /// Index of the policy kind in [`ALL`].
-    pub policy_kind: usize,
-    /// The policies in reach.
-    pub policies: Vec<PolicyId>,
-}
-
-impl Affected {
-    /// The type of the condition.
-    pub fn condition_type(&self) -> String {
-        let kind = ALL.get(self.policy_kind).map_or("", |k| k.kind);
-        format!("kuadrant.io/{kind}Affected")
-    }
-
-    /// Its message, in the operator's words.
-    pub fn message(&self, name: &dyn Fn(PolicyId) -> String) -> String {
-        let kind = ALL.get(self.policy_kind).map_or("", |k| k.kind);
-        let names: BTreeSet<String> = self.policies.iter().map(|p| name(*p)).collect();
-        let names: Vec<String> = names.into_iter().collect();
-        format!("Object affected by {kind} [{}]", names.join(" "))
-    }
-}
 
 /// Policies by kind, at one node or in reach of one.
 type ByKind = BTreeMap<usize, BTreeSet<PolicyId>>;
@@ -63,13 +38,23 @@ pub fn affected(world: World<'_>, resolution: &Resolution) -> Vec<Affected> {
     }
     reach.routes(&mut found);
     let all = found.into_iter().flat_map(|(node, kinds)| {
-        kinds.into_iter().map(move |(policy_kind, policies)| Affected {
-            node,
-            policy_kind,
-            policies: policies.into_iter().collect(),
-        })
+        kinds.into_iter().map(move |(kind, policies)| (node, kind, policies))
     });
-    all.collect()
+    all.map(|(node, kind, policies)| {
+        let kind = ALL.get(kind).map_or("", |k| k.kind);
+        let policies: Vec<PolicyId> = policies.into_iter().collect();
+        let names = policies.iter().map(|p| policy_name(world.snapshot, resolution, *p));
+        let names: BTreeSet<String> = names.collect();
+        let names: Vec<String> = names.into_iter().collect();
+        Affected {
+            node,
+            policy_kind: kind,
+            policies,
+            condition_type: format!("kuadrant.io/{kind}Affected"),
+            message: format!("Object affected by {kind} [{}]", names.join(" ")),
+        }
+    })
+    .collect()
 }
 
 struct Reach<'a> {

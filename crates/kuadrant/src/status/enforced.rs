@@ -98,7 +98,7 @@ fn on_ladder(names: &Names<'_>, ladder: LadderId, effective: &Effective, tales: 
 }
 
 fn enforced(status: bool, reason: &'static str, message: String) -> Condition {
-    Condition { kind: "Enforced", status, reason, message }
+    Condition { ancestor: None, kind: "Enforced", status, reason, message }
 }
 
 /// What the operator writes.

@@ -7,29 +7,17 @@ mod affected;
 mod enforced;
 
 use overrule_engine::{PolicyId, Resolution};
+use overrule_family::Condition;
 use overrule_gateway::policy::{Reference, Who};
 use overrule_gateway::reasons as generic;
 use overrule_gateway::resolve::policy_name;
 
-pub use affected::{Affected, affected};
+pub use affected::affected;
 
+use crate::World;
 use crate::kinds::Class;
 use crate::policy::Policy;
-use crate::resolve::World;
 use crate::{Profile, reasons};
-
-/// A condition.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Condition {
-    /// `Accepted` or `Enforced`.
-    pub kind: &'static str,
-    /// Whether it is true.
-    pub status: bool,
-    /// Why, in one word.
-    pub reason: &'static str,
-    /// Why, in a sentence.
-    pub message: String,
-}
 
 /// The conditions of every policy, in the order of policies. A policy the API server refuses has none.
 pub fn conditions(world: World<'_>, resolution: &Resolution) -> Vec<Vec<Condition>> {
@@ -62,9 +50,16 @@ impl Names<'_> {
 
     fn accepted(&self, id: PolicyId, policy: &Policy) -> Condition {
         let kind = policy.info.kind;
-        let no = |reason, message| Condition { kind: "Accepted", status: false, reason, message };
+        let no = |reason, message| Condition {
+            ancestor: None,
+            kind: "Accepted",
+            status: false,
+            reason,
+            message,
+        };
         match self.resolution.rejections_of(id).next().map(|r| r.reason) {
             None => Condition {
+                ancestor: None,
                 kind: "Accepted",
                 status: true,
                 reason: "Accepted",

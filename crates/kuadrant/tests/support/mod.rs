@@ -43,6 +43,7 @@ pub fn run(inputs: Vec<Input>, profile: Profile) -> Run {
         documents: &documents,
         snapshot: &snapshot,
         topology: &topology,
+        ground: &(),
         policies: &policies,
         profile,
     };

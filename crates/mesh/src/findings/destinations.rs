@@ -11,14 +11,15 @@ use super::Here;
 use super::near::{Miss, Pairs, add, miss, words};
 use super::proxies::SERVICE;
 use crate::codes;
+use crate::kinds::{self, Kind};
 use crate::labels::DISPLAY_NAME;
 use crate::policy::{Entry, Policy};
 use crate::targetref::TargetRef;
 use crate::targets::{Destination, Port, resolve};
 
 /// Kinds of resources that an entry may mean by name or labels.
-const KINDS: [&str; 4] =
-    ["MeshService", "MeshMultiZoneService", "MeshExternalService", "MeshHTTPRoute"];
+const KINDS: [Kind; 4] =
+    [kinds::SERVICE, kinds::MULTI_ZONE_SERVICE, kinds::EXTERNAL_SERVICE, kinds::HTTP_ROUTE];
 
 pub(super) fn report(here: &Here<'_>, out: &mut Vec<Diagnostic>) {
     let all = Destinations::new(here);
@@ -26,7 +27,7 @@ pub(super) fn report(here: &Here<'_>, out: &mut Vec<Diagnostic>) {
     for policy in here.live() {
         let meant = here.found.meant.get(policy.place as usize);
         for (entry, meant) in policy.to.iter().zip(meant.into_iter().flatten()) {
-            if *meant > 0 || !KINDS.contains(&entry.target.kind.as_str()) {
+            if *meant > 0 || !entry.target.kind.is_one_of(&KINDS) {
                 continue;
             }
             match all.what(&entry.target) {
@@ -82,7 +83,7 @@ impl<'a> Destinations<'a> {
     fn new(here: &'a Here<'a>) -> Self {
         let mut names: BTreeMap<&str, BTreeMap<&str, Vec<&Destination>>> = BTreeMap::new();
         for destination in &here.mesh.destinations {
-            let of_kind = names.entry(&destination.meta.kind).or_default();
+            let of_kind = names.entry(destination.meta.kind.as_str()).or_default();
             of_kind.entry(destination.meta.display_name()).or_default().push(destination);
         }
         Self { here, names, labels: OnceCell::new(), tags: OnceCell::new() }
@@ -92,7 +93,7 @@ impl<'a> Destinations<'a> {
         let all = self.labels.get_or_init(|| {
             let mut all: BTreeMap<&str, Pairs<'_>> = BTreeMap::new();
             for (place, destination) in (0..).zip(&self.here.mesh.destinations) {
-                let pairs = all.entry(&destination.meta.kind).or_default();
+                let pairs = all.entry(destination.meta.kind.as_str()).or_default();
                 for (key, value) in &destination.meta.labels {
                     add(pairs, key, value, place);
                 }
@@ -112,7 +113,7 @@ impl<'a> Destinations<'a> {
     }
 
     fn what(&self, target: &TargetRef) -> What {
-        if target.kind != "MeshService" {
+        if target.kind != kinds::SERVICE {
             return What::Nothing;
         }
         if !target.has_labels() {
@@ -124,7 +125,7 @@ impl<'a> Destinations<'a> {
                 return What::Tag;
             }
         }
-        match self.names.contains_key("MeshService") {
+        match self.names.contains_key(kinds::SERVICE.name) {
             true => What::Nothing,
             false => What::NoServices,
         }
@@ -144,11 +145,11 @@ impl<'a> Destinations<'a> {
             "`{name}` is the tag of a service and no MeshService: only outbounds with the tag `{SERVICE}` read this entry, and no Dataplane in the input has one to it"
         );
         let d = Diagnostic::new(&codes::SERVICE_TAG, message);
-        let help = match policy.kind.name {
-            "MeshHTTPRoute" | "MeshTCPRoute" => {
+        let help = match policy.kind.is_route() {
+            true => {
                 "nothing to do if the control plane makes such outbounds itself; otherwise route to a MeshService"
             }
-            _ => {
+            false => {
                 "nothing to do if the control plane makes such outbounds itself; otherwise refer to a MeshService"
             }
         };
@@ -162,7 +163,7 @@ impl<'a> Destinations<'a> {
             false => self.by_name(policy, target),
         };
         let kind = &target.kind;
-        let message = format!("this entry means no {kind}, so it does nothing: {}", why.because);
+        let message = format!("this entry matches no {kind}, so it has no effect: {}", why.because);
         let help = why.help.unwrap_or_else(|| {
             format!("correct the reference, or add the {kind} it is meant for to the input")
         });
@@ -178,19 +179,19 @@ impl<'a> Destinations<'a> {
         }
         let none = Pairs::new();
         let labels = target.labels.iter().flatten().map(|(k, v)| (k.as_str(), v.as_str()));
-        let pairs = self.labels(&target.kind).unwrap_or(&none);
-        if pairs.is_empty() && !self.names.contains_key(&*target.kind) {
+        let pairs = self.labels(target.kind.as_str()).unwrap_or(&none);
+        if pairs.is_empty() && !self.names.contains_key(target.kind.as_str()) {
             return Why::new("kind", format!("the mesh has no {}", target.kind), None);
         }
         let miss: Miss = miss(labels, pairs, &self.here.world.budget);
-        let (because, help) = words(&miss, &target.kind, "label");
+        let (because, help) = words(&miss, target.kind.as_str(), "label");
         Why::new("labels", because, help)
     }
 
     /// A resource has the name that is asked for, but not the label.
     fn unlabelled(&self, target: &TargetRef) -> Option<Why> {
         let name = target.labels.as_ref()?.get(DISPLAY_NAME)?;
-        let of_kind = self.names.get(&*target.kind)?;
+        let of_kind = self.names.get(target.kind.as_str())?;
         let same = of_kind.get(name.as_str())?.iter();
         same.filter(|d| !d.meta.labels.contains_key(DISPLAY_NAME)).count().gt(&0).then(|| {
             Why::new(
@@ -244,7 +245,7 @@ impl<'a> Destinations<'a> {
 
     fn by_name(&self, policy: &Policy, target: &TargetRef) -> Why {
         let name = target.name();
-        let Some(of_kind) = self.names.get(&*target.kind) else {
+        let Some(of_kind) = self.names.get(target.kind.as_str()) else {
             return self.of_another_kind(target).unwrap_or_else(|| {
                 Why::new("kind", format!("the mesh has no {}", target.kind), None)
             });
@@ -264,9 +265,9 @@ impl<'a> Destinations<'a> {
     }
 
     fn of_another_kind(&self, target: &TargetRef) -> Option<Why> {
-        let has =
-            |kind: &&&str| self.names.get(**kind).is_some_and(|n| n.contains_key(target.name()));
-        let other = KINDS.iter().find(has)?;
+        let named =
+            |kind: &str| self.names.get(kind).is_some_and(|n| n.contains_key(target.name()));
+        let other = KINDS.iter().map(|kind| kind.name).find(|kind| named(kind))?;
         let because = format!("`{}` is a {other}", target.name());
         Some(Why::new("kind", because, Some(format!("write `kind: {other}`"))))
     }

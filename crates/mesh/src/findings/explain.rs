@@ -8,6 +8,7 @@ use super::near::{Miss, miss, rarest, words};
 use super::proxies::{Proxies, SERVICE, everywhere, without_section};
 use crate::codes;
 use crate::dataplane::Dataplane;
+use crate::kinds;
 use crate::policy::Policy;
 use crate::resource::Meta;
 use crate::targetref::TargetRef;
@@ -82,14 +83,16 @@ fn kept_out(here: &Here<'_>, policy: &Policy, proxy: &Dataplane) -> Why {
 /// No proxy fits, wherever the policy acts.
 fn unmatched(here: &Here<'_>, proxies: &Proxies<'_>, policy: &Policy) -> Why {
     let target = &policy.target;
-    match target.kind.as_str() {
-        "Dataplane" if !target.name().is_empty() || !target.namespace().is_empty() => {
+    match target.kind.known() {
+        Some(&kinds::DATAPLANE) if !target.name().is_empty() || !target.namespace().is_empty() => {
             by_name(here, proxies, policy)
         }
-        "Dataplane" => by_labels(here, proxies, target),
-        "MeshSubset" | "MeshService" | "MeshServiceSubset" => by_tags(here, proxies, target),
-        "MeshGateway" => by_gateway(here, target),
-        "MeshHTTPRoute" => Why::new(
+        Some(&kinds::DATAPLANE) => by_labels(here, proxies, target),
+        Some(&kinds::SUBSET | &kinds::SERVICE | &kinds::SERVICE_SUBSET) => {
+            by_tags(here, proxies, target)
+        }
+        Some(&kinds::GATEWAY) => by_gateway(here, target),
+        Some(&kinds::HTTP_ROUTE) => Why::new(
             "name",
             format!("the route `{}` it refers to selects none", target.name()),
             None,
@@ -134,7 +137,7 @@ fn by_labels(here: &Here<'_>, proxies: &Proxies<'_>, target: &TargetRef) -> Why 
 }
 
 fn by_tags(here: &Here<'_>, proxies: &Proxies<'_>, target: &TargetRef) -> Why {
-    if target.kind != "MeshSubset" && !has_service(proxies, target.name()) {
+    if target.kind != kinds::SUBSET && !has_service(proxies, target.name()) {
         return no_service(here, proxies, target.name());
     }
     let tags = target.tags.iter().flatten().map(|(k, v)| (k.as_str(), v.as_str()));
@@ -189,7 +192,7 @@ fn by_name(here: &Here<'_>, proxies: &Proxies<'_>, policy: &Policy) -> Why {
     let (name, own) = (target.name(), policy.meta.namespace());
     let namespace = if target.namespace().is_empty() { own } else { target.namespace() };
     if name.is_empty() {
-        return Why::new("namespace", "a namespace without a name means no proxy", None);
+        return Why::new("namespace", "a namespace without a name matches no proxy", None);
     }
     let same = proxies.names().get(name).and_then(|places| places.first());
     if let Some(proxy) = same.and_then(|place| proxies.get(*place)) {

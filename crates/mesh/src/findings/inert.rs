@@ -8,6 +8,7 @@ use overrule_source::{Diagnostic, View};
 
 use super::{Here, some_of};
 use crate::codes;
+use crate::kinds;
 use crate::policy::Policy;
 
 pub(super) fn report(here: &Here<'_>, out: &mut Vec<Diagnostic>) {
@@ -64,7 +65,7 @@ fn no_mtls(here: &Here<'_>) -> Option<Diagnostic> {
         return None;
     }
     let mut metas = here.world.resources.metas.values();
-    if metas.any(|m| m.kind == "MeshIdentity" && m.mesh == *here.mesh.name) {
+    if metas.any(|m| m.kind == kinds::IDENTITY && m.mesh == *here.mesh.name) {
         return None;
     }
     let needing: Vec<String> =
@@ -91,6 +92,6 @@ fn needs_mtls(here: &Here<'_>, policy: &Policy) -> bool {
         matches.into_iter().any(|m| m.get("spiffeID").is_some())
     };
     let documents = here.world.documents;
-    ["MeshTrafficPermission", "MeshTLS"].contains(&policy.kind.name)
+    [kinds::TRAFFIC_PERMISSION, kinds::TLS].contains(policy.kind)
         || policy.rules.iter().any(|rule| by_identity(documents.view(rule.node)))
 }

@@ -9,7 +9,6 @@ use overrule_source::{Diagnostic, Span, View};
 
 use super::{World, count};
 use crate::codes;
-use crate::kinds::Kind;
 use crate::labels::{EFFECT, ORIGIN, POLICY_ROLE};
 use crate::resource::Meta;
 
@@ -27,7 +26,7 @@ pub(super) fn report(world: &World<'_>, out: &mut Vec<Diagnostic>) {
     let mut all: BTreeMap<(&str, String, &str), Made> = BTreeMap::new();
     for (object, meta) in &world.resources.metas {
         let Some((labels, path)) = written(world, *object) else { continue };
-        let Some(kind) = Kind::by_type(&meta.kind) else { continue };
+        let Some(kind) = meta.kind.known() else { continue };
         let keys = if kind.is_policy() { &[ORIGIN, POLICY_ROLE, EFFECT][..] } else { &[ORIGIN] };
         for key in keys {
             let Some(value) = labels.get(key) else { continue };
@@ -82,7 +81,7 @@ fn wrong(key: &str, text: &str, meta: &Meta) -> Option<(String, &'static str)> {
             }
         }
         EFFECT if text != "shadow" => Some((
-            "means nothing, so the policy is in force; only `shadow` has a meaning".to_owned(),
+            "has no effect, so the policy applies; only `shadow` has a meaning".to_owned(),
             "write `shadow` to only try the policy, or remove the label",
         )),
         _ => None,

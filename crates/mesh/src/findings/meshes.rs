@@ -9,16 +9,16 @@ use overrule_source::{Diagnostic, View};
 
 use super::{World, count, some_of};
 use crate::codes;
-use crate::kinds::{Kind, Scope};
+use crate::kinds::{self, Kind, Scope};
 use crate::labels;
 use crate::resources::MeshResources;
 
 /// The policies a control plane creates with a mesh: type, and name before the name of the mesh.
-const DEFAULTS: [(&str, &str); 4] = [
-    ("MeshTimeout", "mesh-timeout-all"),
-    ("MeshTimeout", "mesh-gateways-timeout-all"),
-    ("MeshCircuitBreaker", "mesh-circuit-breaker-all"),
-    ("MeshRetry", "mesh-retry-all"),
+const DEFAULTS: [(Kind, &str); 4] = [
+    (kinds::TIMEOUT, "mesh-timeout-all"),
+    (kinds::TIMEOUT, "mesh-gateways-timeout-all"),
+    (kinds::CIRCUIT_BREAKER, "mesh-circuit-breaker-all"),
+    (kinds::RETRY, "mesh-retry-all"),
 ];
 
 pub(super) fn report(world: &World<'_>, out: &mut Vec<Diagnostic>) {
@@ -43,7 +43,7 @@ pub(super) fn report(world: &World<'_>, out: &mut Vec<Diagnostic>) {
 fn members<'a>(world: &World<'a>) -> BTreeMap<&'a str, (ObjectId, usize)> {
     let mut members: BTreeMap<&str, (ObjectId, usize)> = BTreeMap::new();
     for (object, meta) in &world.resources.metas {
-        let global = Kind::by_type(&meta.kind).is_some_and(|k| k.scope == Scope::Global);
+        let global = meta.kind.known().is_some_and(|k| k.scope == Scope::Global);
         if !global {
             members.entry(&meta.mesh).or_insert((*object, 0)).1 += 1;
         }
@@ -105,11 +105,11 @@ fn defaults(world: &World<'_>, mesh: &MeshResources, object: ObjectId) -> Option
     let full = |name: &str| format!("{name}-{}", mesh.name);
     let names: Vec<String> = DEFAULTS
         .iter()
-        .filter(|(kind, _)| !skipped.contains(kind))
+        .filter(|(kind, _)| !skipped.contains(&kind.name))
         .map(|(_, name)| format!("`{}`", full(name)))
         .collect();
     let is_default = |p: &crate::policy::Policy| {
-        DEFAULTS.iter().any(|(kind, n)| p.kind.name == *kind && p.meta.display_name() == full(n))
+        DEFAULTS.iter().any(|(kind, n)| p.kind == kind && p.meta.display_name() == full(n))
     };
     if names.is_empty() || mesh.policies.iter().any(is_default) {
         return None;
@@ -130,7 +130,7 @@ fn defaults(world: &World<'_>, mesh: &MeshResources, object: ObjectId) -> Option
 fn legacy(world: &World<'_>, out: &mut Vec<Diagnostic>) {
     let mut kinds: BTreeMap<&str, (ObjectId, usize)> = BTreeMap::new();
     for (object, meta) in &world.resources.metas {
-        if let Some(kind) = Kind::by_type(&meta.kind).filter(|k| k.is_legacy_policy) {
+        if let Some(kind) = meta.kind.known().filter(|k| k.is_legacy_policy) {
             kinds.entry(kind.name).or_insert((*object, 0)).1 += 1;
         }
     }

@@ -5,6 +5,7 @@
 //! A mistake is told once, however many proxies or resources it concerns. Looking for what was meant instead has a
 //! budget: help must not make a broken fleet slow.
 
+pub mod codes;
 mod destinations;
 mod explain;
 mod inert;

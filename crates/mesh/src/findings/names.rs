@@ -26,7 +26,7 @@ enum Trouble {
 pub(super) fn report(world: &World<'_>, out: &mut Vec<Diagnostic>) {
     let mut all: BTreeMap<(Trouble, &str), (ObjectId, usize)> = BTreeMap::new();
     for (object, meta) in &world.resources.metas {
-        let Some(kind) = Kind::by_type(&meta.kind).filter(|k| k.short.is_some()) else { continue };
+        let Some(kind) = meta.kind.known().filter(|k| k.short.is_some()) else { continue };
         if let Some(trouble) = trouble(meta, kind) {
             all.entry((trouble, kind.name)).or_insert((*object, 0)).1 += 1;
         }

@@ -16,8 +16,9 @@ use super::near::rarest;
 use super::proxies::Proxies;
 use super::{Here, count};
 use crate::codes;
+use crate::kinds::{self, TRAFFIC_PERMISSION};
 use crate::labels::{NAMESPACE, Role};
-use crate::permission::{KIND, LISTS, Written, permissions, spiffe};
+use crate::permission::{LISTS, Written, permissions, spiffe};
 use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::select::{Context, select};
@@ -31,7 +32,7 @@ const MOST_LOOKUPS: usize = 2_000_000;
 pub(super) fn report(here: &Here<'_>, out: &mut Vec<Diagnostic>) {
     let proxies = Proxies::new(here);
     let left = Cell::new(MOST_LOOKUPS);
-    for policy in here.live().filter(|p| p.kind.name == KIND && !p.rules.is_empty()) {
+    for policy in here.live().filter(|p| *p.kind == TRAFFIC_PERMISSION && !p.rules.is_empty()) {
         let one = One::new(here, policy);
         told(one.prefixes(), out);
         one.needing_http(&proxies, out);
@@ -201,7 +202,7 @@ impl<'a> One<'a> {
     /// Proxies the policy may select: never fewer than it does.
     fn candidates(&self, proxies: &Proxies<'_>) -> Vec<u32> {
         let (target, meta) = (&self.policy.target, &self.policy.meta);
-        if target.kind == "Dataplane" && !target.name().is_empty() {
+        if target.kind == kinds::DATAPLANE && !target.name().is_empty() {
             return proxies.names().get(target.name()).cloned().unwrap_or_default();
         }
         let stays = match self.here.world.profile {
@@ -209,7 +210,7 @@ impl<'a> One<'a> {
             Profile::Design { system } => meta.namespace() != &**system,
         };
         let namespace = (NAMESPACE, if stays { meta.namespace() } else { "" });
-        let labels = target.labels.iter().filter(|_| target.kind == "Dataplane").flatten();
+        let labels = target.labels.iter().filter(|_| target.kind == kinds::DATAPLANE).flatten();
         let labels = labels.map(|(k, v)| (k.as_str(), v.as_str()));
         match rarest(labels.chain([namespace]), proxies.labels()) {
             Some(places) => places.to_vec(),
@@ -391,210 +392,4 @@ fn wider_paths(of: Option<(bool, &str)>) -> impl Iterator<Item = Option<(bool, &
 }
 
 #[cfg(test)]
-mod tests {
-    use overrule_engine::Topology;
-    use overrule_source::{Diagnostic, Input, ReadOptions, read};
-
-    use crate::{Options, Profile, Settings, World, resolve, topology};
-
-    const MESH: &str =
-        "{type: Mesh, name: m, skipCreatingInitialPolicies: ['*'], mtls: {enabledBackend: ca}}";
-    const WEB: &str = "{type: Dataplane, mesh: m, name: web-1, labels: {app: web}, networking: {address: 10.0.0.1, \
-        inbound: [{port: 8080, name: http, protocol: http}, {port: 9090}, {port: 9091, name: db}]}}";
-
-    fn design() -> Profile {
-        Profile::Design { system: "kuma-system".into() }
-    }
-
-    /// What is told of a policy with this spec.
-    fn all(spec: &str, profile: &Profile) -> Vec<Diagnostic> {
-        let policy = format!("{{type: MeshTrafficPermission, mesh: m, name: p, spec: {spec}}}");
-        let input = vec![Input::new("a.yaml", [MESH, WEB, &policy].join("\n---\n"))];
-        let documents = read(input, &ReadOptions::default()).documents;
-        let mut snapshot = overrule_model::parse(&documents).snapshot;
-        let (resources, wrong) = crate::parse(&documents, &snapshot, &Settings::default());
-        assert!(wrong.is_empty(), "{wrong:#?}");
-        let topology =
-            topology::build(&documents, &mut snapshot, &resources, &mut Topology::default());
-        let world = World {
-            documents: &documents,
-            snapshot: &snapshot,
-            resources: &resources,
-            topology: &topology,
-            profile,
-        };
-        let told = crate::report(world, &resolve(world, &Options::default()));
-        assert!(told.iter().all(|d| d.primary.is_some() && d.help.is_some()), "{told:#?}");
-        told
-    }
-
-    /// Codes and fields, without what all fields begin with.
-    fn fields(spec: &str, profile: &Profile) -> Vec<String> {
-        let all = all(spec, profile);
-        let short = |d: &Diagnostic| {
-            let field = d.field.trim_start_matches("spec.").replace("].default.", ".");
-            format!("{} {}", d.code.id.trim_start_matches("OV"), field.replace("rules[", ""))
-        };
-        all.iter().map(short).collect()
-    }
-
-    fn exact(id: &str) -> String {
-        format!("{{spiffeID: {{type: Exact, value: 'spiffe://{id}'}}}}")
-    }
-
-    fn prefix(id: &str, more: &str) -> String {
-        format!("{{spiffeID: {{type: Prefix, value: 'spiffe://{id}'}}{more}}}")
-    }
-
-    fn one(lists: &[(&str, &[String])]) -> String {
-        let list = |(name, list): &(&str, &[String])| format!("{name}: [{}]", list.join(", "));
-        format!("{{default: {{{}}}}}", lists.iter().map(list).collect::<Vec<_>>().join(", "))
-    }
-
-    fn rules(rules: &[String]) -> String {
-        format!("{{rules: [{}]}}", rules.join(", "))
-    }
-
-    #[test]
-    fn prefixes_end_at_boundaries() {
-        let allow = [prefix("td/ns/obs", ""), prefix("td/ns/a/", ""), exact("td/ns/b")];
-        let spec = one(&[("allow", &allow), ("deny", &[prefix("other", "")])]);
-        let want = ["1621 default.deny[0].spiffeID.value", "1621 default.allow[0].spiffeID.value"];
-        assert_eq!(fields(&spec, &design()), want);
-        let told = all(&spec, &design());
-        assert!(
-            told[0].message.contains("denies clients of the trust domain `spiffe://other-evil`")
-        );
-        assert!(told[1].message.contains("admits `spiffe://td/ns/obs-evil`"), "{told:#?}");
-        assert!(told[1].help.as_deref().unwrap().contains("`spiffe://td/ns/obs/`"));
-        // The release refuses a slash at the end altogether.
-        let allow = [prefix("td/ns/obs", ""), exact("td/ns/b")];
-        let spec = one(&[("allow", &allow), ("deny", &[prefix("other", "")])]);
-        let told = all(&rules(&[spec]), &Profile::Release);
-        assert_eq!(told.len(), 2);
-        assert!(told[1].help.as_deref().unwrap().contains("takes no slash"));
-    }
-
-    #[test]
-    fn no_flood() {
-        let many: Vec<String> = (0..50).map(|i| prefix(&format!("td/ns/{i}-x"), "")).collect();
-        let told = all(&one(&[("allow", &many)]), &design());
-        assert_eq!(told.len(), super::MOST_TOLD);
-        assert!(told.last().unwrap().message.ends_with("for 30 more matches of this policy"));
-    }
-
-    #[test]
-    fn requests_are_not_seen_on_tcp() {
-        let get = [prefix("td/", ", method: GET"), "{path: {type: Exact, value: /a}}".into()];
-        let conf = one(&[("allow", &get), ("deny", &[prefix("td/x/", ", method: PUT")])]);
-        let at = |target: &str| format!("{{targetRef: {target}, rules: [{conf}]}}");
-        let want = ["1622 0.allow[0]", "1623 0.deny[0]"];
-        for target in ["Mesh", "Dataplane, labels: {app: web}", "Dataplane, name: web-1"] {
-            let spec = at(&format!("{{kind: {target}}}"));
-            assert_eq!(fields(&spec, &design()), want, "{target}");
-            let said = &all(&spec, &design())[0].message;
-            let words = ["`allow`", "2 inbounds", "such as `9090` of `web-1`", "for 1 more match"];
-            assert!(words.iter().all(|w| said.contains(w)), "{said}");
-        }
-        assert!(fields(&at("{kind: Dataplane, sectionName: http}"), &design()).is_empty());
-        let one = all(&at("{kind: Dataplane, sectionName: db}"), &design());
-        assert!(one[0].message.contains("`db` of `web-1`, which the policy selects, speaks TCP"));
-        // The release does not take such a policy, and says only that.
-        let told = fields(&at("{kind: Mesh}"), &Profile::Release);
-        assert!(!told.is_empty() && told.iter().all(|t| t.starts_with("1601 ")), "{told:?}");
-    }
-
-    #[test]
-    fn repeated_covered_and_void() {
-        let allow = [
-            prefix("td/", ""),
-            prefix("td/ns/a/", ""),
-            exact("td/ns/b"),
-            exact("other/x"),
-            exact("other/x"),
-            exact("bad/ns/x"),
-            prefix("bad/ns/", ""),
-            prefix("bad/", ""),
-        ];
-        let deny = [prefix("bad/ns/", ""), prefix("td/ns/a/", ", sni: {type: Exact, value: x}")];
-        let spec = rules(&[one(&[("allow", &allow), ("deny", &deny)])]);
-        let want = [
-            "1625 0.allow[5]",
-            "1625 0.allow[6]",
-            "1624 0.allow[4]",
-            "1626 0.allow[1]",
-            "1626 0.allow[2]",
-        ];
-        assert_eq!(fields(&spec, &design()), want);
-        let first = &all(&spec, &design())[0];
-        assert!(first.message.starts_with("`spec.rules[0].default.deny[0]` denies"));
-        assert_eq!(first.related.len(), 1);
-    }
-
-    #[test]
-    fn in_the_release_the_first_decides() {
-        let (narrow, wide) = ([exact("td/a")], [prefix("td", "")]);
-        // That the prefix has no boundary is told elsewhere.
-        let fields = |spec: &str, profile: &Profile| {
-            let all = fields(spec, profile).into_iter();
-            all.filter(|told| !told.starts_with("1621")).collect::<Vec<_>>()
-        };
-        let later = rules(&[one(&[("allow", &narrow)]), one(&[("deny", &wide)])]);
-        assert_eq!(fields(&later, &design()), ["1625 0.allow[0]"]);
-        assert!(fields(&later, &Profile::Release).is_empty());
-        let wider_later = rules(&[one(&[("allow", &narrow)]), one(&[("allow", &wide)])]);
-        assert_eq!(fields(&wider_later, &design()), ["1626 0.allow[0]"]);
-        assert!(fields(&wider_later, &Profile::Release).is_empty());
-        let first = rules(&[one(&[("deny", &wide)]), one(&[("allow", &narrow)])]);
-        for profile in [design(), Profile::Release] {
-            assert_eq!(fields(&first, &profile), ["1625 1.allow[0]"]);
-        }
-    }
-
-    #[test]
-    fn what_else_is_asked_for() {
-        let path = |kind: &str, value: &str| format!("{{path: {{type: {kind}, value: {value}}}}}");
-        let covers = |wide: &str, narrow: &str| {
-            let lists = [("allow", &[wide.to_owned(), narrow.to_owned()][..])];
-            let target = "targetRef: {kind: Dataplane, sectionName: http}";
-            let spec = format!("{{{target}, rules: [{}]}}", one(&lists));
-            fields(&spec, &design()) == ["1626 0.allow[1]"]
-        };
-        let (exactly, below) = (|value| path("Exact", value), |value| path("Prefix", value));
-        let get = prefix("td/", ", method: GET, path: {type: Exact, value: /a/b}");
-        let sni = prefix("td/a/", ", sni: {type: Exact, value: x}");
-        let method = || "{method: GET}".to_owned();
-        for (wide, narrow) in [
-            (below("/a"), below("/a/b")),
-            (below("/a"), exactly("/a")),
-            (below("/a"), below("/a/")),
-            (below("/"), exactly("/a/b/c")),
-            (below("/a"), get.clone()),
-            (method(), get.clone()),
-            (prefix("td/", ""), sni),
-        ] {
-            assert!(covers(&wide, &narrow), "{wide} {narrow}");
-            assert!(!covers(&narrow, &wide.replace("GET", "PUT")), "{narrow} {wide}");
-        }
-        for (one, other) in [
-            (below("/a"), below("/ab")),
-            (prefix("td/", ", method: PUT"), get),
-            (exact("td/a"), prefix("td/a/", "")),
-            (method(), exact("td/a")),
-        ] {
-            assert!(!covers(&one, &other) && !covers(&other, &one), "{one} {other}");
-        }
-    }
-
-    /// All pairs of these would be 400 million.
-    #[test]
-    fn long_lists() {
-        let id = |i: usize| match i % 2 {
-            0 => exact(&format!("td/ns/{i}/sa/web")),
-            _ => prefix(&format!("td/ns/{i}/sa/web/"), ""),
-        };
-        let last = exact("td/ns/1/sa/web/x");
-        let list: Vec<String> = (0..20_000).map(id).chain([last]).collect();
-        assert_eq!(fields(&one(&[("allow", &list)]), &design()), ["1626 default.allow[20000]"]);
-    }
-}
+mod tests;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use super::Here;
 use super::near::{Pairs, add, rarest};
 use crate::dataplane::Dataplane;
+use crate::kinds::{self, HTTP_ROUTE};
 use crate::labels::{NAMESPACE, ORIGIN, POLICY_ROLE};
 use crate::policy::Policy;
 use crate::select::{Context, select};
@@ -88,23 +89,24 @@ impl<'a> Proxies<'a> {
         };
         let tags = || texts(target.tags.as_ref().unwrap_or(&BTreeMap::new()));
         let service = || (SERVICE.to_owned(), target.name().to_owned());
-        let chosen = match target.kind.as_str() {
-            "Dataplane" if !target.name().is_empty() => {
+        let chosen = match target.kind.known() {
+            Some(&kinds::DATAPLANE) if !target.name().is_empty() => {
                 return self.names().get(target.name()).cloned().unwrap_or_default();
             }
-            "Dataplane" => {
+            Some(&kinds::DATAPLANE) => {
                 let labels = target.labels.as_ref().map(texts).unwrap_or_default();
                 rarest(labels.iter().map(as_strs), self.labels()).map(<[u32]>::to_vec)
             }
-            "MeshSubset" | "MeshServiceSubset" | "MeshService" => {
+            Some(&kinds::SUBSET | &kinds::SERVICE_SUBSET | &kinds::SERVICE) => {
                 let mut wanted = tags();
-                wanted.extend((target.kind != "MeshSubset").then(service));
+                wanted.extend((target.kind != kinds::SUBSET).then(service));
                 rarest(wanted.iter().map(as_strs), self.tags()).map(<[u32]>::to_vec)
             }
             _ => None,
         };
         // A gateway has the tags of its MeshGateway too.
-        let by_tags = target.kind.ends_with("Subset") || target.kind == "MeshService";
+        let by_tags =
+            target.kind.is_one_of(&[kinds::SUBSET, kinds::SERVICE_SUBSET, kinds::SERVICE]);
         let gateways = by_tags && !self.here.mesh.gateways.is_empty();
         match chosen {
             Some(places) if !gateways => places,
@@ -114,9 +116,9 @@ impl<'a> Proxies<'a> {
 
     /// The first few proxies a policy selects, among those its target may mean.
     pub(super) fn first(&self, policy: &Policy, most: usize) -> Vec<&'a Dataplane> {
-        let routes = self.routes.get_or_init(|| {
-            self.here.live().filter(|p| p.kind.name == "MeshHTTPRoute").cloned().collect()
-        });
+        let routes = self
+            .routes
+            .get_or_init(|| self.here.live().filter(|p| *p.kind == HTTP_ROUTE).cloned().collect());
         let (gateways, profile) = (&self.here.mesh.gateways, self.here.world.profile);
         let context = Context { routes, gateways, profile };
         let selects = |proxy: &&Dataplane| {

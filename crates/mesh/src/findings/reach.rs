@@ -40,7 +40,7 @@ pub(super) fn report(here: &Here<'_>, out: &mut Vec<Diagnostic>) {
 fn no_dataplanes(here: &Here<'_>) -> Option<Diagnostic> {
     let first = here.live().next()?;
     let message = format!(
-        "mesh `{}` has no Dataplane in the input, so it cannot be said whom its policies select",
+        "cannot tell which proxies the policies of mesh `{}` select: no Dataplanes in the input",
         here.mesh.name
     );
     let d = Diagnostic::new(&codes::NO_DATAPLANES, message);
@@ -64,7 +64,7 @@ fn unresolved(here: &Here<'_>, policy: &Policy, why: &str) -> Diagnostic {
     );
     let target = &policy.target;
     let routes: Vec<&str> =
-        here.live().filter(|p| p.kind.name == target.kind).map(|p| p.meta.display_name()).collect();
+        here.live().filter(|p| target.kind == *p.kind).map(|p| p.meta.display_name()).collect();
     let near = here.world.budget.nearest(target.name(), routes.len(), routes.iter().copied());
     let help = match near {
         Some(near) => format!("did you mean `{near}`?"),

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use crate::kinds::Kind;
+use crate::kinds::{self, Kind};
 
 /// A part of a path, decoded.
 pub type Part<'a> = Cow<'a, str>;
@@ -139,7 +139,7 @@ pub fn route<'a>(path: &'a str, query: &'a str) -> Option<Ask<'a>> {
         },
         ["meshes", mesh, "meshservices", name, "_dataplanes"] => Ask::Dataplanes {
             mesh: part(mesh),
-            kind: Kind::by_type("MeshService")?,
+            kind: &kinds::SERVICE,
             name: part(name),
             checks_mesh: false,
             query: Query::read(query),
@@ -171,8 +171,8 @@ fn of_proxy<'a>(rest: &[&'a str], query: &'a str) -> Option<OfProxy<'a>> {
 
 /// Whether resources of a kind select proxies.
 fn selects(kind: &Kind) -> bool {
-    let others = ["MeshService", "MeshGateway", "MeshGatewayRoute"];
-    kind.is_policy() || kind.is_legacy_policy || others.contains(&kind.name)
+    let others = [kinds::SERVICE, kinds::GATEWAY, kinds::GATEWAY_ROUTE];
+    kind.is_policy() || kind.is_legacy_policy || others.contains(kind)
 }
 
 /// A part without its percent signs. What is no UTF-8 then is replaced: no name holds it.

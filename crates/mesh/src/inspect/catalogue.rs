@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::answer::Answer;
-use crate::kinds::{KINDS, Kind, Scope, plural};
+use crate::kinds::{self, KINDS, Kind, Scope, plural};
 use crate::names::Mode;
 
 /// Every kind of resource.
@@ -24,7 +24,7 @@ fn shown(kind: &Kind, mode: Mode) -> Value {
         "singularDisplayName": words(kind.name),
         "pluralDisplayName": plural(&words(kind.name)),
         "shortName": kind.short.unwrap_or_default(),
-        "includeInFederation": !kind.is_proxy && kind.name != "DataplaneInsight",
+        "includeInFederation": !kind.is_proxy && *kind != kinds::DATAPLANE_INSIGHT,
     });
     let policy = kind.policy.map(|p| {
         json!({
@@ -71,7 +71,7 @@ pub(super) fn policy_kinds(mode: Mode) -> Answer {
 
 /// Proxies are told by their zone; a global control plane only shows them.
 fn is_read_only(kind: &Kind, mode: Mode) -> bool {
-    kind.name == "DataplaneInsight" || (mode == Mode::Global && kind.is_proxy)
+    *kind == kinds::DATAPLANE_INSIGHT || (mode == Mode::Global && kind.is_proxy)
 }
 
 /// `Mesh HTTP Route`: the words of a type. A run of capitals is one word, its last letter begins the next.

@@ -14,7 +14,7 @@ use super::ask::{Query, encoded};
 use super::shape::meta;
 use super::{Inspector, Live, Scope};
 use crate::dataplane::{Dataplane, Tags, matches, tags};
-use crate::kinds::Kind;
+use crate::kinds::{self, Kind};
 use crate::policy::Policy;
 use crate::select::{Context, select};
 
@@ -155,7 +155,7 @@ impl Scope<'_> {
         let Some(root) = self.live.resources.roots.get(&object) else { return Vec::new() };
         let root = self.live.documents.view(*root);
         let spec = root.get("spec").unwrap_or(root);
-        if self.meta(object).is_some_and(|m| m.kind == "MeshService") {
+        if self.meta(object).is_some_and(|m| m.kind == kinds::SERVICE) {
             return spec.get("selector").and_then(Selector::of_service).into_iter().collect();
         }
         let lists = ["selectors", "sources", "destinations"];

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::answer::{Answer, error, not_found};
 use super::template::render;
 use super::{Flavour, Inspector, Live};
-use crate::kinds::Kind;
+use crate::kinds::{self, Kind};
 use crate::labels::{Labels, ORIGIN, Origin, zone_of_synced};
 use crate::resource::Meta;
 
@@ -34,7 +34,7 @@ impl Inspector {
         let Some(service) = service else { return Err(not_found("could not retrieve service")) };
         let mut hostnames: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
         for (object, generator) in &live.resources.metas {
-            if generator.kind != "HostnameGenerator" {
+            if generator.kind != kinds::HOSTNAME_GENERATOR {
                 continue;
             }
             let Some(root) = live.resources.roots.get(object) else { continue };
@@ -71,9 +71,9 @@ fn shown(hostnames: &BTreeMap<String, BTreeSet<&str>>) -> Value {
 
 /// The hostname that a generator gives a service; none if it is not for it or cannot be rendered.
 fn hostname(live: Live<'_>, spec: View<'_>, generator: &Meta, service: &Meta) -> Option<String> {
-    let selector = match service.kind.as_str() {
-        "MeshService" => "meshService",
-        "MeshExternalService" => "meshExternalService",
+    let selector = match service.kind.known() {
+        Some(&kinds::SERVICE) => "meshService",
+        Some(&kinds::EXTERNAL_SERVICE) => "meshExternalService",
         _ => "meshMultiZoneService",
     };
     let selector = spec.get("selector")?.get(selector).filter(|s| !s.is_null())?;

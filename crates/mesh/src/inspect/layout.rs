@@ -16,9 +16,6 @@ use crate::kri::Kri;
 use crate::targetref::TargetRef;
 use crate::targets::Destination;
 
-/// Destinations with ports; what else entries may mean is none to send to.
-const SERVICES: [&str; 3] = ["MeshService", "MeshExternalService", "MeshMultiZoneService"];
-
 /// Ports by identity: number and protocol.
 type Ports = BTreeMap<Kri, (i64, String)>;
 
@@ -185,8 +182,9 @@ impl Scope<'_> {
     }
 }
 
+/// What else entries may mean is none to send to.
 fn is_service(destination: &Destination) -> bool {
-    SERVICES.contains(&destination.meta.kind.as_str())
+    destination.meta.kind.known().is_some_and(|kind| kind.is_destination)
 }
 
 fn text<'v>(of: View<'v>, key: &str) -> &'v str {

@@ -38,7 +38,7 @@ use overrule_source::Documents;
 use smallvec::SmallVec;
 
 use crate::dataplane::Dataplane;
-use crate::kinds::{Kind, Scope as KindScope};
+use crate::kinds::{HTTP_ROUTE, Kind, Scope as KindScope};
 use crate::kri::Kri;
 use crate::policy::Policy;
 use crate::profile::Profile;
@@ -47,7 +47,7 @@ use crate::resource::Meta;
 use crate::resources::{MeshResources, Resources};
 use crate::rules::Item;
 use crate::settings::LabelSource;
-use crate::targets::{Index, Meant, Place};
+use crate::targets::{Index, Place};
 
 pub use answer::{Answer, Body, Cause, bad_request, error, not_found};
 pub use ask::{Ask, OfProxy, Part, Query, route};
@@ -197,7 +197,7 @@ impl Inspector {
         let is_it = |object: &&ObjectId| {
             live.resources.metas.get(*object).is_some_and(|meta| {
                 let here = kind.scope == KindScope::Global || meta.mesh == mesh;
-                meta.kind == kind.name && here
+                meta.kind == *kind && here
             })
         };
         objects.iter().find(is_it).copied()
@@ -319,25 +319,19 @@ impl<'a> Scope<'a> {
 
     /// The routes of the mesh. They are the first kind.
     fn routes(&self) -> &'a [Policy] {
-        let end = self.mesh.policies.partition_point(|p| p.kind.name == "MeshHTTPRoute");
+        let end = self.mesh.policies.partition_point(|p| *p.kind == HTTP_ROUTE);
         self.mesh.policies.get(..end).unwrap_or(&[])
     }
 
     /// What an entry means. All entries are looked up together, once.
-    fn meant(&self, item: &Item<'_>) -> Vec<Meant<'a>> {
+    fn meant(&self, item: &Item<'_>) -> &'a [Place] {
         let all = self.index.meant.get_or_init(|| {
             let index = Index::new(&self.mesh.destinations);
             let of = |p: &Policy| p.to.iter().map(|e| index.resolve(&e.target, &p.meta)).collect();
             self.mesh.policies.iter().map(of).collect()
         });
         let meant = all.get(item.policy.place as usize);
-        let meant = meant.and_then(|entries| entries.get(item.entry.index as usize));
-        let one = |(place, port): &Place| {
-            let resource = self.mesh.destinations.get(*place as usize)?;
-            let section = (*port as usize).checked_sub(1).and_then(|p| resource.ports.get(p));
-            Some(Meant { resource, section: section.map_or("", |p| &p.section) })
-        };
-        meant.into_iter().flatten().filter_map(one).collect()
+        meant.and_then(|m| m.get(item.entry.index as usize)).map_or(&[], Vec::as_slice)
     }
 
     fn to(&self, list: &[u32]) -> Arc<To> {

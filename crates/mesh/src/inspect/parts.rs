@@ -13,6 +13,7 @@ use super::memo::Weigh;
 use super::shape::{by_kri, bytes, matchers, meta, plain, with_index};
 use super::{Flavour, Scope};
 use crate::conf::{Position, conf_of, hash_of_matches};
+use crate::kinds::HTTP_ROUTE;
 use crate::kri::Kri;
 use crate::policy::{Entry, Policy};
 use crate::profile::Profile;
@@ -50,14 +51,7 @@ pub(super) struct To {
 /// What policies say about destinations, to be looked up by identity.
 #[derive(Debug, Default)]
 pub(super) struct Out {
-    by_kri: HashMap<Kri, Fragments>,
-}
-
-impl Out {
-    /// What the first identity that has something has; it counts whole.
-    pub(super) fn first_hit(&self, chain: &[Kri]) -> Option<&Fragments> {
-        chain.iter().find_map(|kri| self.by_kri.get(kri))
-    }
+    pub(super) by_kri: HashMap<Kri, Fragments>,
 }
 
 /// What one resource rule is in lists of policies and, if it is of routes, in lists of routes.
@@ -120,7 +114,7 @@ impl Scope<'_> {
         let policies = self.policies(list);
         let tagged = subset_rules_to(documents, &policies, self.routes());
         let mut matches = BTreeMap::new();
-        if policies.first().is_some_and(|p| p.kind.name == "MeshHTTPRoute") {
+        if policies.first().is_some_and(|p| *p.kind == HTTP_ROUTE) {
             for rule in &tagged {
                 self.matches(rule, &mut matches);
             }
@@ -137,7 +131,8 @@ impl Scope<'_> {
 
     fn resource_rules<'p>(&'p self, policies: &[&'p Policy]) -> BTreeMap<Kri, ResourceRule<'p>> {
         let means = |item: &Item<'p>| self.meant(item);
-        resource_rules_by(self.live.documents, self.live.profile, policies, means)
+        let resources = &self.mesh.destinations;
+        resource_rules_by(self.live.documents, self.live.profile, policies, resources, means)
     }
 
     fn tagged(&self, rule: &SubsetRule<'_>) -> Value {
@@ -191,18 +186,18 @@ impl Scope<'_> {
     /// What these policies say about destinations, by identity.
     pub(super) fn make_out(&self, list: &[u32]) -> Out {
         let policies = self.policies(list);
-        let Some(kind) = policies.first().map(|p| p.kind.name) else { return Out::default() };
+        let Some(of) = policies.first().map(|p| p.kind) else { return Out::default() };
+        let kind = of.name;
         let rules = self.resource_rules(&policies);
         let fragments = |rule: &ResourceRule<'_>| {
             let confs: Vec<Value> =
                 rule.confs.iter().map(|conf| plain(self.live.documents, conf)).collect();
             let origins: Vec<Value> = rule.origins.iter().map(|o| by_kri(o.policy)).collect();
             let policy = json!({"kind": kind, "conf": confs, "origins": origins});
-            let rules = match kind {
-                "MeshHTTPRoute" => Some(self.http_rules(rule)),
-                "MeshTCPRoute" => Some(self.tcp_rules(rule)),
-                _ => None,
-            };
+            let rules = of.is_route().then(|| match *of == HTTP_ROUTE {
+                true => self.http_rules(rule),
+                false => self.tcp_rules(rule),
+            });
             let route =
                 rules.map(|rules| json!({"kind": kind, "rules": rules, "origins": origins}));
             Fragments { policy: bytes(&policy), route: route.as_ref().map(bytes) }
@@ -248,6 +243,7 @@ impl Scope<'_> {
         let mut origins: Vec<Value> = Vec::new();
         for rule in inbound_rules(self.live.profile, &policies) {
             let position = if rule.from { Position::From } else { Position::Rules };
+            let Some(kind) = rule.origin.policy.kind.known() else { continue };
             let conf = conf_of(documents, kind, StepId(0), rule.node, position);
             let conf = plain(documents, &conf);
             let kri = rule.origin.policy.kri().to_string();

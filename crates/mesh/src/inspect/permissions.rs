@@ -5,7 +5,7 @@
 use overrule_source::Documents;
 use serde_json::{Value, json};
 
-use crate::permission::KIND;
+use crate::kinds::TRAFFIC_PERMISSION;
 use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::resources::{MeshResources, json as plain};
@@ -35,5 +35,5 @@ pub fn permissions(
         return json!({"policies": []});
     }
     let origins: Vec<Value> = origins.into_iter().map(|kri| json!({"kri": kri})).collect();
-    json!({"policies": [{"kind": KIND, "rules": rules, "origins": origins}]})
+    json!({"policies": [{"kind": TRAFFIC_PERMISSION.name, "rules": rules, "origins": origins}]})
 }

@@ -8,7 +8,7 @@ use super::answer::{Answer, bad_request, error, not_found};
 use super::shape::list_of;
 use super::{Flavour, Scope};
 use crate::kri::Kri;
-use crate::rules::chain;
+use crate::rules::{chain, first_hit};
 
 impl Scope<'_> {
     /// Confs of the whole proxy.
@@ -58,7 +58,7 @@ impl Scope<'_> {
         let chain = chain(&self.mesh.name, &added);
         let mut found: Vec<Bytes> = Vec::new();
         for lists in self.lists(place).iter().filter(|l| l.kind.policy.is_some_and(|p| p.to)) {
-            let of_routes = matches!(lists.kind.name, "MeshHTTPRoute" | "MeshTCPRoute");
+            let of_routes = lists.kind.is_route();
             let asked = match way {
                 Way::Policies => true,
                 Way::Routes => of_routes,
@@ -68,7 +68,7 @@ impl Scope<'_> {
                 continue;
             }
             let part = self.out(&lists.all);
-            let Some(hit) = part.first_hit(&chain) else { continue };
+            let Some(hit) = first_hit(&chain, |kri| part.by_kri.get(kri)) else { continue };
             found.extend(match way {
                 Way::Routes => hit.route.clone(),
                 _ => Some(hit.policy.clone()),

@@ -13,7 +13,7 @@ use super::policies::parsed;
 use super::shape::plain;
 use super::{Call, Flavour, Inspector, Live};
 use crate::conf::spec_of;
-use crate::kinds::{Kind, Scope};
+use crate::kinds::{KindName, Scope};
 use crate::kri::Kri;
 use crate::resource::Meta;
 use crate::resources::json as json_of;
@@ -56,7 +56,7 @@ impl Default for Times {
 pub fn stored(documents: &Documents, meta: &Meta, root: NodeRef, times: &Times) -> Value {
     let kri = meta.kri().to_string();
     let members = [
-        ("type", json!(meta.kind), true),
+        ("type", json!(meta.kind.as_str()), true),
         ("mesh", json!(meta.mesh), !meta.mesh.is_empty()),
         ("name", json!(meta.name), true),
         ("creationTime", json!(times.created), true),
@@ -77,8 +77,8 @@ pub fn stored(documents: &Documents, meta: &Meta, root: NodeRef, times: &Times) 
     Value::Object(shown)
 }
 
-fn is_new_style(kind: &str) -> bool {
-    Kind::by_type(kind).is_none_or(|kind| kind.is_new_style)
+fn is_new_style(kind: &KindName) -> bool {
+    kind.known().is_none_or(|kind| kind.is_new_style)
 }
 
 /// A spec with what its schema adds.
@@ -87,7 +87,7 @@ fn spec(documents: &Documents, meta: &Meta, root: NodeRef) -> Value {
         return json!({});
     };
     let node = NodeRef { doc: root.doc, node: spec.id() };
-    plain(documents, &spec_of(documents, &meta.kind, StepId(0), node))
+    plain(documents, &spec_of(documents, meta.kind.known(), StepId(0), node))
 }
 
 /// The fields of a kind without a spec. On Kubernetes even those stand below one.
@@ -107,7 +107,7 @@ pub fn kubernetes(
     times: &Times,
     settings: &Settings,
 ) -> Value {
-    let kind = Kind::by_type(&meta.kind);
+    let kind = meta.kind.known();
     let mut metadata = Map::new();
     metadata.insert("name".into(), json!(meta.display_name()));
     if kind.is_none_or(|kind| !kind.is_cluster_scoped) {
@@ -126,7 +126,7 @@ pub fn kubernetes(
     }
     let mut shown = Map::new();
     shown.insert("apiVersion".into(), json!("kuma.io/v1alpha1"));
-    shown.insert("kind".into(), json!(meta.kind));
+    shown.insert("kind".into(), json!(meta.kind.as_str()));
     shown.insert("metadata".into(), Value::Object(metadata));
     if in_mesh && !is_new_style(&meta.kind) {
         shown.insert("mesh".into(), json!(meta.mesh));
@@ -174,7 +174,7 @@ impl Inspector {
     /// The object of an identity, its section aside. The release computes the name it is stored under; what is
     /// identified by its labels is found too where these are computed.
     pub fn identified(&self, live: Live<'_>, kri: &Kri) -> Option<ObjectId> {
-        let kind = Kind::by_type(&kri.kind)?;
+        let kind = kri.kind.known()?;
         let settings = &live.resources.settings;
         let stored = |kubernetes: bool| {
             let name = kri.core_name(&settings.plane(kubernetes));

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use overrule_access::Enforcement;
 use serde_json::{Value, json};
 
 use super::answer::Answer;
@@ -13,10 +14,9 @@ use super::memo::Weigh;
 use super::shape::{bytes, meta_bytes};
 use super::{Flavour, Scope};
 use crate::dataplane::{Dataplane, Gateway, MeshGateway};
-use crate::identity::{Enforcement, enforcement};
+use crate::identity::enforcement;
 use crate::kinds;
 use crate::matched::Matched;
-use crate::permission;
 use crate::resolve::{AtPort, Lists, taking_part};
 use crate::resource::Meta;
 use crate::select::Context;
@@ -164,7 +164,7 @@ impl Scope<'_> {
         let mut told: Vec<String> = lists.unresolved.iter().map(unresolved).collect();
         let asks = || enforcement(self.live.documents, self.live.resources, self.mesh, proxy);
         if self.flavour == Flavour::Native
-            && lists.kind.name == permission::KIND
+            && *lists.kind == kinds::TRAFFIC_PERMISSION
             && asks() == Enforcement::Off
         {
             told.push("Mesh is not Mtls enabled this policy will have no effect".to_owned());

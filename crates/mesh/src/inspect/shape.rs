@@ -29,14 +29,14 @@ pub(super) fn plain(documents: &Documents, value: &Traced) -> Value {
 
 /// Who a resource is, as the Inspect API says it: everything, empty or not.
 pub(super) fn meta(meta: &Meta) -> Value {
-    json!({"type": meta.kind, "mesh": meta.mesh, "name": meta.name, "labels": meta.labels})
+    json!({"type": meta.kind.as_str(), "mesh": meta.mesh, "name": meta.name, "labels": meta.labels})
 }
 
 /// The same as it is sent, written without a detour: it stands in every answer.
 pub(super) fn meta_bytes(meta: &Meta) -> Bytes {
     let mut out: Vec<u8> = Vec::with_capacity(256);
     for (before, text) in
-        [("{\"type\":", &meta.kind), (",\"mesh\":", &meta.mesh), (",\"name\":", &meta.name)]
+        [("{\"type\":", meta.kind.as_str()), (",\"mesh\":", &meta.mesh), (",\"name\":", &meta.name)]
     {
         out.extend_from_slice(before.as_bytes());
         put(&mut out, text);
@@ -102,7 +102,12 @@ mod tests {
     fn both_ways_to_write_who_a_resource_is_agree() {
         let labels = [("a", "b\"\u{1}é"), ("c\\", "")].map(|(k, v)| (k.to_owned(), v.to_owned()));
         for labels in [labels.into_iter().collect(), crate::labels::Labels::new()] {
-            let who = Meta { kind: "K".into(), mesh: String::new(), name: "n\n".into(), labels };
+            let who = Meta {
+                kind: crate::kinds::KindName::of_resource("K"),
+                mesh: String::new(),
+                name: "n\n".into(),
+                labels,
+            };
             let read: Value = serde_json::from_slice(&meta_bytes(&who)).unwrap();
             assert_eq!(read, meta(&who));
         }

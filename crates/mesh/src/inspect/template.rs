@@ -107,11 +107,12 @@ fn unquoted(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kinds;
     use crate::labels::{DISPLAY_NAME, NAMESPACE, ZONE};
 
     fn service(labels: &[(&str, &str)]) -> Meta {
         Meta {
-            kind: "MeshService".into(),
+            kind: kinds::KindName::Known(&kinds::SERVICE),
             mesh: "m".into(),
             name: "web-hash".into(),
             labels: labels.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect(),

@@ -4,6 +4,7 @@
 use hashbrown::HashMap;
 
 use crate::dataplane::Dataplane;
+use crate::kinds;
 use crate::policy::Policy;
 
 /// Policies by what a proxy must have for them; in a fleet most ask for a label that few proxies have.
@@ -44,6 +45,6 @@ fn label(policy: &Policy) -> Option<(&str, &str)> {
     let target = &policy.target;
     let named = !target.name().is_empty() || !target.namespace().is_empty();
     let labels = target.labels.iter().flatten().filter(|(_, value)| !value.is_empty());
-    let mut labels = labels.filter(|_| target.kind == "Dataplane" && !named);
+    let mut labels = labels.filter(|_| target.kind == kinds::DATAPLANE && !named);
     labels.next().map(|(key, value)| (key.as_str(), value.as_str()))
 }

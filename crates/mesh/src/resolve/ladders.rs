@@ -11,12 +11,15 @@ use smallvec::SmallVec;
 
 use super::found::FoundMesh;
 use super::plans::{Hostnames, Spec};
-use super::steps::{IDENTITY, Steps};
+use super::steps::Steps;
 use crate::conf::Position;
+use crate::gate::PermissionList;
+use crate::kinds;
+use crate::order::is_tie;
 use crate::policy::{Entry, Policy};
 use crate::profile::Profile;
 use crate::resources::MeshResources;
-use crate::rules::{MOST_RULES, inbound_entries, sorted_to_entries, subset_of};
+use crate::rules::{Destined, MOST_RULES, inbound_entries, subset_of};
 use crate::subset::{Subset, build};
 use crate::targets::Place;
 use crate::topology::match_text;
@@ -84,6 +87,7 @@ pub(super) struct Ladders<'a, 'b> {
     pub(super) meant: Vec<Vec<Vec<Place>>>,
     pub(super) to: HashMap<List, Arc<Outbounds>>,
     pub(super) inbound: HashMap<List, Arc<Inbounds>>,
+    pub(super) permission_lists: HashMap<List, Arc<PermissionList>>,
 }
 
 impl<'a> Ladders<'a, '_> {
@@ -118,7 +122,7 @@ impl<'a> Ladders<'a, '_> {
             let (Some(one), Some(two)) = (self.builder.rank(*a), self.builder.rank(*b)) else {
                 continue;
             };
-            if one.against(two).key.is_some_and(|key| key < IDENTITY) {
+            if !is_tie(self.profile, one, two) {
                 continue;
             }
             let place = |step: &StepId| self.steps.places.get(step.0 as usize).copied();
@@ -151,49 +155,31 @@ impl<'a> Ladders<'a, '_> {
 
     fn make_outbounds(&mut self, spec: Spec, list: &[u32]) -> Outbounds {
         let policies = self.policies(list);
-        let entries = sorted_to_entries(self.profile, &policies);
-        let mut steps: Vec<StepId> = Vec::with_capacity(entries.len());
-        // Positions in `steps` of entries about the Mesh, and about each destination with the section they name.
-        let mut of_mesh: Vec<usize> = Vec::new();
-        let mut own: HashMap<u32, Vec<(usize, u32)>> = HashMap::new();
-        let mut places: Vec<Place> = Vec::new();
-        for item in entries {
-            let at = steps.len();
-            steps.push(self.step(item.policy, Some(item.entry), Position::To));
-            let meant = self.meant.get(item.policy.place as usize);
-            let meant = meant.and_then(|m| m.get(item.entry.index as usize));
-            for place in meant.into_iter().flatten().copied() {
-                let is_mesh = |t: &crate::targets::Destination| t.meta.kind == "Mesh";
-                if self.mesh.destinations.get(place.0 as usize).is_some_and(is_mesh) {
-                    of_mesh.push(at);
-                } else {
-                    own.entry(place.0).or_default().push((at, place.1));
-                    places.push(place);
-                }
-            }
-        }
-        places.sort_unstable();
-        places.dedup();
+        let destinations = &self.mesh.destinations;
+        let meant = &self.meant;
+        let Destined { items, by_place } =
+            Destined::new(self.profile, &policies, destinations, |item| {
+                let entries = meant.get(item.policy.place as usize);
+                entries.and_then(|m| m.get(item.entry.index as usize)).map_or(&[][..], |m| m)
+            });
+        let to = Position::To;
+        let steps: Vec<StepId> =
+            items.into_iter().map(|i| self.step(i.policy, Some(i.entry), to)).collect();
         let pick = |at: &[usize]| -> Vec<StepId> {
             at.iter().filter_map(|i| steps.get(*i).copied()).collect()
         };
+        let is_mesh = |(place, _): &(Place, Vec<usize>)| {
+            destinations.get(place.0 as usize).is_some_and(|d| d.meta.kind == kinds::MESH)
+        };
+        let (whole, own): (Vec<_>, Vec<_>) = by_place.into_iter().partition(is_mesh);
         let mut made = Outbounds { spec: Some(spec), ..Outbounds::default() };
-        let whole = pick(&of_mesh);
+        let whole = whole.first().map(|(_, at)| pick(at)).unwrap_or_default();
         made.mesh = self.ladder(spec, 0, whole.into_iter());
-        for place in &places {
-            let about = own.get(&place.0).map_or(&[][..], Vec::as_slice);
-            let by_section = self.mesh.destinations.get(place.0 as usize).is_some_and(|d| {
-                matches!(d.meta.kind.as_str(), "MeshService" | "MeshMultiZoneService")
-            });
-            let counts = |s: &u32| !by_section || *s == 0 || *s == place.1;
-            let about = about.iter().filter(|(_, s)| counts(s)).map(|(at, _)| *at);
-            let mut at: Vec<usize> = of_mesh.iter().copied().chain(about).collect();
-            at.sort_unstable();
-            at.dedup();
-            let ladders = self.by_hostname(spec, &pick(&at));
+        for (place, at) in &own {
+            let ladders = self.by_hostname(spec, &pick(at));
             made.by_place.insert(*place, ladders);
         }
-        made.places = places;
+        made.places = own.into_iter().map(|(place, _)| place).collect();
         made.tagged = self.tagged(&policies);
         made
     }
@@ -218,8 +204,8 @@ impl<'a> Ladders<'a, '_> {
     fn tagged(&mut self, policies: &[&'a Policy]) -> Vec<(Subset, StepId)> {
         let mut found = Vec::new();
         for policy in policies {
-            let about_routes = policy.to.iter().any(|e| e.target.kind == "MeshHTTPRoute");
-            if about_routes || policy.target.kind == "MeshHTTPRoute" {
+            let about_routes = policy.to.iter().any(|e| e.target.kind == kinds::HTTP_ROUTE);
+            if about_routes || policy.target.kind == kinds::HTTP_ROUTE {
                 continue;
             }
             for entry in &policy.to {
@@ -252,6 +238,12 @@ impl<'a> Ladders<'a, '_> {
         let made = Arc::new(self.make_inbounds(spec, list));
         self.inbound.insert(list.to_vec(), made.clone());
         made
+    }
+
+    /// The permissions of an inbound.
+    pub(super) fn permission_list(&mut self, list: List) -> Arc<PermissionList> {
+        let made = || Arc::new(PermissionList::new(list.clone()));
+        self.permission_lists.entry_ref(&list).or_insert_with(made).clone()
     }
 
     fn make_inbounds(&mut self, spec: Spec, list: &[u32]) -> Inbounds {

@@ -6,8 +6,13 @@ use std::collections::BTreeMap;
 
 use crate::dataplane::{Dataplane, Listener};
 use crate::kinds::Kind;
-use crate::matched::Matched;
+use crate::kri::Kri;
+use crate::matched::{Matched, in_order};
+use crate::order::has_order;
 use crate::policy::Policy;
+use crate::profile::Profile;
+use crate::resources::{MeshResources, Resources};
+use crate::settings::LabelSource;
 
 /// The policies of one kind that select a proxy.
 #[derive(Debug)]
@@ -66,6 +71,32 @@ fn at(proxy: &Dataplane, matched: &Matched<'_>) -> Vec<AtPort> {
     found
 }
 
-fn places(list: &[&Policy]) -> Vec<u32> {
+pub(super) fn places(list: &[&Policy]) -> Vec<u32> {
     list.iter().map(|p| p.place).collect()
+}
+
+/// Policies of a kind that take part: not refused, not only shadows, in merge order. Those with one identity fewer ties:
+/// the last of equals wins, and that is the one whose identity comes first.
+pub(crate) fn taking_part<'m>(
+    resources: &Resources,
+    mesh: &'m MeshResources,
+    profile: &Profile,
+    kind: &Kind,
+) -> Vec<&'m Policy> {
+    let takes_part = |p: &&Policy| !p.is_shadow() && !mesh.is_refused(profile, p);
+    let of_kind = mesh.policies.iter().filter(|p| p.kind == kind).filter(takes_part);
+    let mut list: Vec<(Kri, &Policy)> = of_kind.map(|p| (p.meta.kri(), p)).collect();
+    match resources.settings.labels {
+        LabelSource::Computed => {
+            list.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.place.cmp(&a.1.place)));
+        }
+        // The release keeps ties in the order of its store, which is that of names.
+        LabelSource::AsWritten => list.sort_by(|a, b| a.1.meta.name.cmp(&b.1.meta.name)),
+    }
+    let list: Vec<&Policy> = list.into_iter().map(|(_, p)| p).collect();
+    // Sorted once, every part of it is sorted already.
+    match has_order(list.iter().map(|p| &p.target)) {
+        true => in_order(profile, &list),
+        false => list,
+    }
 }

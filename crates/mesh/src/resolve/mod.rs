@@ -15,8 +15,10 @@
 mod candidates;
 mod found;
 mod ladders;
+mod land;
 mod lists;
 mod plans;
+pub mod reasons;
 mod shape;
 mod steps;
 mod walk;
@@ -25,39 +27,34 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use overrule_engine::{
-    Attachment, KindId, LadderId, NewKind, PolicyId, Reason, Rejection, Resolution,
-    ResolutionBuilder,
-};
+use overrule_engine::{KindId, LadderId, NewKind, PolicyId, Resolution, ResolutionBuilder};
 use overrule_model::{ObjectId, Snapshot};
-use overrule_source::{Documents, Span};
+use overrule_source::Documents;
 
 use crate::conf::Kuma;
 use crate::dataplane::{Dataplane, Inbound, Listener, gateway_of};
+use crate::gate::PermissionList;
 use crate::kinds::{self, Kind};
-use crate::kri::Kri;
 use crate::matched::{Matched, in_order};
-use crate::order::has_order;
-use crate::permission;
+use crate::order::{Names, rank_keys};
 use crate::policy::Policy;
 use crate::profile::Profile;
-use crate::reasons;
 use crate::resources::{GROUP, MeshResources, Resources};
 use crate::select::{Context, HostListener};
-use crate::settings::LabelSource;
 use crate::targets::{Index, Place};
 use crate::topology::{MeshNodes, MeshTopology};
 
 pub use found::{Found, FoundMesh};
 pub use ladders::Outbounds;
+pub(crate) use lists::taking_part;
 pub use lists::{AtPort, Lists};
-pub use steps::key_value;
 
 use candidates::Candidates;
 use ladders::{Inbounds, Ladders, List};
+use lists::places;
 use plans::{Hostnames, Spec};
 use shape::Shapes;
-use steps::{DESIGN_KEYS, Names, RELEASE_KEYS, Steps};
+use steps::Steps;
 
 /// The family's name.
 pub const FAMILY: &str = "kuma";
@@ -110,16 +107,16 @@ pub struct ProxyRules {
     kinds: Vec<KindRules>,
     /// The MeshGateway that configures it, by place.
     gateway: Option<usize>,
-    /// Permissions that select each inbound, by place of both, in merge order.
-    permissions: Vec<Vec<u32>>,
+    /// Permissions that select each inbound, by place.
+    permissions: Vec<Arc<PermissionList>>,
     /// Policies of each kind that select the proxy; kinds of which none does are left out.
     lists: Vec<Lists>,
 }
 
 impl ProxyRules {
-    /// The permissions that select an inbound, by place, in merge order.
-    pub fn permissions(&self, inbound: usize) -> &[u32] {
-        self.permissions.get(inbound).map_or(&[], Vec::as_slice)
+    /// The permissions that select an inbound, by place.
+    pub fn permissions(&self, inbound: usize) -> Option<&Arc<PermissionList>> {
+        self.permissions.get(inbound)
     }
 
     /// Which policies select the proxy, by kind in the order of answers; kinds of which none does are left out.
@@ -158,11 +155,6 @@ struct KindRules {
 
 /// What comes in at a listener of a gateway, and where it may go.
 type AtListener = (Option<Arc<Inbounds>>, Option<Arc<Outbounds>>);
-
-/// Names of what a step does, for explanations.
-pub fn strategy_name(_mode: u16) -> &'static str {
-    "merge"
-}
 
 /// A kind that is resolved.
 struct Active {
@@ -208,13 +200,10 @@ fn active(world: World<'_>, options: &Options, builder: &mut ResolutionBuilder) 
     let names = world.snapshot.names();
     let has = |kind: &Kind| {
         let mut all = world.resources.meshes.iter().flat_map(|m| &m.policies);
-        all.any(|p| p.kind.name == kind.name)
+        all.any(|p| p.kind == kind)
             || options.include.iter().any(|word| word.eq_ignore_ascii_case(kind.name))
     };
-    let keys = match world.profile {
-        Profile::Design { .. } => DESIGN_KEYS,
-        Profile::Release => RELEASE_KEYS,
-    };
+    let keys = rank_keys(world.profile);
     let mut active = Vec::new();
     for (kind, _) in kinds::policies().filter(|(k, _)| has(k)) {
         let (Some(group), Some(name)) = (names.lookup(GROUP), names.lookup(kind.name)) else {
@@ -247,7 +236,7 @@ fn policy_ids(
     for (m, mesh) in resources.meshes.iter().enumerate() {
         for (place, (policy, object)) in mesh.policies.iter().zip(&mesh.policy_objects).enumerate()
         {
-            let kind = active.iter().find(|a| a.kind.name == policy.kind.name);
+            let kind = active.iter().find(|a| a.kind == policy.kind);
             order.extend(kind.map(|k| (k.id.0, *object, m, place)));
         }
     }
@@ -306,11 +295,12 @@ impl<'a> OneMesh<'a> {
             meant,
             to: HashMap::new(),
             inbound: HashMap::new(),
+            permission_lists: HashMap::new(),
         };
         let lists = self.lists();
         let live: Vec<&Policy> = lists.iter().flatten().copied().collect();
         let routes: Vec<Policy> =
-            live.iter().filter(|p| p.kind.name == "MeshHTTPRoute").map(|p| (*p).clone()).collect();
+            live.iter().filter(|p| *p.kind == kinds::HTTP_ROUTE).map(|p| (*p).clone()).collect();
         let shapes = Shapes::new(&mesh.dataplanes, &live);
         let mut selected: Vec<Vec<u32>> = vec![Vec::new(); mesh.policies.len()];
         let mut rules: Vec<Arc<ProxyRules>> = Vec::with_capacity(shapes.first.len());
@@ -363,7 +353,7 @@ impl<'a> OneMesh<'a> {
         }
         let is_mesh = |place: &Place| {
             let target = self.mesh.destinations.get(place.0 as usize);
-            target.is_none_or(|t| t.meta.kind == "Mesh")
+            target.is_none_or(|t| t.meta.kind == kinds::MESH)
         };
         named.iter_mut().for_each(|places| places.retain(|place| !is_mesh(place)));
         named
@@ -387,7 +377,9 @@ impl<'a> OneMesh<'a> {
         let gateway = gateway_of(proxy, &self.mesh.gateways).filter(|_| proxy.is_built_in());
         let gateway =
             gateway.and_then(|g| self.mesh.gateways.iter().position(|k| std::ptr::eq(k, g)));
-        let mut made = ProxyRules { gateway, ..ProxyRules::default() };
+        let unguarded =
+            proxy.inbounds.iter().map(|_| ladders.permission_list(List::new())).collect();
+        let mut made = ProxyRules { gateway, permissions: unguarded, ..ProxyRules::default() };
         for (active, list) in self.active.iter().zip(lists) {
             let list = list.of(proxy);
             let matched = Matched::new(context, &list, proxy);
@@ -397,8 +389,9 @@ impl<'a> OneMesh<'a> {
                 }
             }
             matched.policies.iter().for_each(|(p, _)| selected(p.place));
-            if active.kind.name == permission::KIND {
-                made.permissions = at_inbounds(proxy, &matched);
+            if *active.kind == kinds::TRAFFIC_PERMISSION {
+                let lists = at_inbounds(proxy, &matched).into_iter();
+                made.permissions = lists.map(|list| ladders.permission_list(list)).collect();
             }
             let all = matched.all();
             made.lists.extend(Lists::new(active.kind, proxy, &matched, &all));
@@ -422,7 +415,7 @@ impl<'a> OneMesh<'a> {
         if holds.single {
             rules.single = Some(ladders.single(active.spec, &list));
         }
-        if active.kind.name == "MeshHTTPRoute" {
+        if *active.kind == kinds::HTTP_ROUTE {
             rules.routes = list.clone();
         }
         let inbound = holds.rules || holds.from;
@@ -455,83 +448,6 @@ impl<'a> OneMesh<'a> {
         }
         rules
     }
-
-    /// Says where policies landed, and why the others did not.
-    fn land(&self, shapes: &Shapes, selected: &[Vec<u32>], ladders: &mut Ladders<'_, '_>) {
-        let counts = shapes.counts();
-        let number = |shape: &u32| counts.get(*shape as usize).copied().unwrap_or(0);
-        let mut by_shape: Vec<Vec<usize>> = vec![Vec::new(); counts.len()];
-        for (place, shape) in shapes.of.iter().enumerate() {
-            by_shape.iter_mut().skip(*shape as usize).take(1).for_each(|s| s.push(place));
-        }
-        for (policy, chosen) in self.mesh.policies.iter().zip(selected) {
-            let Some(id) = self.ids.get(policy.place as usize).copied() else { continue };
-            let at = self.target_span(policy);
-            let total = chosen.iter().map(number).sum::<u32>();
-            let slot = ladders.found.selected.iter_mut().skip(policy.place as usize);
-            slot.take(1).for_each(|s| *s = total);
-            if chosen.is_empty() {
-                let reason = self.why_not(policy, &ladders.found);
-                ladders.builder.reject(Rejection { policy: id, reference: 0, reason, at });
-                continue;
-            }
-            if policy.target.kind == "Mesh" {
-                let node = self.nodes.mesh;
-                ladders.builder.attach(Attachment { policy: id, reference: 0, node, at });
-                continue;
-            }
-            for shape in chosen {
-                for place in by_shape.get(*shape as usize).into_iter().flatten() {
-                    let Some((node, _)) = self.nodes.dataplanes.get(*place) else { continue };
-                    let node = *node;
-                    ladders.builder.attach(Attachment { policy: id, reference: 0, node, at });
-                }
-            }
-        }
-    }
-
-    fn why_not(&self, policy: &Policy, found: &FoundMesh) -> Reason {
-        let unresolved = || found.unresolved.iter().any(|(p, _)| *p == policy.place);
-        match policy {
-            p if self.mesh.is_refused(self.world.profile, p) => &reasons::REFUSED,
-            shadow if shadow.is_shadow() => &reasons::SHADOW,
-            _ if unresolved() => &reasons::UNRESOLVED,
-            _ => &reasons::SELECTS_NOTHING,
-        }
-    }
-
-    /// Where the target of a policy is written; the policy itself if it does not say.
-    fn target_span(&self, policy: &Policy) -> Span {
-        let root = self.world.documents.view(policy.root);
-        let target = root.get("spec").and_then(|s| s.get("targetRef"));
-        target.unwrap_or(root).span()
-    }
-}
-
-/// Policies of a kind that take part: not refused, not only shadows, in merge order. Those with one identity fewer ties:
-/// the last of equals wins, and that is the one whose identity comes first.
-pub(crate) fn taking_part<'m>(
-    resources: &Resources,
-    mesh: &'m MeshResources,
-    profile: &Profile,
-    kind: &Kind,
-) -> Vec<&'m Policy> {
-    let takes_part = |p: &&Policy| !p.is_shadow() && !mesh.is_refused(profile, p);
-    let of_kind = mesh.policies.iter().filter(|p| p.kind.name == kind.name).filter(takes_part);
-    let mut list: Vec<(Kri, &Policy)> = of_kind.map(|p| (p.meta.kri(), p)).collect();
-    match resources.settings.labels {
-        LabelSource::Computed => {
-            list.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.place.cmp(&a.1.place)));
-        }
-        // The release keeps ties in the order of its store, which is that of names.
-        LabelSource::AsWritten => list.sort_by(|a, b| a.1.meta.name.cmp(&b.1.meta.name)),
-    }
-    let list: Vec<&Policy> = list.into_iter().map(|(_, p)| p).collect();
-    // Sorted once, every part of it is sorted already.
-    match has_order(list.iter().map(|p| &p.target)) {
-        true => in_order(profile, &list),
-        false => list,
-    }
 }
 
 /// The policies that select each inbound, by place, in merge order.
@@ -539,8 +455,4 @@ fn at_inbounds(proxy: &Dataplane, matched: &Matched<'_>) -> Vec<List> {
     let by_listener = matched.inbounds();
     let here = |i: &Inbound| by_listener.get(&i.listener).map(|list| places(list));
     proxy.inbounds.iter().map(|i| here(i).unwrap_or_default()).collect()
-}
-
-fn places(list: &[&Policy]) -> List {
-    list.iter().map(|p| p.place).collect()
 }

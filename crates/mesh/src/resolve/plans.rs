@@ -7,7 +7,7 @@ use overrule_source::Documents;
 
 use super::steps::Steps;
 use crate::conf::{Append, Plan, Strategy};
-use crate::kinds::{self, Kind};
+use crate::kinds::{self, HTTP_ROUTE, Kind, TRAFFIC_PERMISSION};
 
 /// Which plan a ladder follows: two for each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(super) struct Spec(pub(super) u16);
 impl Spec {
     /// Confs are merged.
     pub(super) fn of(kind: &Kind) -> Self {
-        let place = kinds::policies().position(|(k, _)| k.name == kind.name).unwrap_or(0);
+        let place = kinds::policies().position(|(k, _)| *k == *kind).unwrap_or(0);
         Self(u16::try_from(place * 2).unwrap_or(0))
     }
 
@@ -26,22 +26,18 @@ impl Spec {
     }
 
     fn is_route(self) -> bool {
-        Self::http_route() == self
-    }
-
-    fn http_route() -> Self {
-        Kind::by_type("MeshHTTPRoute").map_or(Self(u16::MAX), Self::of)
+        Self::of(&HTTP_ROUTE) == self
     }
 }
 
 /// How confs of a kind become one. Lists of permissions are joined: a permission is never replaced by another.
 fn strategy(kind: &Kind) -> Strategy {
-    match kind.name {
-        "MeshTrafficPermission" => Strategy {
+    match *kind == TRAFFIC_PERMISSION {
+        true => Strategy {
             append: Append::Paths(["deny", "allowWithShadowDeny", "allow"].map(Into::into).into()),
             ..Strategy::default()
         },
-        name => Strategy::of(name),
+        false => Strategy::of(kind),
     }
 }
 

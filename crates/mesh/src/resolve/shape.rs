@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use hashbrown::HashMap;
 
 use crate::dataplane::{Dataplane, Tags};
+use crate::kinds;
 use crate::labels::Origin;
 use crate::policy::Policy;
 use crate::resources::Read;
@@ -43,7 +44,7 @@ impl Shapes {
         let mut names: BTreeSet<&str> = BTreeSet::new();
         for policy in policies {
             labels.extend(policy.target.labels.iter().flatten().map(|(k, _)| k.as_str()));
-            if policy.target.kind == "Dataplane" {
+            if policy.target.kind == kinds::DATAPLANE {
                 names.insert(policy.target.name());
             }
         }

@@ -4,91 +4,15 @@
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
-use overrule_engine::{PolicyId, Rank, RankKeys, ResolutionBuilder, Step, StepId, Traced};
+use overrule_engine::{PolicyId, ResolutionBuilder, Step, StepId, Traced};
 use overrule_source::{Documents, NodeRef};
 
 use crate::conf::{Position, conf_of};
-use crate::kri::Kri;
-use crate::order::{KINDS, kind_rank};
+use crate::kinds::{self, HTTP_ROUTE};
+use crate::order::{Listed, Names};
 use crate::policy::{Entry, Policy};
 use crate::profile::Profile;
 use crate::topology::{DATAPLANE, MESH};
-
-/// Keys of a rank under the founding documents, most important first.
-pub static DESIGN_KEYS: RankKeys = &[
-    "kind of target",
-    "name before labels",
-    "section of target",
-    "origin",
-    "tags",
-    "namespace",
-    "kind of entry",
-    "section of entry",
-    "display name",
-    "identity",
-    "place of entry",
-];
-
-/// The same under the release.
-pub static RELEASE_KEYS: RankKeys = &[
-    "kind of target",
-    "name before labels",
-    "section of target",
-    "origin",
-    "tags",
-    "role",
-    "kind of entry",
-    "section of entry",
-    "display name",
-    "identity",
-    "place of entry",
-];
-
-/// The place of the key from which on only the identity of two policies decides.
-pub(super) const IDENTITY: usize = 9;
-
-/// What a value of a key stands for, in words; none if the value says nothing to people.
-pub fn key_value(key: &str, value: i64) -> Option<&'static str> {
-    let pick = |words: &[&'static str]| words.get(usize::try_from(value).ok()?).copied();
-    match key {
-        "kind of target" | "kind of entry" => pick(&KINDS),
-        "name before labels" => pick(&["labels or nothing", "a name"]),
-        "section of target" | "section of entry" => pick(&["no section", "a section"]),
-        "origin" => pick(&["an unknown value", "global", "no origin", "zone"]),
-        "role" => pick(&["an unknown role", "system", "producer", "consumer", "workload-owner"]),
-        "namespace" => pick(&["the system namespace or none", "a namespace of its own"]),
-        _ => None,
-    }
-}
-
-/// Places of names, and of identities, in their order.
-#[derive(Debug, Default)]
-pub(super) struct Names {
-    names: HashMap<String, i64>,
-    identities: HashMap<Kri, i64>,
-}
-
-impl Names {
-    pub(super) fn new<'p>(policies: impl Iterator<Item = &'p Policy> + Clone) -> Self {
-        let mut names: Vec<String> =
-            policies.clone().map(|p| p.meta.display_name().to_owned()).collect();
-        names.sort_unstable();
-        names.dedup();
-        let mut identities: Vec<Kri> = policies.map(|p| p.meta.kri()).collect();
-        identities.sort_unstable();
-        identities.dedup();
-        Self {
-            names: names.into_iter().zip(0..).collect(),
-            identities: identities.into_iter().zip(0..).collect(),
-        }
-    }
-
-    fn of(&self, policy: &Policy) -> (i64, i64) {
-        let name = self.names.get(policy.meta.display_name()).copied().unwrap_or(0);
-        let identity = self.identities.get(&policy.meta.kri()).copied().unwrap_or(0);
-        (name, identity)
-    }
-}
 
 /// Makes steps.
 pub(super) struct Steps<'a> {
@@ -139,7 +63,7 @@ impl<'a> Steps<'a> {
         if let Some(known) = self.known.get(&key) {
             return *known;
         }
-        let below = if policy.target.kind == "Mesh" { MESH } else { DATAPLANE };
+        let below = if policy.target.kind == kinds::MESH { MESH } else { DATAPLANE };
         let step = Step {
             policy: id,
             entry: entry.map(|e| e.index),
@@ -149,10 +73,15 @@ impl<'a> Steps<'a> {
             mode: 0,
             extra: 0,
         };
-        let step = builder.step(step, self.rank(policy, entry, position));
+        let listed = match (entry, position) {
+            (Some(entry), Position::To) => Listed::To(&entry.target),
+            (_, Position::Rules) => Listed::Inbound,
+            _ => Listed::Policies,
+        };
+        let step = builder.step(step, self.names.rank(self.profile, policy, entry, listed));
         if step.0 as usize == self.confs.len() {
             let node = entry.map_or_else(|| spec(self.documents, policy.root), |e| e.node);
-            let conf = conf_of(self.documents, &policy.meta.kind, step, node, position);
+            let conf = conf_of(self.documents, policy.kind, step, node, position);
             self.confs.push(conf);
             self.places.push(policy.place);
             self.by_kind.entry(policy.kind.name).or_default().push(step);
@@ -165,49 +94,12 @@ impl<'a> Steps<'a> {
     fn value(&self, policy: &Policy, entry: Option<&Entry>, position: Position) -> NodeRef {
         let Some(entry) = entry else { return policy.single.unwrap_or(policy.root) };
         let view = self.documents.view(entry.node);
-        let inner = match (policy.meta.kind.as_str(), position) {
-            ("MeshHTTPRoute", Position::To) => None,
-            ("MeshTCPRoute", Position::To) => view.get("rules").and_then(|r| r.items().next()),
-            _ => view.get("default"),
+        let inner = match policy.kind.is_route() && position == Position::To {
+            true if *policy.kind == HTTP_ROUTE => None,
+            true => view.get("rules").and_then(|r| r.items().next()),
+            false => view.get("default"),
         };
         inner.map_or(entry.node, |v| NodeRef { doc: entry.node.doc, node: v.id() })
-    }
-
-    fn rank(&self, policy: &Policy, entry: Option<&Entry>, position: Position) -> Rank {
-        let target = &policy.target;
-        let dataplane = target.kind == "Dataplane";
-        let named = dataplane && !(target.name().is_empty() && target.namespace().is_empty());
-        let section = dataplane && !target.section_name().is_empty();
-        // Only whole policies are told apart by the tags of a gateway.
-        let whole = matches!(position, Position::From | Position::Single);
-        let tags = match whole && target.kind == "MeshGateway" {
-            true => target.tags.as_ref().map_or(0, |t| t.len()),
-            false => 0,
-        };
-        let placed = match self.profile {
-            Profile::Release => policy.meta.role() as i64,
-            Profile::Design { system } => {
-                let own = policy.meta.namespace();
-                i64::from(!own.is_empty() && own != &**system)
-            }
-        };
-        let to = entry.filter(|_| position == Position::To).map(|e| &e.target);
-        let to_section =
-            to.is_some_and(|t| t.kind == "MeshService" && !t.section_name().is_empty());
-        let (name, identity) = self.names.of(policy);
-        Rank::new([
-            i64::from(kind_rank(&target.kind)),
-            i64::from(named),
-            i64::from(section),
-            policy.meta.origin() as i64,
-            i64::try_from(tags).unwrap_or(i64::MAX),
-            placed,
-            to.map_or(0, |t| i64::from(kind_rank(&t.kind))),
-            i64::from(to_section),
-            -name,
-            -identity,
-            entry.map_or(0, |e| i64::from(e.index)),
-        ])
     }
 }
 

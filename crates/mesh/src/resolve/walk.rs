@@ -14,6 +14,7 @@ use overrule_model::ObjectId;
 use super::ladders::{Ladders, Outbounds};
 use super::shape::Shapes;
 use super::{KindRules, OneMesh, Options, ProxyRules};
+use crate::kinds;
 use crate::targets::Place;
 
 /// Most paths to destinations if nobody says otherwise.
@@ -84,7 +85,7 @@ impl<'o> Walk<'o> {
         let targets = (0..).zip(&mesh.mesh.destination_objects).zip(&mesh.mesh.destinations);
         let mut places: Vec<Place> = Vec::new();
         for ((place, object), target) in targets {
-            let service = !matches!(target.meta.kind.as_str(), "Mesh" | "MeshHTTPRoute");
+            let service = !target.meta.kind.is_one_of(&[kinds::MESH, kinds::HTTP_ROUTE]);
             if service && is_asked(object) {
                 places.push((place, 0));
                 let ports = (1..).zip(&target.ports).map(|(port, _)| (place, port));
@@ -221,7 +222,7 @@ impl InMesh<'_, '_, '_, '_, '_> {
     fn targets(&mut self, start: &Start<'_>, places: &[Place]) {
         let is_route = |place: &Place| {
             let target = self.mesh.mesh.destinations.get(place.0 as usize);
-            target.is_some_and(|t| t.meta.kind == "MeshHTTPRoute")
+            target.is_some_and(|t| t.meta.kind == kinds::HTTP_ROUTE)
         };
         let services: BTreeSet<u32> = places.iter().filter(|p| !is_route(p)).map(|p| p.0).collect();
         for service in services {
@@ -286,11 +287,7 @@ impl InMesh<'_, '_, '_, '_, '_> {
             let Some((node, _)) = self.mesh.nodes.targets.get(route as usize) else { continue };
             self.add(Some(at), *node);
             for (kind, to) in start.to.iter().enumerate() {
-                let about_routes = self
-                    .mesh
-                    .active
-                    .get(kind)
-                    .is_some_and(|a| matches!(a.kind.name, "MeshHTTPRoute" | "MeshTCPRoute"));
+                let about_routes = self.mesh.active.get(kind).is_some_and(|a| a.kind.is_route());
                 if let Some(to) = to.filter(|_| !about_routes) {
                     self.set(kind, to.own((route, 0)).unwrap_or_else(|| to.of(place)));
                 }

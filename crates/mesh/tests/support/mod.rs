@@ -122,3 +122,8 @@ pub fn losses(losses: &[Loss]) -> Vec<String> {
 pub fn at<const N: usize>(pairs: [(&str, u32); N]) -> BTreeMap<String, u32> {
     pairs.into_iter().map(|(pointer, step)| (pointer.to_owned(), step)).collect()
 }
+
+/// The kind of that type.
+pub fn kind(name: &str) -> &'static overrule_mesh::kinds::Kind {
+    overrule_mesh::kinds::Kind::by_type(name).expect("a kind of the table")
+}

@@ -9,8 +9,8 @@
 use std::hash::BuildHasher;
 
 use hashbrown::DefaultHashBuilder;
+use overrule_family::{Mentions, Settings};
 use overrule_gateway::topology::{GROUP, RouteKind, X_GROUP};
-use overrule_kgateway::delegation::LABEL;
 use overrule_model::{Object, Snapshot, cluster_scoped};
 use overrule_source::{Documents, Kind, View};
 use smallvec::SmallVec;
@@ -84,24 +84,22 @@ impl Facts {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Keys {
     hasher: DefaultHashBuilder,
-    /// kgateway: the namespace whose policies select everywhere.
-    global_namespace: Option<String>,
-    /// kgateway: the namespace by which a label is meant everywhere.
-    wildcard_namespace: String,
+    /// What families have of their own.
+    mentions: Vec<Mentions>,
 }
 
-/// The kind of proxies.
-pub(super) const PROXY: &str = "Dataplane";
 /// Every name, namespace or value.
 const ANY: &str = "*";
 
 impl Keys {
-    pub(super) fn new(settings: &overrule_kgateway::Settings) -> Self {
-        Self {
-            hasher: DefaultHashBuilder::default(),
-            global_namespace: settings.global_namespace.clone(),
-            wildcard_namespace: settings.wildcard_namespace.clone(),
-        }
+    pub(super) fn new(settings: &Settings) -> Self {
+        let mentions = crate::families().iter().map(|family| family.mentions(settings)).collect();
+        Self { hasher: DefaultHashBuilder::default(), mentions }
+    }
+
+    /// Targets that families have of their own: group and kind.
+    pub(super) fn targets(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.mentions.iter().filter_map(|m| m.targets)
     }
 
     /// A resource by name.
@@ -131,7 +129,7 @@ impl Keys {
         let (group, kind) = (text(object.kind.group), text(object.kind.kind));
         let (namespace, name) = (text(object.scope.name()), text(object.name));
         let mut facts = Facts {
-            role: role(group, kind),
+            role: self.role(group, kind),
             kind: self.hasher.hash_one((group, kind)),
             own: SmallVec::from_slice(&[
                 self.named(kind, namespace, name),
@@ -153,9 +151,13 @@ impl Keys {
             facts.labels.push(self.labelled(kind, namespace, *pair));
             facts.labels.push(self.labelled(kind, ANY, *pair));
         }
-        for (_, value) in pairs.iter().filter(|(key, _)| *key == LABEL) {
-            facts.own.push(self.named("label", namespace, value));
-            facts.own.push(self.named("label", &self.wildcard_namespace, value));
+        for mentions in self.mentions.iter().filter(|m| m.naming_label.is_some()) {
+            let named = pairs.iter().filter(|(key, _)| Some(*key) == mentions.naming_label);
+            for (_, value) in named {
+                facts.own.push(self.named("label", namespace, value));
+                let everywhere = mentions.names_everywhere.iter();
+                facts.own.extend(everywhere.map(|all| self.named("label", all, value)));
+            }
         }
         if matches!(facts.role, Role::Mesh | Role::Proxy | Role::Global) {
             return facts;
@@ -175,22 +177,24 @@ impl Keys {
         facts
     }
 
+    fn role(&self, group: &str, kind: &str) -> Role {
+        match (group, kind) {
+            (GROUP, kind) if RouteKind::from_name(kind).is_some() => Role::Route,
+            (GROUP, "GatewayClass") => Role::Class,
+            (GROUP | X_GROUP, "Gateway" | "ListenerSet" | "XListenerSet") => Role::Ground,
+            ("", "Namespace") | (GROUP, "ReferenceGrant") => Role::Place,
+            ("overrule" | "apiextensions.k8s.io", _) => Role::Global,
+            _ => match self.targets().find(|(own, _)| *own == group) {
+                Some((_, target)) if target == kind => Role::Proxy,
+                Some(_) => Role::Mesh,
+                None => Role::Other,
+            },
+        }
+    }
+
     /// What acts on everything in a namespace.
     fn places(&self, namespace: &str) -> [Key; 2] {
         [self.named("Namespace", "", namespace), self.named("ReferenceGrant", namespace, ANY)]
-    }
-}
-
-fn role(group: &str, kind: &str) -> Role {
-    match (group, kind) {
-        (GROUP, kind) if RouteKind::from_name(kind).is_some() => Role::Route,
-        (GROUP, "GatewayClass") => Role::Class,
-        (GROUP | X_GROUP, "Gateway" | "ListenerSet" | "XListenerSet") => Role::Ground,
-        ("", "Namespace") | (GROUP, "ReferenceGrant") => Role::Place,
-        ("overrule" | "apiextensions.k8s.io", _) => Role::Global,
-        (overrule_mesh::GROUP, PROXY) => Role::Proxy,
-        (overrule_mesh::GROUP, _) => Role::Mesh,
-        _ => Role::Other,
     }
 }
 
@@ -284,7 +288,8 @@ impl Scan<'_, '_> {
             .into_iter()
             .flat_map(View::entries)
             .find_map(|(key, value)| value.as_str().map(|value| (key.key_text(), value)));
-        let everywhere = self.keys.global_namespace.as_deref() == Some(namespace);
+        let mut mentions = self.keys.mentions.iter();
+        let everywhere = mentions.any(|m| m.selects_everywhere.as_deref() == Some(namespace));
         let namespace = if everywhere { ANY } else { namespace };
         let pair = pair.unwrap_or((ANY, ANY));
         self.facts.selects.push(self.keys.labelled(kind, namespace, pair));

@@ -6,13 +6,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use overrule_gateway::kinds::Kinds;
 use overrule_model::Created;
 use overrule_source::Read;
 
 use super::slab::Kept;
 use crate::reworded::NewWords;
-use crate::{Analysis, Assume, Options};
+use crate::{Analysis, Assume, Base, Options};
 
 /// Texts to resolve, and how.
 #[derive(Debug)]
@@ -49,9 +48,9 @@ impl Gathered {
     }
 
     /// Runs it on texts that are not everything: findings speak of everything ("in force nowhere").
-    pub(super) fn resolve_part(&self, kinds: Option<&Arc<Kinds>>) -> Analysis {
+    pub(super) fn resolve_part(&self, whole: Option<&Base>) -> Analysis {
         let (read, options) = self.read(&self.by_name());
-        Analysis::of_part(read, &options, kinds)
+        Analysis::of_part(read, &options, whole)
     }
 
     /// The texts as those of every analysis are.

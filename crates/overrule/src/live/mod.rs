@@ -35,7 +35,7 @@ use overrule_source::{Input, Piece, Read, ReadOptions};
 
 use crate::reworded::NewWords;
 use crate::{Analysis, Options};
-use facts::{Key, Keys, PROXY, Role};
+use facts::{Key, Keys, Role};
 use links::{Links, PieceId};
 use near::{Near, Nears};
 use reach::{Affected, Neighbours, Reach, Targets};
@@ -137,7 +137,8 @@ impl Keys {
             .into_iter()
             .map(RouteKind::name)
             .find(|kind| is(overrule_gateway::topology::GROUP, kind));
-        let proxy = || is(overrule_mesh::GROUP, PROXY).then_some((Role::Proxy, PROXY));
+        let own = self.targets().find(|(group, kind)| is(group, kind));
+        let proxy = || own.map(|(_, kind)| (Role::Proxy, kind));
         let (role, kind) = route.map(|kind| (Role::Route, kind)).or_else(proxy)?;
         Some((role, self.named(kind, target.namespace.as_deref()?, &target.name)))
     }
@@ -147,7 +148,7 @@ impl World {
     /// Reads and resolves everything. Of two texts with one key the last counts.
     pub fn new(texts: Vec<Text>, options: Options) -> Self {
         let reading = options.reading();
-        let keys = Arc::new(Keys::new(&options.kgateway));
+        let keys = Arc::new(Keys::new(&options.settings));
         let (inputs, known): (Vec<Input>, Vec<_>) =
             texts.into_iter().map(|t| (t.input, (t.key, t.created))).unzip();
         let read = overrule_source::read(inputs, &reading);
@@ -270,8 +271,8 @@ impl World {
         let kept = pieces.iter().filter_map(|id| self.slab.get(*id).cloned()).collect();
         let Published { whole, whole_version, everything, .. } = &*self.published;
         // What describes kinds is felt everywhere when it changes.
-        let kinds = (everything <= whole_version).then_some(&whole.kinds);
-        Some(Gathered::new(self.version, kept, self.options.clone()).resolve_part(kinds))
+        let known = (everything <= whole_version).then_some(&*whole.base);
+        Some(Gathered::new(self.version, kept, self.options.clone()).resolve_part(known))
     }
 
     /// Everything a whole resolution needs, to run it without holding the world.

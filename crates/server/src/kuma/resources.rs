@@ -7,7 +7,7 @@ use std::sync::Arc;
 use http::StatusCode;
 use overrule::kuma::inspect::{self as shapes, Cause, Times};
 use overrule::kuma::kinds::{Kind, Scope};
-use overrule::kuma::{FAMILY, GROUP, Profile};
+use overrule::kuma::{FAMILY, GROUP, Profile, Settings};
 use overrule::source::NodeRef;
 use overrule_ask::percent::encode;
 use overrule_store::{Change, Expect, Key, Place, Record};
@@ -142,7 +142,7 @@ fn named(call: &Call) -> Result<Named, Problem> {
 fn shown(call: &Call, state: &State, record: &Record) -> Value {
     let times =
         Times { created: record.created.to_string(), modified: record.modified.to_string() };
-    let kuma = &state.analysis.kuma;
+    let kuma = &state.analysis.meshes().resources;
     let object = record_object(state, record);
     let known = object.and_then(|o| Some((kuma.metas.get(&o)?, *kuma.roots.get(&o)?)));
     match known {
@@ -271,8 +271,9 @@ fn violations(call: &Call) -> Vec<Cause> {
     let Some(doc) = read.documents.ids().next() else { return Vec::new() };
     let root = NodeRef { doc, node: read.documents.root(doc).id() };
     let profile = options.profiles.get(FAMILY).map_or("", String::as_str);
-    let profile = Profile::from_name(profile, &options.kuma);
-    overrule::kuma::admission::violations(&read.documents, root, &options.kuma, &profile)
+    let settings = Settings::read(options.settings.of(FAMILY));
+    let profile = Profile::from_name(profile, &settings);
+    overrule::kuma::admission::violations(&read.documents, root, &settings, &profile)
 }
 
 async fn put(call: Call) -> Result<Reply, Problem> {

@@ -354,7 +354,7 @@ async fn near(call: &Call, asked: &impl Asked) -> Result<Option<(u64, Arc<Analys
 /// and for a kind without a policy.
 fn look(analysis: &Analysis, asked: &impl Asked) -> Option<Look> {
     let needs = asked.needs();
-    let stood_for = analysis.shown().any(|answer| answer.alike > 0);
+    let stood_for = analysis.shown().any(|answer| answer.alike() > 0);
     let targets: Vec<String> = match stood_for {
         true => needs.targets.iter().map(|t| (*t).to_owned()).collect(),
         false => Vec::new(),

@@ -97,11 +97,11 @@ impl Builder<'_> {
         self.findings.add(&codes::MERGE_ORDER, at, || {
             Diagnostic::new(
                 &codes::MERGE_ORDER,
-                format!("the key `{name}` is written before a merge key that also brings it"),
+                format!("the key `{name}` comes before a merge key that also sets it"),
             )
             .at_with(at, "this value is kept")
-            .see(place, "and this one also has the key")
-            .help("put `<<` first: Kubernetes' reader would take the merged value here")
+            .see(place, "this one sets the key too")
+            .help("put `<<` first: Kubernetes would use the merged value here")
         });
     }
 

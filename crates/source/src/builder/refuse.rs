@@ -26,7 +26,7 @@ impl Builder<'_> {
             &codes::LIMIT,
             at,
             format!("{what} exceeds the limit of {bound}"),
-            "split the document; no manifest Kubernetes accepts is this large",
+            "split the document; Kubernetes accepts no manifest this large",
         )
     }
 
@@ -38,7 +38,7 @@ impl Builder<'_> {
             format!("maps and lists are nested more than {depth} levels deep"),
         )
         .at(self.span(at.0, at.1))
-        .help("check for a bracket or an indentation that repeats by mistake");
+        .help("look for a bracket or an indentation that is repeated by mistake");
         Box::new(diagnostic)
     }
 
@@ -47,7 +47,7 @@ impl Builder<'_> {
         self.refuse(
             &codes::ALIAS,
             at,
-            format!("the alias `{name}` names no anchor above it"),
+            format!("alias `{name}` has no anchor above it"),
             "define the anchor with `&` earlier in the same document, or quote the value if it is meant as text",
         )
     }
@@ -57,7 +57,7 @@ impl Builder<'_> {
         self.refuse(
             &codes::ALIAS,
             at,
-            format!("the alias `{name}` stands inside the value it refers to"),
+            format!("alias `{name}` is inside the value it refers to"),
             "a value cannot contain itself; write the repeated part out",
         )
     }
@@ -72,7 +72,7 @@ impl Builder<'_> {
             &codes::BAD_KEY,
             at,
             format!("{what} cannot be the key of a mapping"),
-            "use a text as the key; quote it if it contains `{`, `[` or `: `",
+            "use text as the key; quote it if it contains `{`, `[` or `: `",
         )
     }
 

@@ -2,42 +2,52 @@
 //! In: a decision about a client. Out: the same as a reader of the inbound may know it: the verdict, and the name of who
 //! decides. Not here: deciding.
 
+use overrule_access::{Because, Verdict};
+use overrule_model::ObjectId;
+
+use crate::access::{AccessAnswer, Cited, asked, decided_by, sentence};
 use crate::v1;
 
-/// Takes out of a decision what a reader may not know; `readable` says whether it may read the policy.
-pub fn hide_decision(decision: &mut v1::AccessDecision, readable: &dyn Fn(&v1::DecidedBy) -> bool) {
-    let verdict = decision.verdict;
-    match &mut decision.by {
-        Some(by) if !readable(by) => {
-            decision.because = format!("{} decides", by.policy);
-            bare(by, verdict);
+/// What a reader may know of a decision; `readable` says whether it may read a policy.
+pub fn decision(
+    access: &AccessAnswer<'_>,
+    readable: &dyn Fn(ObjectId) -> bool,
+) -> v1::AccessDecision {
+    let ruling = &access.ruling;
+    let open = |cited: &&Cited<'_>| readable(cited.object);
+    let because = &ruling.because;
+    let (because, by) = match because {
+        Because::Clause(cited) if open(&cited) => (sentence(because), Some(decided_by(cited))),
+        Because::Clause(cited) => {
+            (format!("{} decides", cited.policy), Some(bare(cited, ruling.verdict)))
         }
-        Some(_) => {}
-        // Whether some permission selects the inbound without matching is nobody's business.
-        None if verdict == "denied" && is_about_permissions(&decision.because) => {
-            decision.because = "nobody allows it".to_owned();
+        // Each of these tells whether permissions select the inbound, or what they are like.
+        Because::NoPermission | Because::NoMatch | Because::SeveralIdentities => {
+            ("nobody allows it".to_owned(), None)
         }
-        None => {}
+        // These hold whatever permissions there are.
+        Because::NoCertificate | Because::Plaintext | Because::NotEnforced => {
+            (sentence(because), None)
+        }
+    };
+    v1::AccessDecision {
+        because,
+        by,
+        by_tree: ruling.by_tree.as_ref().filter(open).map(decided_by),
+        matched: ruling.matched.iter().filter(open).map(decided_by).collect(),
+        shadow: ruling.shadow.as_ref().filter(open).map(decided_by),
+        ..asked(access)
     }
-    if decision.by_tree.as_ref().is_some_and(|by| !readable(by)) {
-        decision.by_tree = None;
-    }
-    if decision.shadow.as_ref().is_some_and(|by| !readable(by)) {
-        decision.shadow = None;
-    }
-    decision.matched.retain(|by| readable(by));
-    decision.other_profiles.clear();
 }
 
-/// Leaves the name.
-fn bare(by: &mut v1::DecidedBy, verdict: &str) {
-    by.part.clear();
-    by.matches.clear();
-    by.effect = if verdict == "denied" { "deny" } else { "allow" }.to_owned();
-    by.at = None;
-}
-
-/// Whether the reason lies in what permissions say, and not in certificates.
-fn is_about_permissions(because: &str) -> bool {
-    because.contains("MeshTrafficPermission") || because.contains("permissions of the inbound")
+/// The name alone.
+fn bare(cited: &Cited<'_>, verdict: Verdict) -> v1::DecidedBy {
+    v1::DecidedBy {
+        policy: cited.policy.clone(),
+        kri: cited.kri.clone(),
+        part: String::new(),
+        effect: if verdict == Verdict::Denied { "deny" } else { "allow" }.to_owned(),
+        matches: String::new(),
+        at: None,
+    }
 }

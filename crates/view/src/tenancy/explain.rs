@@ -39,6 +39,7 @@ impl Reader<'_> {
             target: effective.target.clone(),
             path: effective.path.clone(),
             kinds: vec![v1::ExplainedKind {
+                order: explain::order(part.resolution.kind(kind)),
                 ladder: self.rungs(part, ladder, path),
                 written: Vec::new(),
                 steps: Vec::new(),
@@ -84,7 +85,7 @@ impl Reader<'_> {
                 policy: part.policy_name(self.scene, step.policy),
                 attached_to: attached.map(|a| part.target_name(self.scene, a.node)).collect(),
                 block: step.block_name(),
-                strategy: (part.strategy_name)(step.mode),
+                strategy: part.words.strategy_name(step.mode),
                 outcome: self.fate(part, ladder, step.policy).outcome,
                 at: match step.entry {
                     Some(_) => Some(self.scene.place_of(step.value)),

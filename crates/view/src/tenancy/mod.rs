@@ -22,7 +22,7 @@ mod findings;
 mod graph;
 mod reach;
 
-pub use access::hide_decision;
+pub use access::decision;
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -95,7 +95,8 @@ impl<'a> Reader<'a> {
     }
 
     /// The nodes of a path that may be read. What is only referred to belongs to what refers to it: the next object above
-    /// it or, at the top, below it. In a mesh it is what policies describe, and may be told where all of them may be read.
+    /// it or, at the top, below it. Where paths have owners, it is what policies describe, and may be told where all of them
+    /// may be read.
     fn nodes(&self, part: &Part<'_>, path: PathId) -> Vec<NodeId> {
         let nodes = part.resolution.paths.nodes(path);
         let object = |n: &NodeId| part.topology.get(*n).and_then(|n| n.object);
@@ -106,9 +107,9 @@ impl<'a> Reader<'a> {
                 let above = objects.iter().take(i).rev().flatten().next();
                 let below = || objects.iter().skip(i).flatten().next();
                 let near = above.or_else(below).copied();
-                match part.family {
-                    "kuma" => near.is_some_and(|o| self.closed(o)),
-                    _ => near.is_some_and(|o| self.object(o)),
+                match part.words.path_owners() {
+                    [] => near.is_some_and(|o| self.object(o)),
+                    _ => near.is_some_and(|o| self.closed(o)),
                 }
             }
         };
@@ -116,15 +117,16 @@ impl<'a> Reader<'a> {
         nodes.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(node, _)| node).collect()
     }
 
-    /// Whether the target of a path may be read. In a mesh a path is of its proxy as much as of where it leads.
+    /// Whether the target of a path may be read, and all that own the path.
     pub fn shows(&self, part: &Part<'_>, path: PathId) -> bool {
         let kept = self.nodes(part, path);
-        let is_proxy = |n: &NodeId| {
-            part.topology.get(*n).is_some_and(|n| self.scene.snapshot.text(n.kind) == "Dataplane")
+        let owners = part.words.path_owners();
+        let is_owner = |n: &&NodeId| {
+            let kind = part.topology.get(**n).map(|n| self.scene.snapshot.text(n.kind));
+            kind.is_some_and(|kind| owners.contains(&kind))
         };
         let all = part.resolution.paths.nodes(path);
-        let mut proxies = all.iter().filter(|n| is_proxy(n));
-        kept.last() == all.last() && proxies.all(|n| kept.contains(n))
+        kept.last() == all.last() && all.iter().filter(is_owner).all(|n| kept.contains(n))
     }
 
     fn path(&self, part: &Part<'_>, path: PathId) -> Vec<v1::PathElement> {

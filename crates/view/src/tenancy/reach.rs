@@ -169,13 +169,13 @@ impl Reader<'_> {
         };
         answer.verdict = match (&answer.rule, unknown) {
             (Some(field), true) => format!(
-                "{} of {} {} is in force nowhere that you may read",
+                "{} of {} {} has no effect on any path you may read",
                 name(field),
                 answer.policy_kind,
                 answer.policy
             ),
             _ if counts.paths == 0 => format!(
-                "{} {} is in force nowhere that you may read",
+                "{} {} has no effect on any path you may read",
                 answer.policy_kind, answer.policy
             ),
             _ => verdict(&answer, true, false),

@@ -49,6 +49,9 @@ impl ExplanationList {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExplainedKind {
+    /// The order of the ladder, for people.
+    #[serde(skip)]
+    pub order: &'static str,
     /// The ladder, top first.
     pub ladder: Vec<Rung>,
     /// What each policy on the ladder wrote, top first.

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use overrule_engine::{KindId, LadderId, PathId, Resolution};
-use overrule_gateway::kinds::{Kinds, Strategy};
+use overrule_gateway::kinds::Kinds;
 use overrule_gateway::topology::{self, GatewayTopology};
 use overrule_gateway::{Options, policy};
 use overrule_model::Snapshot;
@@ -66,9 +66,7 @@ impl World {
             shipped: false,
             topology: &self.topology.nodes,
             resolution: &self.resolution,
-            key_value: |_, _| None,
-            strategy_name: |code| Strategy::from_code(code).name(),
-            rule_patterns: &[],
+            words: &overrule_gateway::Gep713,
         }];
         let findings = Findings::new(&self.diagnostics);
         let scene = Scene::new(&self.documents, &self.snapshot, &parts);

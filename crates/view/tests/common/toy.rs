@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 
 use overrule_engine::{
-    Action, Algebra, Attachment, Check, Combine, Fate, Group, Guard, LadderId, Level, Loss,
-    MergePlan, Merger, NewKind, Node, NodeId, Op, PolicyId, Prefer, Rank, ReasonInfo, Resolution,
-    ResolutionBuilder, Rung, Seen, Step, Topology, Traced, Turn,
+    Action, Algebra, Attachment, Check, Combine, FamilyWords, Fate, Group, Guard, KeyValues,
+    LadderId, Level, Loss, MergePlan, Merger, NewKind, Node, NodeId, Op, PolicyId, Prefer, Rank,
+    RankKey, ReasonInfo, Resolution, ResolutionBuilder, Rung, Seen, Step, Topology, Traced, Turn,
 };
 use overrule_model::{Snapshot, Sym};
 use overrule_source::{Documents, NodeRef, ReadOptions};
@@ -186,13 +186,13 @@ fn resolve(
     (profile, parts, rungs): &Profile<'_>,
 ) -> Resolution {
     let mut builder = ResolutionBuilder::default();
-    let keys = &["weight"];
+    static KEYS: [RankKey; 1] = [RankKey::new("weight", KeyValues::Weights)];
     let kind = builder.kind(NewKind {
         group,
         kind,
         family: "toy",
         profile,
-        keys,
+        keys: &KEYS,
         assumed: false,
         covers: None,
         implicit: false,
@@ -228,6 +228,24 @@ fn resolve(
     builder.finish(documents, &Toy(documents))
 }
 
+/// How answers of the toy family are told.
+#[derive(Debug)]
+struct ToyWords(&'static [&'static str]);
+
+impl FamilyWords for ToyWords {
+    fn name(&self) -> &'static str {
+        "toy"
+    }
+
+    fn strategy_name(&self, mode: u16) -> &'static str {
+        ["fill", "replace", "skip", "fail", "met", "beside", "lose"][mode as usize]
+    }
+
+    fn rule_patterns(&self) -> &'static [&'static str] {
+        self.0
+    }
+}
+
 impl ToyWorld {
     /// Calls with a scene that shows the first profile and compares with the others; the last is the shipped one.
     pub fn see<R>(&self, look: impl FnOnce(&Scene<'_>, &Part<'_>) -> R) -> R {
@@ -241,6 +259,7 @@ impl ToyWorld {
         look: impl FnOnce(&Scene<'_>, &Part<'_>) -> R,
     ) -> R {
         let last = self.answers.len() - 1;
+        let words = &ToyWords(rule_patterns);
         let part = |(i, (profile, resolution)): (usize, &'_ (&'static str, Resolution))| Part {
             family: "toy",
             profile,
@@ -248,11 +267,7 @@ impl ToyWorld {
             topology: &self.topology,
             // The lifetime of the closure's argument is that of the world.
             resolution: &self.answers[i].1,
-            key_value: |_, _| None,
-            strategy_name: |mode| {
-                ["fill", "replace", "skip", "fail", "met", "beside", "lose"][mode as usize]
-            },
-            rule_patterns: if resolution.paths.is_empty() { &[] } else { rule_patterns },
+            words: if resolution.paths.is_empty() { &ToyWords(&[]) } else { words },
         };
         let mut all = self.answers.iter().enumerate().map(part);
         let parts = [all.next().unwrap()];

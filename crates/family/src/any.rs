@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: families, each with types of its own. Out: families that can stand in one list. Not here: anything about one of
+//! them.
+//!
+//! What a family made comes back to the same family, so the types always fit. If they ever did not, the family would
+//! have nothing to say.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use overrule_engine::{FamilyWords, NodeId, Resolution};
+use overrule_model::{ObjectId, Snapshot, Sym};
+use overrule_source::{Code, Diagnostic, Documents};
+use overrule_topology::GatewayTopology;
+use serde_json::Value;
+
+use crate::{
+    Affected, Condition, ControllerMetrics, Extra, Family, Ground, Mentions, Options, Reading,
+    Resolved, Setting, Settings, World,
+};
+
+/// What some family read besides policies.
+pub trait AnyGround: Any + Ground {}
+
+impl<G: Ground> AnyGround for G {}
+
+/// Policies of some family as written.
+pub type AnyPolicies = Arc<dyn Any + Send + Sync>;
+
+/// An answer of some family.
+#[derive(Debug, Clone)]
+pub struct AnyAnswer {
+    /// The answer.
+    pub resolution: Resolution,
+    /// What to tell the user.
+    pub diagnostics: Vec<Diagnostic>,
+    /// What only this family's answers have.
+    pub extra: Arc<dyn AnyExtra>,
+}
+
+impl Default for AnyAnswer {
+    fn default() -> Self {
+        let (resolution, diagnostics) = (Resolution::default(), Vec::new());
+        Self { resolution, diagnostics, extra: Arc::new(()) }
+    }
+}
+
+/// What only the answers of some family have.
+pub trait AnyExtra: Any + Extra {}
+
+impl<E: Extra> AnyExtra for E {}
+
+/// A family in the list of families; see [`Family`] for what its functions are.
+#[expect(missing_docs, reason = "each is the function of `Family` with the same name")]
+pub trait AnyFamily: FamilyWords {
+    fn profiles(&self) -> &'static [&'static str];
+    fn kinds(&self) -> Vec<&'static str>;
+    fn groups(&self) -> &'static [&'static str];
+    fn codes(&self) -> &'static [Code];
+    fn settings(&self) -> &'static [Setting];
+    fn check(&self, key: &str, value: &Value) -> Result<(), String>;
+    fn metrics(&self) -> Option<ControllerMetrics>;
+    fn mentions(&self, settings: &Settings) -> Mentions;
+    fn read(&self, reading: Reading<'_>, settings: &Settings) -> Box<dyn AnyGround>;
+    fn for_part(&self, ground: &dyn AnyGround) -> Option<Box<dyn AnyGround>>;
+    fn policies(&self, reading: Reading<'_>, ground: &dyn AnyGround) -> AnyPolicies;
+    fn changed_policies(
+        &self,
+        reading: Reading<'_>,
+        ground: &dyn AnyGround,
+        before: &AnyPolicies,
+        changed: &[ObjectId],
+    ) -> Option<AnyPolicies>;
+    fn is_policy(&self, policies: &AnyPolicies, object: ObjectId) -> bool;
+    fn concerns(&self, known: Known<'_>, asked: &[String]) -> bool;
+    fn resolve(&self, known: Known<'_>, profile: &str, options: &Options) -> AnyAnswer;
+    fn conditions(&self, known: Known<'_>, profile: &str, of: &Resolution) -> Vec<Vec<Condition>>;
+    fn affected(&self, known: Known<'_>, profile: &str, of: &Resolution) -> Vec<Affected>;
+}
+
+/// Everything that was read of a world, for one of its families.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// Texts and trees.
+    pub documents: &'a Documents,
+    /// Resources.
+    pub snapshot: &'a Snapshot,
+    /// The Gateway API topology.
+    pub topology: &'a GatewayTopology,
+    /// What the family read besides policies.
+    pub ground: &'a dyn AnyGround,
+    /// Its policies.
+    pub policies: &'a AnyPolicies,
+}
+
+impl<'a> Known<'a> {
+    /// The same, as a family wants it. None if this is about another family.
+    pub fn typed<F: Family>(self, profile: F::Profile) -> Option<World<'a, F>> {
+        let Self { documents, snapshot, topology, ground, policies } = self;
+        let (ground, policies) = (of::<F>(ground)?, policies.downcast_ref()?);
+        Some(World { documents, snapshot, topology, ground, policies, profile })
+    }
+}
+
+fn of<F: Family>(ground: &dyn AnyGround) -> Option<&F::Ground> {
+    let any: &dyn Any = ground;
+    any.downcast_ref()
+}
+
+impl<F: Family> AnyFamily for F {
+    fn profiles(&self) -> &'static [&'static str] {
+        Family::profiles(self)
+    }
+
+    fn kinds(&self) -> Vec<&'static str> {
+        Family::kinds(self)
+    }
+
+    fn groups(&self) -> &'static [&'static str] {
+        Family::groups(self)
+    }
+
+    fn codes(&self) -> &'static [Code] {
+        Family::codes(self)
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        Family::settings(self)
+    }
+
+    fn check(&self, key: &str, value: &Value) -> Result<(), String> {
+        Family::check(self, key, value)
+    }
+
+    fn metrics(&self) -> Option<ControllerMetrics> {
+        Family::metrics(self)
+    }
+
+    fn mentions(&self, settings: &Settings) -> Mentions {
+        Family::mentions(self, settings)
+    }
+
+    fn read(&self, reading: Reading<'_>, settings: &Settings) -> Box<dyn AnyGround> {
+        Box::new(Family::read(self, reading, settings))
+    }
+
+    fn for_part(&self, ground: &dyn AnyGround) -> Option<Box<dyn AnyGround>> {
+        Some(Box::new(Family::for_part(self, of::<F>(ground)?)?))
+    }
+
+    fn policies(&self, reading: Reading<'_>, ground: &dyn AnyGround) -> AnyPolicies {
+        let policies = of::<F>(ground).map(|ground| Family::policies(self, reading, ground));
+        Arc::new(policies.unwrap_or_default())
+    }
+
+    fn changed_policies(
+        &self,
+        reading: Reading<'_>,
+        ground: &dyn AnyGround,
+        before: &AnyPolicies,
+        changed: &[ObjectId],
+    ) -> Option<AnyPolicies> {
+        let (ground, before) = (of::<F>(ground)?, before.downcast_ref()?);
+        Some(Arc::new(Family::changed_policies(self, reading, ground, before, changed)?))
+    }
+
+    fn is_policy(&self, policies: &AnyPolicies, object: ObjectId) -> bool {
+        let policies = policies.downcast_ref();
+        policies.is_some_and(|policies| Family::is_policy(self, policies, object))
+    }
+
+    fn concerns(&self, known: Known<'_>, asked: &[String]) -> bool {
+        let world = known.typed(self.profile(""));
+        world.is_some_and(|world| Family::concerns(self, world, asked))
+    }
+
+    fn resolve(&self, known: Known<'_>, profile: &str, options: &Options) -> AnyAnswer {
+        match known.typed(self.profile(profile)) {
+            Some(world) => {
+                let Resolved { resolution, diagnostics, extra } =
+                    Family::resolve(self, world, options);
+                AnyAnswer { resolution, diagnostics, extra: Arc::new(extra) }
+            }
+            None => AnyAnswer::default(),
+        }
+    }
+
+    fn conditions(&self, known: Known<'_>, profile: &str, of: &Resolution) -> Vec<Vec<Condition>> {
+        let world = known.typed(self.profile(profile));
+        world.map(|world| Family::conditions(self, world, of)).unwrap_or_default()
+    }
+
+    fn affected(&self, known: Known<'_>, profile: &str, of: &Resolution) -> Vec<Affected> {
+        let world = known.typed(self.profile(profile));
+        world.map(|world| Family::affected(self, world, of)).unwrap_or_default()
+    }
+}
+
+impl dyn AnyFamily {
+    /// The profile that these choices leave: the one named for this family, else the default.
+    pub fn chosen(&self, choices: &BTreeMap<String, String>) -> &'static str {
+        let named = choices.get(self.name());
+        let named = named.and_then(|name| self.profiles().iter().find(|p| **p == name.as_str()));
+        named.or(self.profiles().first()).copied().unwrap_or("")
+    }
+
+    /// Whether a profile stands for what is shipped today, while others stand for what is documented.
+    pub fn is_shipped(&self, profile: &str) -> bool {
+        self.profiles().len() > 1 && self.profiles().last() == Some(&profile)
+    }
+}
+
+impl dyn AnyExtra {
+    /// The same, as a family knows it.
+    pub fn typed<E: Extra>(&self) -> Option<&E> {
+        let any: &dyn Any = self;
+        any.downcast_ref()
+    }
+}
+
+impl dyn AnyGround {
+    /// The same, as a family knows it.
+    pub fn typed<G: Ground>(&self) -> Option<&G> {
+        let any: &dyn Any = self;
+        any.downcast_ref()
+    }
+
+    /// The node of an object.
+    pub fn object_node(&self, object: ObjectId) -> Option<NodeId> {
+        self.nodes(object).into_iter().find(|(section, _)| section.is_none()).map(|(_, n)| n)
+    }
+
+    /// The sections of an object.
+    pub fn sections_of(&self, object: ObjectId) -> impl Iterator<Item = (Sym, NodeId)> + use<> {
+        self.nodes(object).into_iter().filter_map(|(section, node)| Some((section?, node)))
+    }
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: nothing. Out: what a family of policies is. Not here: any rule; each family has a crate of its own.
+//!
+//! A family is a value that implements [`Family`], and one line in the list of families. Everything in the product that
+//! deals with families goes through that list as [`AnyFamily`] and names none of them.
+//!
+//! ```text
+//! read      what it needs besides policies; does not depend on them     Ground
+//! connect   its own targets become nodes of the topology
+//! policies  its policies as written                                     Policies
+//! resolve   attach, rank, merge, under one profile                      Resolved
+//! ```
+
+mod answer;
+mod any;
+mod mentions;
+mod settings;
+
+use std::fmt::Debug;
+
+use overrule_engine::{FamilyWords, Resolution, Topology};
+use overrule_model::{ObjectId, Snapshot, Sym};
+use overrule_source::{Code, Diagnostic, Documents};
+use overrule_topology::GatewayTopology;
+
+pub use answer::{Affected, Condition, ControllerMetrics, Extra, Fit, Options, Resolved};
+pub use any::{AnyAnswer, AnyExtra, AnyFamily, AnyGround, AnyPolicies, Known};
+pub use mentions::Mentions;
+pub use settings::{Setting, Settings};
+
+/// Rules by which policies of some kinds become effective policies.
+pub trait Family: FamilyWords + Sized + 'static {
+    /// A rule set.
+    type Profile: Debug + Copy + Send + Sync;
+    /// What it reads besides policies.
+    type Ground: Ground;
+    /// Its policies as written.
+    type Policies: Debug + Default + Send + Sync;
+    /// What only its own answers have.
+    type Extra: Extra;
+
+    /// Names of its profiles: the default first, what is shipped today last.
+    fn profiles(&self) -> &'static [&'static str];
+
+    /// The profile of a name; the default if there is none of that name.
+    fn profile(&self, name: &str) -> Self::Profile;
+
+    /// Policy kinds it knows without being told; those that manifests describe come on top.
+    fn kinds(&self) -> Vec<&'static str>;
+
+    /// API groups whose policies are its own.
+    fn groups(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// What it reports.
+    fn codes(&self) -> &'static [Code];
+
+    /// Settings of its controller that change answers.
+    fn settings(&self) -> &'static [Setting] {
+        &[]
+    }
+
+    /// Whether it can read the value of a setting; if not, what it expects.
+    fn check(&self, key: &str, _: &serde_json::Value) -> Result<(), String> {
+        Err(format!("there is no setting `{key}`"))
+    }
+
+    /// Metrics of its controller that can be told from answers, so that dashboards work.
+    fn metrics(&self) -> Option<ControllerMetrics> {
+        None
+    }
+
+    /// How its resources can concern others.
+    fn mentions(&self, _: &Settings) -> Mentions {
+        Mentions::default()
+    }
+
+    /// Reads what does not depend on policies.
+    fn read(&self, reading: Reading<'_>, settings: &Settings) -> Self::Ground;
+
+    /// What was read of the whole world, if it holds for a part of it too and need not be read again.
+    fn for_part(&self, _: &Self::Ground) -> Option<Self::Ground> {
+        None
+    }
+
+    /// Reads its policies.
+    fn policies(&self, reading: Reading<'_>, ground: &Self::Ground) -> Self::Policies;
+
+    /// Its policies when only these objects changed. None if all of them must be read again.
+    fn changed_policies(
+        &self,
+        _: Reading<'_>,
+        _: &Self::Ground,
+        _before: &Self::Policies,
+        _changed: &[ObjectId],
+    ) -> Option<Self::Policies> {
+        None
+    }
+
+    /// Whether it has anything to say: a policy, or a kind of its own that is asked for. Kinds are in lower case. The
+    /// profile does not matter.
+    fn concerns(&self, world: World<'_, Self>, asked: &[String]) -> bool;
+
+    /// Resolves every kind under one profile.
+    fn resolve(&self, world: World<'_, Self>, options: &Options) -> Resolved<Self::Extra>;
+
+    /// Whether an object is one of its policies.
+    fn is_policy(&self, policies: &Self::Policies, object: ObjectId) -> bool;
+
+    /// The conditions its controller would write on each policy, in the order of policies.
+    fn conditions(&self, _: World<'_, Self>, resolution: &Resolution) -> Vec<Vec<Condition>> {
+        vec![Vec::new(); resolution.policies().count()]
+    }
+
+    /// The conditions its controller would write on targets.
+    fn affected(&self, _: World<'_, Self>, _: &Resolution) -> Vec<Affected> {
+        Vec::new()
+    }
+}
+
+/// What a family reads besides policies. Most read nothing: `()` is a ground.
+pub trait Ground: Debug + Send + Sync + 'static {
+    /// Adds its own targets to the nodes of the topology.
+    fn connect(&mut self, _: &Documents, _: &mut Snapshot, _: &mut Topology) {}
+
+    /// What a name means, if it is an identity of the family's own.
+    fn identify(&self, _: &str) -> Identity {
+        Identity::Other
+    }
+
+    /// The identities of its own that objects have.
+    fn identities(&self) -> Vec<(ObjectId, String)> {
+        Vec::new()
+    }
+
+    /// Nodes of an object, with their sections; the object itself has none.
+    fn nodes(&self, _: ObjectId) -> Vec<(Option<Sym>, overrule_engine::NodeId)> {
+        Vec::new()
+    }
+}
+
+impl Ground for () {}
+
+/// What a name means that may be an identity of a family's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Identity {
+    /// It is a name of another form.
+    Other,
+    /// It was meant as one and is none; why.
+    Malformed(String),
+    /// Nothing that was read has it.
+    Unknown,
+    /// An object, and the section of it that is named; empty for all of it.
+    Object(ObjectId, String),
+}
+
+/// What a stage of reading has in hand.
+#[derive(Debug)]
+pub struct Reading<'a> {
+    /// Texts and trees.
+    pub documents: &'a Documents,
+    /// Resources; a stage may add names to it.
+    pub snapshot: &'a mut Snapshot,
+    /// What to tell the user.
+    pub diagnostics: &'a mut Vec<Diagnostic>,
+}
+
+/// Everything resolving reads.
+#[derive(Debug)]
+pub struct World<'a, F: Family> {
+    /// Texts and trees.
+    pub documents: &'a Documents,
+    /// Resources.
+    pub snapshot: &'a Snapshot,
+    /// The Gateway API topology.
+    pub topology: &'a GatewayTopology,
+    /// What the family read besides policies.
+    pub ground: &'a F::Ground,
+    /// Its policies as written.
+    pub policies: &'a F::Policies,
+    /// The rule set.
+    pub profile: F::Profile,
+}
+
+// Derived, these would ask the same of the family.
+impl<F: Family> Clone for World<'_, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F: Family> Copy for World<'_, F> {}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: nothing. Out: kinds that descriptors describe, as a family of policies. Not here: any rule.
+
+use std::sync::Arc;
+
+use overrule_engine::FamilyWords;
+use overrule_family::{Family, Ground, Options, Reading, Resolved, Settings};
+use overrule_model::ObjectId;
+use overrule_source::{Code, Layered};
+
+use crate::kinds::{Kinds, Strategy};
+use crate::policy::{self, Policy};
+use crate::resolve::{FAMILY, PROFILE};
+use crate::{codes_policy, resolve};
+
+/// Policies of kinds that descriptors describe, by the rules of GEP-713.
+#[derive(Debug, Clone, Copy)]
+pub struct Gep713;
+
+/// Everything resolving reads.
+pub type World<'a> = overrule_family::World<'a, Gep713>;
+
+/// The policy kinds that are known.
+#[derive(Debug, Clone, Default)]
+pub struct KnownKinds(pub Arc<Kinds>);
+
+impl Ground for KnownKinds {}
+
+impl FamilyWords for Gep713 {
+    fn name(&self) -> &'static str {
+        FAMILY
+    }
+
+    fn strategy_name(&self, mode: u16) -> &'static str {
+        Strategy::from_code(mode).name()
+    }
+}
+
+impl Family for Gep713 {
+    type Profile = ();
+    type Ground = KnownKinds;
+    type Policies = Layered<Policy>;
+    type Extra = ();
+
+    fn profiles(&self) -> &'static [&'static str] {
+        &[PROFILE]
+    }
+
+    fn profile(&self, _: &str) {}
+
+    fn kinds(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    fn codes(&self) -> &'static [Code] {
+        codes_policy::ALL
+    }
+
+    fn read(&self, reading: Reading<'_>, _: &Settings) -> KnownKinds {
+        let (kinds, found) = Kinds::collect(reading.documents, reading.snapshot);
+        reading.diagnostics.extend(found);
+        KnownKinds(Arc::new(kinds))
+    }
+
+    fn for_part(&self, kinds: &KnownKinds) -> Option<KnownKinds> {
+        Some(kinds.clone())
+    }
+
+    fn policies(&self, reading: Reading<'_>, kinds: &KnownKinds) -> Layered<Policy> {
+        let (policies, found) = policy::parse(reading.documents, reading.snapshot, &kinds.0);
+        reading.diagnostics.extend(found);
+        policies.into()
+    }
+
+    fn changed_policies(
+        &self,
+        reading: Reading<'_>,
+        kinds: &KnownKinds,
+        before: &Layered<Policy>,
+        changed: &[ObjectId],
+    ) -> Option<Layered<Policy>> {
+        let Reading { documents, snapshot, diagnostics } = reading;
+        let (now, found) = policy::parse_again(documents, snapshot, &kinds.0, before, changed);
+        diagnostics.extend(found);
+        Some(now.into())
+    }
+
+    /// It has the first word wherever nothing else is said.
+    fn concerns(&self, _: World<'_>, _: &[String]) -> bool {
+        true
+    }
+
+    fn resolve(&self, world: World<'_>, options: &Options) -> Resolved {
+        let World { documents, snapshot, topology, ground: KnownKinds(kinds), policies, .. } =
+            world;
+        match policies.as_slice() {
+            Some(policies) => resolve(documents, snapshot, topology, kinds, policies, options),
+            None => {
+                let policies: Vec<Policy> = policies.iter().cloned().collect();
+                resolve(documents, snapshot, topology, kinds, &policies, options)
+            }
+        }
+    }
+
+    fn is_policy(&self, policies: &Layered<Policy>, object: ObjectId) -> bool {
+        policies.iter().any(|p| p.object == object)
+    }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: nothing. Out: kgateway as a family of policies. Not here: any rule.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use overrule_engine::{FamilyWords, PathId, Resolution};
+use overrule_family::{
+    Condition, Extra, Family, Fit, Ground, Mentions, Options, Reading, Resolved, Setting,
+    Settings as Given,
+};
+use overrule_gateway::topology::{Class, Request, http_weight};
+use overrule_model::{GroupKind, ObjectId};
+use overrule_source::{Code, Input, ReadOptions, read};
+use serde_json::Value;
+
+use crate::delegation::{LABEL, Match};
+use crate::resolve::mode_name;
+use crate::{Policies, Profile, Settings, codes, kinds, policy, resolve, status};
+
+/// The family's name.
+pub const FAMILY: &str = "kgateway";
+
+/// The controller whose classes the family serves; what it names its own classes begins like this.
+pub const CONTROLLER: &str = "kgateway.dev/";
+
+/// kgateway's policies: priority, delegation, levels and tiers.
+#[derive(Debug, Clone, Copy)]
+pub struct Kgateway;
+
+/// Everything resolving reads.
+pub type World<'a> = overrule_family::World<'a, Kgateway>;
+
+/// The matches of rules below a delegation, by path; those of other rules are as written.
+#[derive(Debug, Default)]
+pub struct Matches(pub BTreeMap<PathId, Arc<[Match]>>);
+
+impl Extra for Matches {
+    fn redirects(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    fn fit(&self, path: PathId, request: &Request) -> Fit {
+        let Some(matches) = self.0.get(&path) else { return Fit::AsWritten };
+        // Matches of a chain are computed, so they are written down to be read like any other.
+        let text: Vec<String> = matches.iter().map(|m| m.to_json().to_string()).collect();
+        let inputs = vec![Input::new("matches.json", format!("[{}]", text.join(",")))];
+        let documents = read(inputs, &ReadOptions::default()).documents;
+        let roots = documents.ids().map(|id| documents.root(id));
+        let items = roots.flat_map(|root| root.items());
+        items.filter_map(|m| http_weight(m, request)).max().map_or(Fit::No, Fit::Yes)
+    }
+}
+
+impl Ground for Settings {}
+
+impl FamilyWords for Kgateway {
+    fn name(&self) -> &'static str {
+        FAMILY
+    }
+
+    fn strategy_name(&self, mode: u16) -> &'static str {
+        mode_name(mode)
+    }
+}
+
+impl Family for Kgateway {
+    type Profile = Profile;
+    type Ground = Settings;
+    type Policies = Policies;
+    type Extra = Matches;
+
+    fn profiles(&self) -> &'static [&'static str] {
+        Profile::NAMES
+    }
+
+    fn profile(&self, name: &str) -> Profile {
+        Profile::from_name(name).unwrap_or_default()
+    }
+
+    fn kinds(&self) -> Vec<&'static str> {
+        kinds::ALL.iter().map(|k| k.kind).collect()
+    }
+
+    fn groups(&self) -> &'static [&'static str] {
+        &[kinds::GROUP]
+    }
+
+    fn codes(&self) -> &'static [Code] {
+        codes::ALL
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        Settings::OPTIONS
+    }
+
+    fn check(&self, key: &str, value: &Value) -> Result<(), String> {
+        Settings::default().set(key, value)
+    }
+
+    fn mentions(&self, given: &Given) -> Mentions {
+        let settings = Settings::read(given.of(FAMILY));
+        Mentions {
+            targets: None,
+            naming_label: Some(LABEL),
+            names_everywhere: Some(settings.wildcard_namespace),
+            selects_everywhere: settings.global_namespace,
+        }
+    }
+
+    fn read(&self, _: Reading<'_>, given: &Given) -> Settings {
+        Settings::read(given.of(FAMILY))
+    }
+
+    fn policies(&self, reading: Reading<'_>, _: &Settings) -> Policies {
+        let (policies, found) = policy::parse(reading.documents, reading.snapshot);
+        reading.diagnostics.extend(found);
+        policies
+    }
+
+    /// An object of kgateway's, a class of its controller, a rule that delegates, or a kind of the family that is asked for.
+    fn concerns(&self, world: World<'_>, asked: &[String]) -> bool {
+        let is_ours = |kind: &String| kinds::ALL.iter().any(|k| k.kind.eq_ignore_ascii_case(kind));
+        let group = |kind: GroupKind| world.snapshot.text(kind.group) == kinds::GROUP;
+        let class = |class: &Class| world.snapshot.text(class.controller).starts_with(CONTROLLER);
+        !world.policies.list.is_empty()
+            || world.snapshot.kinds().any(|(kind, _)| group(kind))
+            || world.topology.classes.iter().any(class)
+            || !world.topology.delegations.is_empty()
+            || asked.iter().any(is_ours)
+    }
+
+    fn resolve(&self, world: World<'_>, options: &Options) -> Resolved<Matches> {
+        resolve(world, options)
+    }
+
+    fn is_policy(&self, policies: &Policies, object: ObjectId) -> bool {
+        policies.list.iter().any(|p| p.object == object)
+    }
+
+    fn conditions(&self, world: World<'_>, resolution: &Resolution) -> Vec<Vec<Condition>> {
+        status::conditions(world, resolution)
+    }
+}

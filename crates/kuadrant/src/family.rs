@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: nothing. Out: Kuadrant as a family of policies. Not here: any rule.
+
+use overrule_engine::{FamilyWords, Resolution};
+use overrule_family::{
+    Affected, Condition, ControllerMetrics, Family, Options, Reading, Resolved, Settings,
+};
+use overrule_model::ObjectId;
+use overrule_source::Code;
+
+use crate::resolve::Mode;
+use crate::{Policies, Profile, codes, kinds, policy, resolve, status};
+
+/// The family's name.
+pub const FAMILY: &str = "kuadrant";
+
+/// Kuadrant's policies: defaults and overrides.
+#[derive(Debug, Clone, Copy)]
+pub struct Kuadrant;
+
+/// Everything resolving reads.
+pub type World<'a> = overrule_family::World<'a, Kuadrant>;
+
+impl FamilyWords for Kuadrant {
+    fn name(&self) -> &'static str {
+        FAMILY
+    }
+
+    fn strategy_name(&self, mode: u16) -> &'static str {
+        Mode::from_code(mode).name()
+    }
+
+    fn rule_patterns(&self) -> &'static [&'static str] {
+        kinds::RULE_PATTERNS
+    }
+}
+
+impl Family for Kuadrant {
+    type Profile = Profile;
+    type Ground = ();
+    type Policies = Policies;
+    type Extra = ();
+
+    fn profiles(&self) -> &'static [&'static str] {
+        Profile::NAMES
+    }
+
+    fn profile(&self, name: &str) -> Profile {
+        Profile::from_name(name).unwrap_or_default()
+    }
+
+    fn kinds(&self) -> Vec<&'static str> {
+        kinds::ALL.iter().map(|k| k.kind).collect()
+    }
+
+    fn groups(&self) -> &'static [&'static str] {
+        &["kuadrant.io", "extensions.kuadrant.io"]
+    }
+
+    fn codes(&self) -> &'static [Code] {
+        codes::ALL
+    }
+
+    fn metrics(&self) -> Option<ControllerMetrics> {
+        Some(ControllerMetrics {
+            policies: ("kuadrant_policies_total", "Kuadrant's policies by kind"),
+            enforced: (
+                "kuadrant_policies_enforced",
+                "Kuadrant's policies by kind and whether they are enforced",
+            ),
+        })
+    }
+
+    fn read(&self, _: Reading<'_>, _: &Settings) {}
+
+    fn policies(&self, reading: Reading<'_>, (): &()) -> Policies {
+        let (policies, found) = policy::parse(reading.documents, reading.snapshot);
+        reading.diagnostics.extend(found);
+        policies
+    }
+
+    fn concerns(&self, world: World<'_>, asked: &[String]) -> bool {
+        let is_ours = |kind: &String| kinds::ALL.iter().any(|k| k.kind.eq_ignore_ascii_case(kind));
+        !world.policies.list.is_empty() || asked.iter().any(is_ours)
+    }
+
+    fn resolve(&self, world: World<'_>, options: &Options) -> Resolved {
+        resolve(world, options)
+    }
+
+    fn is_policy(&self, policies: &Policies, object: ObjectId) -> bool {
+        policies.list.iter().any(|p| p.object == object)
+    }
+
+    fn conditions(&self, world: World<'_>, resolution: &Resolution) -> Vec<Vec<Condition>> {
+        status::conditions(world, resolution)
+    }
+
+    fn affected(&self, world: World<'_>, resolution: &Resolution) -> Vec<Affected> {
+        status::affected(world, resolution)
+    }
+}

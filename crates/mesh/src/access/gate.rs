@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: the permissions of an inbound, and a client. Out: whether the client gets in, why, and who says so, under either
+//! rule set. Not here: which permissions select the inbound (`resolve`), text for people.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use overrule_access::{
+    Because, Clause, Compiled, Effect, Enforcement, Request, Rule, Ruling, Source, Verdict, naive,
+};
+use overrule_source::{Documents, NodeRef};
+
+use crate::identity::Certificate;
+use crate::permission::{Permissions, Written, permissions};
+use crate::policy::Policy;
+use crate::profile::Profile;
+use crate::resources::MeshResources;
+use crate::rules::{MOST_RULES, inbound_entries, subset_of};
+use crate::subset::{Subset, build, decide, deciding};
+
+#[cfg(test)]
+thread_local! {
+    /// How many gates this thread compiled.
+    static COMPILED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// What an element of `from` does, by its `action`.
+fn effect(action: &str) -> Option<Effect> {
+    match action {
+        "Allow" => Some(Effect::Allow),
+        "Deny" => Some(Effect::Deny),
+        "AllowWithShadowDeny" => Some(Effect::AllowWithShadowDeny),
+        _ => None,
+    }
+}
+
+/// An element of `from`: clients by their tags.
+#[derive(Debug, Clone)]
+pub struct From {
+    /// The policy, by place.
+    pub policy: u32,
+    /// The place in its list.
+    pub entry: u32,
+    /// The element.
+    pub node: NodeRef,
+    /// Which clients.
+    pub clients: Subset,
+    /// What it does.
+    pub effect: Effect,
+}
+
+/// Everything that decides at an inbound under a profile.
+#[derive(Debug)]
+pub struct Gate {
+    /// By identity.
+    pub permissions: Permissions,
+    /// By tags, in merge order.
+    pub from: Vec<From>,
+    /// Whether some policy has `rules`.
+    pub has_rules: bool,
+    /// Whether any policy selects the inbound.
+    is_selected: bool,
+    profile: Profile,
+    listed: Vec<Rule>,
+    compiled: Compiled,
+    /// The sets of clients that the release makes of elements of `from`, each with the place of the element that decides.
+    release: OnceLock<Vec<(Subset, usize)>>,
+}
+
+/// The permissions that select an inbound, and the gate that they are. Inbounds with the same list share it.
+#[derive(Debug, Default)]
+pub struct PermissionList {
+    list: Vec<u32>,
+    gate: OnceLock<Gate>,
+}
+
+impl PermissionList {
+    /// Permissions by place, in merge order.
+    pub(crate) fn new(list: Vec<u32>) -> Self {
+        Self { list, gate: OnceLock::new() }
+    }
+
+    /// The permissions.
+    pub fn list(&self) -> &[u32] {
+        &self.list
+    }
+
+    /// The gate. It is compiled when it is first asked for, from what the list was resolved from.
+    pub fn gate(&self, documents: &Documents, mesh: &MeshResources, profile: &Profile) -> &Gate {
+        self.gate.get_or_init(|| Gate::new(documents, mesh, profile, &self.list))
+    }
+}
+
+/// What is asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Asking<'a> {
+    /// Whether the proxy knows its clients.
+    pub enforcement: Enforcement,
+    /// The certificate that the client shows.
+    pub certificate: Certificate,
+    /// The request.
+    pub request: Request<'a>,
+    /// The tags of the client, as certificates of the older kind have them.
+    pub tags: &'a BTreeMap<String, String>,
+}
+
+/// The number of a clause: a match of a permission, or an element of `from`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// By number of the source.
+    Match(Source),
+    /// By place in [`Gate::from`].
+    From(usize),
+}
+
+/// Where a clause is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClauseAt<'a> {
+    /// The policy, by place.
+    pub policy: u32,
+    /// The clause.
+    pub clause: Clause<'a>,
+    /// Its node.
+    pub node: NodeRef,
+}
+
+/// What permissions say, before anything else counts.
+struct Said {
+    verdict: Verdict,
+    by: Option<By>,
+    by_tree: Option<By>,
+    matched: Vec<By>,
+    shadow: Option<By>,
+}
+
+impl Gate {
+    /// The gate of an inbound with these permissions, by place, in merge order.
+    fn new(documents: &Documents, mesh: &MeshResources, profile: &Profile, list: &[u32]) -> Self {
+        #[cfg(test)]
+        COMPILED.with(|count| count.set(count.get() + 1));
+        let policies: Vec<&Policy> =
+            list.iter().filter_map(|p| mesh.policies.get(*p as usize)).collect();
+        let entries = inbound_entries(profile, &policies);
+        let entries: Vec<_> =
+            entries.iter().map(|(i, _)| (i.policy, i.entry.index, i.entry.node)).collect();
+        let has_rules = !entries.is_empty();
+        let permissions = permissions(documents, entries);
+        let mut from = Vec::new();
+        for policy in &policies {
+            for entry in &policy.from {
+                let action =
+                    documents.view(entry.node).get("default").and_then(|d| d.get("action"));
+                let action = action.and_then(|a| a.scalar_text()).and_then(effect);
+                if let (Some(clients), Some(effect)) = (subset_of(&entry.target), action) {
+                    let (policy, node) = (policy.place, entry.node);
+                    from.push(From { policy, entry: entry.index, node, clients, effect });
+                }
+            }
+        }
+        let listed = naive::in_list_order(permissions.rules.clone());
+        let compiled = Compiled::new(&listed);
+        Self {
+            permissions,
+            from,
+            has_rules,
+            is_selected: !list.is_empty(),
+            profile: profile.clone(),
+            listed,
+            compiled,
+            release: OnceLock::new(),
+        }
+    }
+
+    /// Rules in the order of a list: denies first.
+    pub fn listed(&self) -> &[Rule] {
+        &self.listed
+    }
+
+    /// Decides. What permissions say counts only where the proxy knows its clients, and only for those who show who they
+    /// are; an inbound with rules takes none that has several identities.
+    pub fn decide(&self, asking: Asking<'_>) -> Ruling<By> {
+        let Asking { enforcement, certificate, .. } = asking;
+        let Said { verdict, by, by_tree, matched, shadow } = self.say(asking);
+        let has_too_many = certificate == Certificate::Several && self.has_rules;
+        let said = match by {
+            Some(by) => (verdict, Because::Clause(by)),
+            None if self.is_selected => (verdict, Because::NoMatch),
+            None => (verdict, Because::NoPermission),
+        };
+        let (verdict, because) = match (enforcement, certificate) {
+            (Enforcement::Off, _) => (Verdict::Allowed, Because::NotEnforced),
+            (Enforcement::Permissive, Certificate::Missing) => {
+                (Verdict::Allowed, Because::Plaintext)
+            }
+            (Enforcement::Strict, Certificate::Missing) => {
+                (Verdict::Denied, Because::NoCertificate)
+            }
+            _ if has_too_many => (Verdict::Denied, Because::SeveralIdentities),
+            _ => said,
+        };
+        let by_clause = matches!(because, Because::Clause(_));
+        // Where nothing is enforced yet, what would be refused one day is worth knowing.
+        let is_off = enforcement == Enforcement::Off && !has_too_many;
+        Ruling {
+            enforcement,
+            verdict,
+            because,
+            by_tree: by_tree.filter(|_| by_clause),
+            matched,
+            shadow: shadow.filter(|_| by_clause || is_off),
+        }
+    }
+
+    /// The clause of a number.
+    pub fn clause(&self, by: By) -> Option<ClauseAt<'_>> {
+        match by {
+            By::Match(Source(number)) => {
+                let written = self.permissions.written.get(number as usize)?;
+                let Rule { effect, matches, .. } = self.permissions.rules.get(number as usize)?;
+                let Written { policy, entry, index, node, .. } = *written;
+                let clause = Clause::Rule { entry, index, effect: *effect, matches };
+                Some(ClauseAt { policy, clause, node })
+            }
+            By::From(place) => {
+                let From { policy, entry, node, clients, effect } = self.from.get(place)?;
+                let clients = clients.to_string();
+                let clause = Clause::From { entry: *entry, effect: *effect, clients };
+                Some(ClauseAt { policy: *policy, clause, node: *node })
+            }
+        }
+    }
+
+    /// Under the founding documents a deny of either kind counts, whoever allows; the release has its own ways.
+    fn say(&self, asking: Asking<'_>) -> Said {
+        match self.profile {
+            Profile::Design { .. } => self.by_design(asking),
+            Profile::Release if self.has_rules => self.by_release(asking),
+            Profile::Release => self.tags_by_release(asking),
+        }
+    }
+
+    /// The clients of each element of `from`.
+    fn sets(&self) -> Vec<Subset> {
+        self.from.iter().map(|f| f.clients.clone()).collect()
+    }
+
+    /// The last element of `from` that contains the client.
+    fn last(&self, asking: Asking<'_>) -> Option<usize> {
+        decide(self.from.iter().map(|f| &f.clients), asking.tags)
+    }
+
+    fn by_design(&self, asking: Asking<'_>) -> Said {
+        let found = self.compiled.decide_fully(&asking.request);
+        let mut said = Said {
+            verdict: found.verdict,
+            by: found.by.map(By::Match),
+            by_tree: found.by_tree.map(By::Match),
+            matched: found.matched.into_iter().map(By::Match).collect(),
+            shadow: found.shadow.map(By::Match),
+        };
+        let Some(at) = self.last(asking) else { return said };
+        let Some(last) = self.from.get(at) else { return said };
+        let denied = said.by.is_some() && said.verdict == Verdict::Denied;
+        said.matched.push(By::From(at));
+        if denied || (last.effect.allows() && said.verdict == Verdict::Allowed) {
+            return said;
+        }
+        said.verdict = if last.effect.allows() { Verdict::Allowed } else { Verdict::Denied };
+        (said.by, said.by_tree) = (Some(By::From(at)), Some(By::From(at)));
+        if last.effect == Effect::AllowWithShadowDeny {
+            said.shadow = Some(By::From(at));
+        }
+        said
+    }
+
+    /// The release looks at entries one after another, and takes the first match.
+    fn by_release(&self, asking: Asking<'_>) -> Said {
+        let rules = &self.permissions.rules;
+        let one = |rule: &Rule| {
+            let alone = naive::decide(std::slice::from_ref(rule), &asking.request);
+            !alone.matched.is_empty()
+        };
+        let matched: Vec<&Rule> = rules.iter().filter(|r| one(r)).collect();
+        let first = matched.first();
+        let allowed = first.is_some_and(|r| r.effect.allows());
+        let by = first.map(|r| By::Match(r.source));
+        let shadow = matched.iter().find(|r| r.effect == Effect::AllowWithShadowDeny);
+        Said {
+            verdict: if allowed { Verdict::Allowed } else { Verdict::Denied },
+            by,
+            by_tree: by,
+            matched: matched.iter().map(|r| By::Match(r.source)).collect(),
+            shadow: shadow.filter(|_| allowed).map(|r| By::Match(r.source)),
+        }
+    }
+
+    /// What the release's own filter decides.
+    fn tags_by_release(&self, asking: Asking<'_>) -> Said {
+        let contains = |s: &Subset| s.tags().is_empty() || s.contains_element(asking.tags);
+        let mut sets = self.release_rules().iter();
+        let admitted = sets.find(|(clients, at)| {
+            contains(clients) && self.from.get(*at).is_some_and(|f| f.effect.allows())
+        });
+        let admitted = admitted.map(|(_, at)| *at);
+        let last = self.last(asking);
+        let by = admitted.or(last).map(By::From);
+        let counts = |at: &usize| {
+            self.from.get(*at).is_some_and(|f| f.effect == Effect::AllowWithShadowDeny)
+        };
+        Said {
+            verdict: if admitted.is_some() { Verdict::Allowed } else { Verdict::Denied },
+            by,
+            by_tree: by,
+            matched: last.map(By::From).into_iter().collect(),
+            shadow: admitted.filter(counts).map(By::From),
+        }
+    }
+
+    /// The sets of clients that the release makes; none if it would make more than are worth making.
+    fn release_rules(&self) -> &[(Subset, usize)] {
+        self.release.get_or_init(|| {
+            let built = build(&self.sets(), true, MOST_RULES);
+            let rules = if built.cut { Vec::new() } else { built.rules };
+            let rules = rules.into_iter();
+            rules.filter_map(|rule| Some((rule.subset, *rule.relevant.last()?))).collect()
+        })
+    }
+
+    /// The same sets, each with what is done with it.
+    pub fn release_sets(&self) -> Vec<(Subset, Effect)> {
+        let sets = self.release_rules().iter();
+        sets.filter_map(|(clients, at)| Some((clients.clone(), self.from.get(*at)?.effect)))
+            .collect()
+    }
+
+    /// Elements of `from` in an order in which the first match decides.
+    pub fn deciding_from(&self) -> Vec<&From> {
+        let rules = deciding(&self.sets());
+        rules.iter().filter_map(|r| self.from.get(*r.relevant.last()?)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: the resources of a mesh. Out: whether clients of a proxy must show who they are, and what a client shows.
+//! Not here: what follows from it (`gate`).
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use overrule_access::Enforcement;
+use overrule_model::ObjectId;
+use overrule_source::{Documents, View};
+
+use crate::dataplane::Dataplane;
+use crate::kinds;
+use crate::resources::{MeshResources, Resources};
+
+/// A client, as a question names it.
+#[derive(Debug, Clone, Copy, Default)]
+pub enum Client<'a> {
+    /// Somebody who shows nothing.
+    #[default]
+    Nobody,
+    /// By identity.
+    Identity(&'a str),
+    /// A proxy of the input.
+    Dataplane(ObjectId),
+}
+
+/// How many identities the certificate of a client has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Certificate {
+    /// It shows no certificate.
+    #[default]
+    Missing,
+    /// One.
+    One,
+    /// One for every tag, as certificates of the older kind have.
+    Several,
+}
+
+/// What a client shows of itself.
+#[derive(Debug, Clone, Default)]
+pub struct Caller {
+    /// Its certificate.
+    pub certificate: Certificate,
+    /// Its identity, or the first of several.
+    pub identity: Option<String>,
+    /// Its tags; none if only its identity is known.
+    tags: Option<BTreeMap<String, String>>,
+}
+
+impl Caller {
+    /// What a client shows.
+    pub fn new(documents: &Documents, resources: &Resources, client: Client<'_>) -> Self {
+        let object = match client {
+            Client::Nobody => return Self::default(),
+            Client::Identity(id) => {
+                let identity = Some(id.to_owned());
+                return Self { certificate: Certificate::One, identity, tags: None };
+            }
+            Client::Dataplane(object) => object,
+        };
+        let home = resources.meshes.iter().find_map(|mesh| {
+            let proxy = mesh.dataplanes.iter().find(|d| d.object == Some(object))?;
+            Some((mesh, &proxy.it))
+        });
+        let Some((home, proxy)) = home else {
+            return Self { certificate: Certificate::One, ..Self::default() };
+        };
+        let tags = Some(tags(proxy));
+        match identity_of(documents, resources, home, proxy) {
+            Some(spec) => {
+                Self { certificate: Certificate::One, identity: Some(given(spec, proxy)), tags }
+            }
+            None => Self {
+                certificate: Certificate::Several,
+                identity: service(proxy).map(|s| format!("spiffe://{}/{s}", home.name)),
+                tags,
+            },
+        }
+    }
+
+    /// Its tags, for an inbound of a mesh. An identity of the older kind names a service of the mesh.
+    pub fn tags(&self, mesh: &MeshResources) -> Cow<'_, BTreeMap<String, String>> {
+        if let Some(tags) = &self.tags {
+            return Cow::Borrowed(tags);
+        }
+        let path = self.identity.as_ref().and_then(|id| id.strip_prefix("spiffe://"));
+        let service = path.and_then(|p| p.strip_prefix(&*mesh.name)?.strip_prefix('/'));
+        let service = service.filter(|s| !s.contains('/'));
+        let tag = service.map(|s| ("kuma.io/service".to_owned(), s.to_owned()));
+        Cow::Owned(tag.into_iter().collect())
+    }
+}
+
+/// Whether the proxy asks, as far as the Mesh and its identities say. MeshTLS may say otherwise for an inbound.
+pub fn enforcement(
+    documents: &Documents,
+    resources: &Resources,
+    mesh: &MeshResources,
+    proxy: &Dataplane,
+) -> Enforcement {
+    if identity_of(documents, resources, mesh, proxy).is_some() {
+        return Enforcement::Strict;
+    }
+    let Some(object) = mesh.object else { return Enforcement::Off };
+    let Some(root) = resources.roots.get(&object).map(|root| documents.view(*root)) else {
+        return Enforcement::Off;
+    };
+    let spec = root.get("spec").unwrap_or(root);
+    let mtls = spec.get("mtls");
+    let enabled = mtls.and_then(|m| m.get("enabledBackend")).and_then(|b| b.scalar_text());
+    let Some(enabled) = enabled.filter(|name| !name.is_empty()) else { return Enforcement::Off };
+    let backends = mtls.and_then(|m| m.get("backends")).into_iter().flat_map(View::items);
+    let named = |b: &View<'_>| b.get("name").and_then(|n| n.scalar_text()) == Some(enabled);
+    let mode = backends.into_iter().find(named).and_then(|b| b.get("mode"));
+    match mode.and_then(|m| m.scalar_text()) {
+        Some(mode) if mode.eq_ignore_ascii_case("permissive") => Enforcement::Permissive,
+        _ => Enforcement::Strict,
+    }
+}
+
+/// The MeshIdentity that gives a proxy its identity.
+fn identity_of<'d>(
+    documents: &'d Documents,
+    resources: &Resources,
+    mesh: &MeshResources,
+    proxy: &Dataplane,
+) -> Option<View<'d>> {
+    let ours =
+        |meta: &crate::resource::Meta| meta.kind == kinds::IDENTITY && meta.mesh == *mesh.name;
+    let all = resources.metas.iter().filter(|(_, meta)| ours(meta));
+    let specs = all.filter_map(|(object, _)| {
+        let root = documents.view(*resources.roots.get(object)?);
+        root.get("spec")
+    });
+    let selects = |spec: &View<'_>| {
+        let labels = spec.get("selector").and_then(|s| s.get("dataplane"));
+        let Some(labels) = labels.and_then(|d| d.get("matchLabels")) else { return false };
+        labels.entries().all(|(key, value)| {
+            let found = proxy.meta.labels.get(key.key_text()).map(String::as_str);
+            found == value.scalar_text()
+        })
+    };
+    // The one that asks for most labels is meant.
+    let count = |spec: &View<'_>| {
+        let labels = spec.get("selector").and_then(|s| s.get("dataplane"));
+        labels.and_then(|d| d.get("matchLabels")).map_or(0, |l| l.len())
+    };
+    specs.filter(selects).max_by_key(count)
+}
+
+/// The identity that a MeshIdentity gives a proxy.
+fn given(spec: View<'_>, proxy: &Dataplane) -> String {
+    let template = |key: &str, usual: &str| -> String {
+        let written = spec.get("spiffeID").and_then(|s| s.get(key));
+        written.and_then(|t| t.scalar_text()).unwrap_or(usual).to_owned()
+    };
+    let domain = template("trustDomain", "{{ .Mesh }}.{{ .Zone }}.mesh.local");
+    let path = template("path", "/ns/{{ .Namespace }}/sa/{{ .ServiceAccount }}");
+    format!("spiffe://{}{}", rendered(&domain, proxy), rendered(&path, proxy))
+}
+
+/// The first service of a proxy, which the first identity of a certificate of the older kind names.
+fn service(proxy: &Dataplane) -> Option<&str> {
+    let inbounds = proxy.inbounds.iter().map(|i| &i.tags);
+    let mut all = inbounds.chain(proxy.gateway.iter().map(|g| &g.tags));
+    all.find_map(|tags| tags.get("kuma.io/service")).map(|s| &**s)
+}
+
+fn rendered(template: &str, proxy: &Dataplane) -> String {
+    let meta = &proxy.meta;
+    let label = |key: &str| meta.labels.get(key).map_or("", String::as_str);
+    let values = [
+        (".Mesh", meta.mesh.as_str()),
+        (".Zone", meta.zone()),
+        (".Namespace", meta.namespace()),
+        (".ServiceAccount", label("k8s.kuma.io/service-account")),
+        (".Workload", label("kuma.io/workload")),
+    ];
+    let mut text = template.to_owned();
+    for (name, value) in values {
+        for spaced in [format!("{{{{ {name} }}}}"), format!("{{{{{name}}}}}")] {
+            text = text.replace(&spaced, value);
+        }
+    }
+    text
+}
+
+/// The tags of a proxy, as certificates of the older kind have them.
+fn tags(proxy: &Dataplane) -> BTreeMap<String, String> {
+    let inbounds = proxy.inbounds.iter().flat_map(|i| &i.tags);
+    let all = inbounds.chain(proxy.gateway.iter().flat_map(|g| &g.tags));
+    all.map(|(key, value)| (key.to_string(), value.to_string())).collect()
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: MeshTrafficPermissions. Out: their matches as access rules, each with the place it is written at, and what is
+//! wrong with them. Not here: which of them select an inbound, deciding.
+//!
+//! Nothing here ever widens a permission: what cannot be read refuses its policy.
+
+mod read;
+pub mod spiffe;
+mod violations;
+
+use overrule_access::Rule;
+use overrule_source::{Documents, NodeRef};
+
+use crate::policy::Policy;
+
+pub use read::{INPUTS, problems};
+pub use violations::violations;
+
+/// The lists of a rule: denies, then allows in the order a proxy looks at them.
+pub const LISTS: [&str; 3] = ["deny", "allow", "allowWithShadowDeny"];
+
+/// Where a match is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    /// The policy, by place.
+    pub policy: u32,
+    /// The element of its `rules`.
+    pub entry: u32,
+    /// The list.
+    pub list: &'static str,
+    /// The place in the list.
+    pub index: u32,
+    /// The match.
+    pub node: NodeRef,
+}
+
+/// The permissions of one inbound.
+#[derive(Debug, Clone, Default)]
+pub struct Permissions {
+    /// Rules, entry by entry: denies, allows, allows with a shadow deny.
+    pub rules: Vec<Rule>,
+    /// Where each is written, by [`Source`](overrule_access::Source).
+    pub written: Vec<Written>,
+    /// Policies by the number that rules name them by.
+    pub policies: Vec<u32>,
+}
+
+/// The permissions that policies give, in the order their rules are looked at. Policies with problems must not be among
+/// them.
+pub fn permissions<'p>(
+    documents: &Documents,
+    entries: impl IntoIterator<Item = (&'p Policy, u32, NodeRef)>,
+) -> Permissions {
+    let mut found = Permissions::default();
+    for (policy, entry, node) in entries {
+        let number = u32::try_from(found.policies.len()).unwrap_or(u32::MAX);
+        found.policies.push(policy.place);
+        for (list, index, matches, at) in read::matches(documents, node) {
+            let source =
+                overrule_access::Source(u32::try_from(found.written.len()).unwrap_or(u32::MAX));
+            found.written.push(Written { policy: policy.place, entry, list, index, node: at });
+            let effect = match list {
+                "deny" => overrule_access::Effect::Deny,
+                "allow" => overrule_access::Effect::Allow,
+                _ => overrule_access::Effect::AllowWithShadowDeny,
+            };
+            found.rules.push(Rule { effect, matches, source, policy: number });
+        }
+    }
+    found
+}

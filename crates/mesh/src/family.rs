@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: nothing. Out: Kuma as a family of policies. Not here: any rule.
+
+use std::sync::Arc;
+
+use overrule_engine::{FamilyWords, NodeId, Topology};
+use overrule_family::{
+    Extra, Family, Ground, Identity, Mentions, Options as Asked, Reading, Resolved as Answer,
+    Setting, Settings as Given, World as Known,
+};
+use overrule_model::{ObjectId, Snapshot, Sym};
+use overrule_source::{Code, Documents};
+use serde_json::Value;
+
+use crate::kri::Kri;
+use crate::resolve::{FAMILY, ProxyRules};
+use crate::topology::{self, MeshTopology};
+use crate::{
+    GROUP, Options, Profile, Resources, Settings, World, codes, concerns, kinds, parse, report,
+    resolve,
+};
+
+/// Kuma's policies: rules and resource rules for proxies of meshes.
+#[derive(Debug, Clone, Copy)]
+pub struct Kuma;
+
+/// Everything that is read of meshes; their policies are resources like any other.
+#[derive(Debug, Default)]
+pub struct Meshes {
+    /// Resources as a control plane would have them.
+    pub resources: Resources,
+    /// Their nodes.
+    pub nodes: MeshTopology,
+}
+
+/// What only answers about meshes have.
+#[derive(Debug, Default)]
+pub struct Proxies {
+    /// What each proxy gets, by mesh and place.
+    pub rules: Vec<Vec<Arc<ProxyRules>>>,
+    /// Proxies whose paths to destinations are left out, because one that sends by the same rules has them.
+    pub alike: usize,
+}
+
+impl Extra for Proxies {
+    fn alike(&self) -> usize {
+        self.alike
+    }
+}
+
+impl Ground for Meshes {
+    fn connect(&mut self, documents: &Documents, snapshot: &mut Snapshot, nodes: &mut Topology) {
+        self.nodes = topology::build(documents, snapshot, &self.resources, nodes);
+    }
+
+    /// A KRI.
+    fn identify(&self, text: &str) -> Identity {
+        if !text.starts_with("kri_") {
+            return Identity::Other;
+        }
+        let kri = match Kri::parse(text) {
+            Ok(kri) => kri,
+            Err(why) => return Identity::Malformed(why.to_string()),
+        };
+        let whole = kri.without_section();
+        match self.resources.metas.iter().find(|(_, meta)| meta.kri() == whole) {
+            Some((object, _)) => Identity::Object(*object, kri.section),
+            None => Identity::Unknown,
+        }
+    }
+
+    fn identities(&self) -> Vec<(ObjectId, String)> {
+        let metas = self.resources.metas.iter();
+        metas.map(|(object, meta)| (*object, meta.kri().to_string())).collect()
+    }
+
+    fn nodes(&self, object: ObjectId) -> Vec<(Option<Sym>, NodeId)> {
+        let own = self.nodes.object_node(object).map(|node| (None, node));
+        let sections = self.nodes.sections_of(object).map(|(section, node)| (Some(section), node));
+        own.into_iter().chain(sections).collect()
+    }
+}
+
+impl FamilyWords for Kuma {
+    fn name(&self) -> &'static str {
+        FAMILY
+    }
+
+    fn strategy_name(&self, _: u16) -> &'static str {
+        "merge"
+    }
+
+    fn path_owners(&self) -> &'static [&'static str] {
+        &["Dataplane"]
+    }
+}
+
+impl Family for Kuma {
+    /// The name; what it stands for depends on settings.
+    type Profile = &'static str;
+    type Ground = Meshes;
+    type Policies = ();
+    type Extra = Proxies;
+
+    fn profiles(&self) -> &'static [&'static str] {
+        Profile::NAMES
+    }
+
+    fn profile(&self, name: &str) -> &'static str {
+        let known = Profile::NAMES.iter().find(|known| **known == name);
+        known.or(Profile::NAMES.first()).copied().unwrap_or("")
+    }
+
+    fn kinds(&self) -> Vec<&'static str> {
+        kinds::policies().map(|(k, _)| k.name).collect()
+    }
+
+    fn groups(&self) -> &'static [&'static str] {
+        &[GROUP]
+    }
+
+    fn codes(&self) -> &'static [Code] {
+        codes::ALL
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        Settings::OPTIONS
+    }
+
+    fn check(&self, key: &str, value: &Value) -> Result<(), String> {
+        Settings::default().set(key, value)
+    }
+
+    fn mentions(&self, _: &Given) -> Mentions {
+        Mentions { targets: Some((GROUP, "Dataplane")), ..Mentions::default() }
+    }
+
+    fn read(&self, reading: Reading<'_>, given: &Given) -> Meshes {
+        let settings = Settings::read(given.of(FAMILY));
+        let (resources, found) = parse(reading.documents, reading.snapshot, &settings);
+        reading.diagnostics.extend(found);
+        Meshes { resources, nodes: MeshTopology::default() }
+    }
+
+    fn policies(&self, _: Reading<'_>, _: &Meshes) {}
+
+    fn concerns(&self, world: Known<'_, Self>, asked: &[String]) -> bool {
+        concerns(&world.ground.resources, asked)
+    }
+
+    fn resolve(&self, world: Known<'_, Self>, asked: &Asked) -> Answer<Proxies> {
+        let Known { documents, snapshot, ground, .. } = world;
+        let Meshes { resources, nodes } = ground;
+        let named = |name: &str| Profile::from_name(name, &resources.settings);
+        let profile = &named(world.profile);
+        let world = World { documents, snapshot, resources, topology: nodes, profile };
+        let beside = match asked.compare {
+            true => Profile::NAMES.iter().map(|name| named(name)).collect(),
+            false => Vec::new(),
+        };
+        let (include, focus) = (asked.include.clone(), asked.focus.clone());
+        let options = Options { include, focus, beside, ..Default::default() };
+        let resolved = resolve(world, &options);
+        let diagnostics = match asked.silent {
+            true => Vec::new(),
+            false => report(world, &resolved),
+        };
+        let extra = Proxies { rules: resolved.proxies, alike: resolved.alike };
+        Answer { resolution: resolved.resolution, diagnostics, extra }
+    }
+
+    /// They are read with everything else of a mesh, so a change of one is a change of more than policies.
+    fn is_policy(&self, (): &(), _: ObjectId) -> bool {
+        false
+    }
+}

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: the name, short name or REST path of a kind of resource. Out: what Kuma 2.13 says about that kind.
+//! Not here: the shapes of specs.
+//!
+//! The table is closed: a type that is not in it can still be read, named and made plural, but has no identifier.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+/// Whether resources of a kind live in a mesh.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// One set for the whole control plane: the `mesh` of a resource is empty.
+    Global,
+    /// Every resource belongs to a mesh.
+    Mesh,
+}
+
+/// What the spec of a policy kind (one with a `targetRef`) may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// The position in every answer of the Inspect API, ascending.
+    pub order: u32,
+    /// There is a `from` list.
+    pub from: bool,
+    /// There is a `to` list.
+    pub to: bool,
+    /// There is a `rules` list.
+    pub rules: bool,
+    /// There are no lists, only `spec.default`.
+    pub single: bool,
+    /// A policy without `rules` has its `from` read as if it were `rules`.
+    pub from_as_rules: bool,
+}
+
+/// One kind of resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind {
+    /// The type, as written in `type:` (Universal) or `kind:` (Kubernetes).
+    pub name: &'static str,
+    /// The second part of an identifier; without one a kind has no identifiers.
+    pub short: Option<&'static str>,
+    /// The collection in the REST API.
+    pub path: &'static str,
+    /// Whether it lives in a mesh.
+    pub scope: Scope,
+    /// Its fields are under `spec`; otherwise they are at the top of the Universal document.
+    pub is_new_style: bool,
+    /// What a policy with a `targetRef` may hold.
+    pub policy: Option<Policy>,
+    /// A policy of the generation before `targetRef`, with `selectors` or with `sources` and `destinations`.
+    pub is_legacy_policy: bool,
+    /// Traffic can be sent to it: it has ports, and sections of a reference mean them.
+    pub is_destination: bool,
+    /// It stands for an Envoy.
+    pub is_proxy: bool,
+    /// A zone's control plane may be where it is created.
+    pub is_created_on_zone: bool,
+    /// On Kubernetes it has no namespace.
+    pub is_cluster_scoped: bool,
+}
+
+impl Kind {
+    /// Whether its confs are routes.
+    pub fn is_route(&self) -> bool {
+        [HTTP_ROUTE, TCP_ROUTE].contains(self)
+    }
+
+    /// Whether it is a policy with a `targetRef`.
+    pub fn is_policy(&self) -> bool {
+        self.policy.is_some()
+    }
+
+    /// The kind of that type.
+    pub fn by_type(name: &str) -> Option<&'static Kind> {
+        KINDS.iter().find(|kind| kind.name == name)
+    }
+
+    /// The kind of that short name.
+    pub fn by_short(short: &str) -> Option<&'static Kind> {
+        KINDS.iter().find(|kind| kind.short == Some(short))
+    }
+
+    /// The kind of that REST path.
+    pub fn by_path(path: &str) -> Option<&'static Kind> {
+        KINDS.iter().find(|kind| kind.path == path)
+    }
+}
+
+/// The kinds of policies with a `targetRef`, in the order of the Inspect API.
+pub fn policies() -> impl Iterator<Item = (&'static Kind, Policy)> {
+    KINDS.iter().filter_map(|kind| Some((kind, kind.policy?)))
+}
+
+/// The kind of a resource or of a reference, as it is written: a row of a table, or a word that is in none.
+#[derive(Debug, Clone)]
+pub enum KindName {
+    /// A kind.
+    Known(&'static Kind),
+    /// Another word; empty if nothing is written.
+    Other(Box<str>),
+}
+
+impl KindName {
+    /// What a resource says it is.
+    pub fn of_resource(text: &str) -> Self {
+        Kind::by_type(text).map_or_else(|| Self::Other(text.into()), Self::Known)
+    }
+
+    /// What a reference says it refers to.
+    pub fn of_reference(text: &str) -> Self {
+        static ROWS: [Kind; 9] = TARGETS;
+        let known = ROWS.iter().find(|kind| kind.name == text);
+        known.map_or_else(|| Self::Other(text.into()), Self::Known)
+    }
+
+    /// The kind.
+    pub fn known(&self) -> Option<&'static Kind> {
+        match self {
+            Self::Known(kind) => Some(kind),
+            Self::Other(_) => None,
+        }
+    }
+
+    /// The word.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Known(kind) => kind.name,
+            Self::Other(text) => text,
+        }
+    }
+
+    /// Whether it is one of these.
+    pub fn is_one_of(&self, kinds: &[Kind]) -> bool {
+        self.known().is_some_and(|known| kinds.iter().any(|kind| kind.name == known.name))
+    }
+}
+
+impl Default for KindName {
+    fn default() -> Self {
+        Self::Other("".into())
+    }
+}
+
+/// By the word: no two kinds have one name.
+impl PartialEq for KindName {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for KindName {}
+
+impl PartialEq<Kind> for KindName {
+    fn eq(&self, other: &Kind) -> bool {
+        self.known().is_some_and(|kind| kind.name == other.name)
+    }
+}
+
+impl Hash for KindName {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
+    }
+}
+
+impl fmt::Display for KindName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// The plural of a type, in the case it is written in; any type, not only those of the table.
+pub fn plural(name: &str) -> String {
+    let lower = name.to_ascii_lowercase();
+    let ends_in = |endings: &[&str]| endings.iter().any(|end| lower.ends_with(end));
+    if ends_in(&["y"]) && !ends_in(&["ay"]) {
+        let stem = name.get(..name.len() - 1).unwrap_or_default();
+        return format!("{stem}ies");
+    }
+    let end = if ends_in(&["s", "sh", "ch"]) { "es" } else { "s" };
+    format!("{name}{end}")
+}
+
+/// A kind whose fields are at the top.
+const fn old(name: &'static str, path: &'static str, scope: Scope) -> Kind {
+    Kind {
+        name,
+        short: None,
+        path,
+        scope,
+        is_new_style: false,
+        policy: None,
+        is_legacy_policy: false,
+        is_destination: false,
+        is_proxy: false,
+        is_created_on_zone: false,
+        is_cluster_scoped: false,
+    }
+}
+
+/// A kind whose fields are under `spec`: those may all be created on zones.
+const fn new(name: &'static str, short: &'static str, path: &'static str) -> Kind {
+    let kind = old(name, path, Scope::Mesh);
+    Kind { short: Some(short), is_new_style: true, is_created_on_zone: true, ..kind }
+}
+
+const fn destination(name: &'static str, short: &'static str, path: &'static str) -> Kind {
+    Kind { is_destination: true, ..new(name, short, path) }
+}
+
+const fn proxy(name: &'static str, short: &'static str, path: &'static str, scope: Scope) -> Kind {
+    let kind = old(name, path, scope);
+    Kind { short: Some(short), is_proxy: true, is_created_on_zone: true, ..kind }
+}
+
+/// A kind that only the global control plane creates and that has no namespace on Kubernetes.
+const fn cluster(name: &'static str, path: &'static str, scope: Scope) -> Kind {
+    Kind { is_cluster_scoped: true, ..old(name, path, scope) }
+}
+
+const fn legacy(name: &'static str, path: &'static str) -> Kind {
+    Kind { is_legacy_policy: true, ..cluster(name, path, Scope::Mesh) }
+}
+
+const fn policy(
+    name: &'static str,
+    short: &'static str,
+    path: &'static str,
+    order: u32,
+    holds: Policy,
+) -> Kind {
+    Kind { policy: Some(Policy { order, ..holds }), ..new(name, short, path) }
+}
+
+const NOTHING: Policy =
+    Policy { order: 0, from: false, to: false, rules: false, single: false, from_as_rules: false };
+const TO: Policy = Policy { to: true, ..NOTHING };
+const SINGLE: Policy = Policy { single: true, ..NOTHING };
+const INBOUND: Policy = Policy { from: true, rules: true, ..NOTHING };
+const INBOUND_ALIKE: Policy = Policy { from_as_rules: true, ..INBOUND };
+const BOTH: Policy = Policy { to: true, ..INBOUND };
+const BOTH_ALIKE: Policy = Policy { to: true, ..INBOUND_ALIKE };
+
+/// Routes by request.
+pub const HTTP_ROUTE: Kind = policy("MeshHTTPRoute", "mhttpr", "meshhttproutes", 100, TO);
+/// Routes by connection.
+pub const TCP_ROUTE: Kind = policy("MeshTCPRoute", "mtcpr", "meshtcproutes", 200, TO);
+/// `MeshTLS`.
+pub const TLS: Kind = policy("MeshTLS", "mtls", "meshtlses", 300, INBOUND_ALIKE);
+/// `MeshLoadBalancingStrategy`.
+pub const LOAD_BALANCING_STRATEGY: Kind =
+    policy("MeshLoadBalancingStrategy", "mlbs", "meshloadbalancingstrategies", 400, TO);
+/// `MeshPassthrough`.
+pub const PASSTHROUGH: Kind = policy("MeshPassthrough", "mp", "meshpassthroughs", 500, SINGLE);
+/// `MeshAccessLog`.
+pub const ACCESS_LOG: Kind = policy("MeshAccessLog", "mal", "meshaccesslogs", 600, BOTH_ALIKE);
+/// `MeshTrace`.
+pub const TRACE: Kind = policy("MeshTrace", "mtr", "meshtraces", 700, SINGLE);
+/// `MeshFaultInjection`.
+pub const FAULT_INJECTION: Kind =
+    policy("MeshFaultInjection", "mfi", "meshfaultinjections", 800, BOTH);
+/// `MeshRateLimit`.
+pub const RATE_LIMIT: Kind = policy("MeshRateLimit", "mrl", "meshratelimits", 900, BOTH_ALIKE);
+/// `MeshTimeout`.
+pub const TIMEOUT: Kind = policy("MeshTimeout", "mt", "meshtimeouts", 1000, BOTH_ALIKE);
+/// Who may call whom.
+pub const TRAFFIC_PERMISSION: Kind =
+    policy("MeshTrafficPermission", "mtp", "meshtrafficpermissions", 1100, INBOUND);
+/// `MeshHealthCheck`.
+pub const HEALTH_CHECK: Kind = policy("MeshHealthCheck", "mhc", "meshhealthchecks", 1200, TO);
+/// `MeshCircuitBreaker`.
+pub const CIRCUIT_BREAKER: Kind =
+    policy("MeshCircuitBreaker", "mcb", "meshcircuitbreakers", 1300, BOTH_ALIKE);
+/// `MeshRetry`.
+pub const RETRY: Kind = policy("MeshRetry", "mr", "meshretries", 1400, TO);
+/// `MeshMetric`.
+pub const METRIC: Kind = policy("MeshMetric", "mm", "meshmetrics", 1500, SINGLE);
+/// `MeshProxyPatch`.
+pub const PROXY_PATCH: Kind = policy("MeshProxyPatch", "mpp", "meshproxypatches", 9999, SINGLE);
+/// A service of a zone.
+pub const SERVICE: Kind = destination("MeshService", "msvc", "meshservices");
+/// A service outside the mesh.
+pub const EXTERNAL_SERVICE: Kind =
+    destination("MeshExternalService", "extsvc", "meshexternalservices");
+/// Services of several zones as one.
+pub const MULTI_ZONE_SERVICE: Kind =
+    destination("MeshMultiZoneService", "mzsvc", "meshmultizoneservices");
+/// What services are called.
+pub const HOSTNAME_GENERATOR: Kind =
+    Kind { scope: Scope::Global, ..new("HostnameGenerator", "hg", "hostnamegenerators") };
+/// What proxies prove who they are with.
+pub const IDENTITY: Kind = new("MeshIdentity", "mid", "meshidentities");
+/// A proxy of a workload.
+pub const DATAPLANE: Kind = proxy("Dataplane", "dp", "dataplanes", Scope::Mesh);
+/// A mesh.
+pub const MESH: Kind = Kind { short: Some("m"), ..cluster("Mesh", "meshes", Scope::Global) };
+/// Listeners of proxies that are gateways.
+pub const GATEWAY: Kind =
+    Kind { short: Some("mgw"), ..cluster("MeshGateway", "meshgateways", Scope::Mesh) };
+/// Routes of gateways, as they were.
+pub const GATEWAY_ROUTE: Kind = cluster("MeshGatewayRoute", "meshgatewayroutes", Scope::Mesh);
+/// What a control plane knows of a proxy.
+pub const DATAPLANE_INSIGHT: Kind =
+    Kind { is_created_on_zone: true, ..old("DataplaneInsight", "dataplane-insights", Scope::Mesh) };
+/// Proxies with certain tags; only references have this kind.
+pub const SUBSET: Kind = old("MeshSubset", "", Scope::Mesh);
+/// Proxies of a service, with certain tags; only references have this kind.
+pub const SERVICE_SUBSET: Kind = old("MeshServiceSubset", "", Scope::Mesh);
+
+/// The kinds a reference of a policy may have, least specific first.
+pub const TARGETS: [Kind; 9] = [
+    MESH,
+    DATAPLANE,
+    SUBSET,
+    GATEWAY,
+    SERVICE,
+    EXTERNAL_SERVICE,
+    MULTI_ZONE_SERVICE,
+    SERVICE_SUBSET,
+    HTTP_ROUTE,
+];
+
+/// Every kind. Policies with a `targetRef` come first, in the order of the Inspect API.
+pub static KINDS: &[Kind] = &[
+    HTTP_ROUTE,
+    TCP_ROUTE,
+    TLS,
+    LOAD_BALANCING_STRATEGY,
+    PASSTHROUGH,
+    ACCESS_LOG,
+    TRACE,
+    FAULT_INJECTION,
+    RATE_LIMIT,
+    TIMEOUT,
+    TRAFFIC_PERMISSION,
+    HEALTH_CHECK,
+    CIRCUIT_BREAKER,
+    RETRY,
+    METRIC,
+    PROXY_PATCH,
+    SERVICE,
+    EXTERNAL_SERVICE,
+    MULTI_ZONE_SERVICE,
+    HOSTNAME_GENERATOR,
+    IDENTITY,
+    new("MeshTrust", "mtrust", "meshtrusts"),
+    new("Workload", "wl", "workloads"),
+    DATAPLANE,
+    proxy("ZoneIngress", "zi", "zoneingresses", Scope::Global),
+    proxy("ZoneEgress", "ze", "zoneegresses", Scope::Global),
+    MESH,
+    cluster("Zone", "zones", Scope::Global),
+    GATEWAY,
+    GATEWAY_ROUTE,
+    cluster("ExternalService", "external-services", Scope::Mesh),
+    DATAPLANE_INSIGHT,
+    legacy("CircuitBreaker", "circuit-breakers"),
+    legacy("FaultInjection", "fault-injections"),
+    legacy("HealthCheck", "health-checks"),
+    legacy("ProxyTemplate", "proxytemplates"),
+    legacy("RateLimit", "rate-limits"),
+    legacy("Retry", "retries"),
+    legacy("Timeout", "timeouts"),
+    legacy("TrafficLog", "traffic-logs"),
+    legacy("TrafficPermission", "traffic-permissions"),
+    legacy("TrafficRoute", "traffic-routes"),
+    legacy("TrafficTrace", "traffic-traces"),
+    legacy("VirtualOutbound", "virtual-outbounds"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::{KINDS, Kind, Scope, plural, policies};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_two_kinds_share_a_name_a_short_name_or_a_path() {
+        let names: BTreeSet<_> = KINDS.iter().map(|k| k.name).collect();
+        let paths: BTreeSet<_> = KINDS.iter().map(|k| k.path).collect();
+        let shorts: Vec<_> = KINDS.iter().filter_map(|k| k.short).collect();
+        assert_eq!(names.len(), KINDS.len());
+        assert_eq!(paths.len(), KINDS.len());
+        assert_eq!(shorts.iter().collect::<BTreeSet<_>>().len(), shorts.len());
+        assert_eq!(shorts.len(), 28);
+        assert!(shorts.iter().all(|s| !s.is_empty() && !s.contains('_')));
+    }
+
+    #[test]
+    fn every_kind_is_found_by_its_names() {
+        for kind in KINDS {
+            assert_eq!(Kind::by_type(kind.name), Some(kind));
+            assert_eq!(Kind::by_path(kind.path), Some(kind));
+            assert_eq!(kind.short.and_then(Kind::by_short), kind.short.map(|_| kind));
+        }
+        assert_eq!(Kind::by_type("meshtimeout"), None);
+        assert_eq!(Kind::by_short(""), None);
+    }
+
+    #[test]
+    fn policies_come_in_the_order_of_the_inspect_api() {
+        let orders: Vec<u32> = policies().map(|(_, policy)| policy.order).collect();
+        assert_eq!(orders.len(), 16);
+        assert!(orders.is_sorted_by(|a, b| a < b));
+    }
+
+    #[test]
+    fn a_policy_holds_lists_or_a_single_item_and_reads_from_as_rules_only_if_it_has_both() {
+        for (kind, policy) in policies() {
+            let lists = policy.from || policy.to || policy.rules;
+            assert_ne!(lists, policy.single, "{}", kind.name);
+            assert!(!policy.from_as_rules || (policy.from && policy.rules), "{}", kind.name);
+            assert_eq!((kind.scope, kind.is_new_style), (Scope::Mesh, true), "{}", kind.name);
+        }
+    }
+
+    #[test]
+    fn paths_of_kinds_with_a_spec_are_their_plurals() {
+        for kind in KINDS.iter().filter(|kind| kind.is_new_style) {
+            assert_eq!(plural(kind.name).to_lowercase(), kind.path);
+        }
+    }
+
+    #[test]
+    fn plurals() {
+        for (name, want) in [
+            ("MeshGateway", "MeshGateways"),
+            ("PolicY", "Policies"),
+            ("Bus", "Buses"),
+            ("Wish", "Wishes"),
+            ("Branch", "Branches"),
+            ("Y", "ies"),
+            ("", "s"),
+            ("Zoné", "Zonés"),
+        ] {
+            assert_eq!(plural(name), want);
+        }
+    }
+}

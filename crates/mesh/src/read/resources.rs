@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a snapshot. Out: the resources of each mesh, with the labels a control plane would add, and what is wrong with
+//! them. Not here: what policies select, and what that means.
+
+use std::collections::BTreeMap;
+
+use overrule_model::{ObjectId, Scope, Snapshot};
+use overrule_source::{Diagnostic, Documents, Kind as NodeKind, NodeRef, View};
+use serde_json::Value;
+
+use crate::codes;
+use crate::dataplane::{Dataplane, MeshGateway};
+use crate::kinds::{self, KindName};
+use crate::labels::{DISPLAY_NAME, Labels, ORIGIN, Written, compute_labels};
+use crate::names::Mode;
+use crate::permission;
+use crate::policy::{Entry, Policy};
+use crate::profile::Profile;
+use crate::resource::{Meta, Resource};
+use crate::role::RoleError;
+use crate::settings::{LabelSource, Settings};
+use crate::shapes;
+use crate::targetref::TargetRef;
+use crate::targets::Destination;
+use crate::validate;
+
+/// The API group of Kuma's kinds on Kubernetes.
+pub const GROUP: &str = "kuma.io";
+
+/// Something that was read, and the object it was read from.
+#[derive(Debug, Clone)]
+pub struct Read<T> {
+    /// The object; none if only others speak of it.
+    pub object: Option<ObjectId>,
+    /// What it says.
+    pub it: T,
+}
+
+/// Why a control plane would not take a policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// A reference or an entry is not allowed.
+    Invalid,
+    /// The release does not know what it says; the founding documents do.
+    ByRelease,
+    /// Its entries do not agree on what it is for.
+    NoRole,
+}
+
+/// The resources of one mesh.
+#[derive(Debug, Clone, Default)]
+pub struct MeshResources {
+    /// Its name.
+    pub name: Box<str>,
+    /// The Mesh itself; none if no file has it.
+    pub object: Option<ObjectId>,
+    /// Policies, by kind in the order of answers, then by object.
+    pub policies: Vec<Policy>,
+    /// Their objects.
+    pub policy_objects: Vec<ObjectId>,
+    /// Those that would be refused, by place.
+    pub refused: BTreeMap<u32, Refusal>,
+    /// Proxies, by object.
+    pub dataplanes: Vec<Read<Dataplane>>,
+    /// MeshGateways, by object.
+    pub gateways: Vec<MeshGateway>,
+    /// Their objects.
+    pub gateway_objects: Vec<ObjectId>,
+    /// What entries may mean: the Mesh first, then services and routes, by object.
+    pub destinations: Vec<Destination>,
+    /// Their objects; none for a Mesh that no file has.
+    pub destination_objects: Vec<Option<ObjectId>>,
+}
+
+impl MeshResources {
+    /// Whether a rule set does not take a policy. The founding documents know no roles, and more fields than the release.
+    pub fn is_refused(&self, profile: &Profile, policy: &Policy) -> bool {
+        match self.refused.get(&policy.place) {
+            Some(Refusal::Invalid) => true,
+            Some(Refusal::NoRole | Refusal::ByRelease) => *profile == Profile::Release,
+            None => false,
+        }
+    }
+}
+
+/// The resources of all meshes.
+#[derive(Debug, Clone, Default)]
+pub struct Resources {
+    /// By name.
+    pub meshes: Vec<MeshResources>,
+    /// Who every object is, by object: labels as a control plane would have them.
+    pub metas: BTreeMap<ObjectId, Meta>,
+    /// Documents of all of them.
+    pub roots: BTreeMap<ObjectId, NodeRef>,
+    /// What only the release refuses.
+    pub by_release: Vec<Diagnostic>,
+    /// The control plane they are meant for.
+    pub settings: Settings,
+}
+
+impl Resources {
+    /// Whether there is anything of Kuma's.
+    pub fn is_empty(&self) -> bool {
+        self.metas.is_empty()
+    }
+}
+
+/// Reads everything of Kuma's.
+pub fn parse(
+    documents: &Documents,
+    snapshot: &Snapshot,
+    settings: &Settings,
+) -> (Resources, Vec<Diagnostic>) {
+    let mut reader = Reader {
+        documents,
+        settings,
+        meshes: BTreeMap::new(),
+        metas: BTreeMap::new(),
+        roots: BTreeMap::new(),
+        diagnostics: Vec::new(),
+        by_release: Vec::new(),
+    };
+    let ours = |kind: &overrule_model::GroupKind| snapshot.text(kind.group) == GROUP;
+    let mut all: Vec<_> = snapshot.kinds().filter(|(kind, _)| ours(kind)).collect();
+    // Policies stand in the order of answers.
+    all.sort_by_key(|(kind, _)| place_of_kind(snapshot.text(kind.kind)));
+    for (_, objects) in all {
+        for object in objects {
+            reader.object(object);
+        }
+    }
+    reader.finish()
+}
+
+fn place_of_kind(name: &str) -> usize {
+    kinds::KINDS.iter().position(|k| k.name == name).unwrap_or(usize::MAX)
+}
+
+struct Reader<'a> {
+    documents: &'a Documents,
+    settings: &'a Settings,
+    meshes: BTreeMap<Box<str>, MeshResources>,
+    metas: BTreeMap<ObjectId, Meta>,
+    roots: BTreeMap<ObjectId, NodeRef>,
+    diagnostics: Vec<Diagnostic>,
+    by_release: Vec<Diagnostic>,
+}
+
+impl Reader<'_> {
+    fn object(&mut self, object: &overrule_model::Object) {
+        let Some(mut resource) = Resource::read(self.documents, object.root) else { return };
+        let role = self.complete(&mut resource, object);
+        self.shape(&resource);
+        self.metas.insert(object.id, resource.meta.clone());
+        self.roots.insert(object.id, object.root);
+        let kind = resource.meta.kind.clone();
+        let of = &resource.meta;
+        let name = if kind == kinds::MESH { of.name.clone() } else { of.mesh.clone() };
+        if name.is_empty() {
+            return;
+        }
+        let mesh = self.meshes.entry(name.clone().into()).or_default();
+        if kind == kinds::MESH {
+            mesh.object = Some(object.id);
+        }
+        if kind == kinds::DATAPLANE {
+            let it = Dataplane::read(self.documents, &resource);
+            mesh.dataplanes.push(Read { object: Some(object.id), it });
+        }
+        if kind == kinds::GATEWAY {
+            mesh.gateways.push(MeshGateway::read(self.documents, &resource));
+            mesh.gateway_objects.push(object.id);
+        }
+        if let Some(destination) = Destination::read(self.documents, &resource) {
+            mesh.destinations.push(destination);
+            mesh.destination_objects.push(Some(object.id));
+        }
+        if let Some(mut policy) = Policy::read(self.documents, &resource) {
+            let place = u32::try_from(mesh.policies.len()).unwrap_or(u32::MAX);
+            policy.place = place;
+            let mut problems = validate::policy(self.documents, &policy);
+            if self.settings.labels == LabelSource::Computed {
+                written_short(self.documents, &mut policy);
+            }
+            if *policy.kind == kinds::TRAFFIC_PERMISSION {
+                problems.extend(permission::problems(self.documents, &policy));
+            }
+            // What is stored was judged when it was written; reading does not judge it again.
+            let judged = self.settings.labels == LabelSource::AsWritten;
+            let refusal = match problems.iter().any(|p| !p.release_only) {
+                _ if judged || problems.is_empty() => None,
+                true => Some(Refusal::Invalid),
+                false => Some(Refusal::ByRelease),
+            };
+            mesh.refused.extend(refusal.map(|why| (place, why)));
+            for p in problems {
+                let span = self.documents.view(p.node).span();
+                let message = format!("{}: {}", p.field, p.message);
+                let usual = || "the control plane refuses this policy; correct the field".into();
+                let found = Diagnostic::new(&codes::INVALID, message).at(span).field(p.field);
+                let found = found.help(p.help.unwrap_or_else(usual));
+                match p.release_only {
+                    true => self.by_release.push(found),
+                    false => self.diagnostics.push(found),
+                }
+            }
+            if let Some(why) = role {
+                mesh.refused.entry(place).or_insert(Refusal::NoRole);
+                self.diagnostics.push(mixed(object, why));
+            }
+            mesh.policies.push(policy);
+            mesh.policy_objects.push(object.id);
+        }
+    }
+
+    /// Tells what is not as it must be, and so is read as if it were not there.
+    fn shape(&mut self, resource: &Resource) {
+        let spec = resource.spec(self.documents);
+        let below = spec.id() != self.documents.view(resource.root).id();
+        let path = if below { "spec." } else { "" };
+        for flaw in shapes::flaws(resource.meta.kind.known(), spec, path) {
+            let message = format!("{}: {}", flaw.field, flaw.message);
+            let found = Diagnostic::new(&codes::WRONG_SHAPE, message).at(flaw.at.span());
+            self.diagnostics.push(found.field(flaw.field).help(
+                "the control plane refuses this resource; here the field counts as if it were not there",
+            ));
+        }
+    }
+
+    /// Gives a resource the labels that a control plane would give it.
+    fn complete(
+        &self,
+        resource: &mut Resource,
+        object: &overrule_model::Object,
+    ) -> Option<RoleError> {
+        if self.settings.labels == LabelSource::AsWritten {
+            return None;
+        }
+        let root = self.documents.view(resource.root);
+        let kubernetes = root.get("metadata").is_some() && root.get("type").is_none();
+        let namespace = match (kubernetes, object.scope) {
+            (true, Scope::Cluster) | (false, _) => "",
+            (true, _) => namespace_of(root),
+        };
+        let kind = resource.meta.kind.known();
+        let in_namespace = kubernetes && kind.is_some_and(|k| !k.is_cluster_scoped);
+        let written = root.get("metadata").and_then(|m| m.get("namespace"));
+        if in_namespace && written.is_none() {
+            resource.meta.name.push_str(".default");
+        }
+        let namespace = if in_namespace { namespace } else { "" };
+        // On Kubernetes even kinds without one are written below `spec`.
+        let top = match kubernetes && kind.is_some_and(|k| !k.is_new_style) {
+            true => root.get("spec"),
+            false => Some(root),
+        };
+        // A mesh has thousands of proxies: of them only this is asked, and of policies only those in namespaces.
+        let gateway = || top.and_then(|t| t.get("networking")).and_then(|n| n.get("gateway"));
+        let document = match kind {
+            Some(k) if k.is_proxy => gateway()
+                .map_or(Value::Null, |g| serde_json::json!({"networking": {"gateway": json(g)}})),
+            Some(k) if k.is_policy() && !namespace.is_empty() => top.map_or(Value::Null, json),
+            _ => Value::Null,
+        };
+        if kubernetes && !resource.meta.labels.contains_key(DISPLAY_NAME) {
+            let name = root.get("metadata").and_then(|m| m.get("name"));
+            let name = name.and_then(|n| n.scalar_text()).unwrap_or_default();
+            resource.meta.labels.insert(DISPLAY_NAME.into(), name.into());
+        }
+        let written = Written {
+            kind,
+            mesh: &resource.meta.mesh,
+            namespace,
+            labels: &resource.meta.labels,
+            document: &document,
+        };
+        let computed: Result<Labels, RoleError> =
+            compute_labels(&written, &self.settings.plane(kubernetes));
+        match computed {
+            Ok(mut labels) => {
+                // A zone sees what came from the global control plane so labelled, and proxies are in zones.
+                if self.settings.mode == Mode::Global && kind.is_some_and(|k| !k.is_proxy) {
+                    labels.entry(ORIGIN.into()).or_insert_with(|| "global".into());
+                }
+                resource.meta.labels = labels;
+                None
+            }
+            Err(why) => {
+                // It has every label but the role.
+                let written = Written { document: &Value::Null, ..written };
+                let plane = self.settings.plane(kubernetes);
+                if let Ok(labels) = compute_labels(&written, &plane) {
+                    resource.meta.labels = labels;
+                }
+                Some(why)
+            }
+        }
+    }
+
+    /// A mesh that only its resources speak of is there too: without it a control plane would not take them. What is
+    /// stored is told in full, so there it is not.
+    fn finish(mut self) -> (Resources, Vec<Diagnostic>) {
+        for (name, mesh) in &mut self.meshes {
+            mesh.name = name.clone();
+            if mesh.object.is_none() && self.settings.labels == LabelSource::Computed {
+                let meta = Meta {
+                    kind: KindName::Known(&kinds::MESH),
+                    name: name.to_string(),
+                    ..Meta::default()
+                };
+                mesh.destinations.push(Destination { meta, ports: Vec::new() });
+                mesh.destination_objects.push(None);
+            }
+        }
+        let resources = Resources {
+            meshes: self.meshes.into_values().collect(),
+            metas: self.metas,
+            roots: self.roots,
+            by_release: self.by_release,
+            settings: self.settings.clone(),
+        };
+        (resources, self.diagnostics)
+    }
+}
+
+fn namespace_of(root: View<'_>) -> &str {
+    let written = root.get("metadata").and_then(|m| m.get("namespace"));
+    written.and_then(|n| n.scalar_text()).filter(|n| !n.is_empty()).unwrap_or("default")
+}
+
+/// What a policy may leave out: a reference without a kind is one to the whole mesh, and a permission without a list of
+/// rules has one.
+pub(crate) fn written_short(documents: &Documents, policy: &mut Policy) {
+    if policy.target == TargetRef::default() {
+        policy.target = TargetRef::whole_mesh();
+    }
+    let spec = documents.view(policy.root).get("spec");
+    let lists = policy.rules.len() + policy.from.len();
+    if let Some(spec) = spec.filter(|_| policy.single.is_some() && lists == 0)
+        && *policy.kind == kinds::TRAFFIC_PERMISSION
+    {
+        let node = NodeRef { doc: policy.root.doc, node: spec.id() };
+        policy.rules.push(Entry { target: TargetRef::whole_mesh(), node, index: 0 });
+    }
+}
+
+fn mixed(object: &overrule_model::Object, why: RoleError) -> Diagnostic {
+    let help = match why {
+        RoleError::ToAndFrom => "write two policies: one with `to`, one with `from`",
+        RoleError::ProducerAndConsumer => {
+            "write two policies: one about services of this namespace, one about others"
+        }
+    };
+    Diagnostic::new(&codes::NO_ROLE, format!("2.13 refuses this policy: {why}"))
+        .at(object.at)
+        .field("spec")
+        .help(help)
+}
+
+/// A document as plain JSON.
+pub fn json(view: View<'_>) -> Value {
+    match view.kind() {
+        NodeKind::Map => {
+            view.entries().map(|(key, value)| (key.key_text().to_owned(), json(value))).collect()
+        }
+        NodeKind::List => view.items().map(json).collect(),
+        NodeKind::Null => Value::Null,
+        _ => {
+            let number =
+                || view.as_i64().map(Value::from).or_else(|| view.as_f64().map(Value::from));
+            let other = view.as_bool().map(Value::from).or_else(number);
+            match view.as_str() {
+                Some(text) => Value::from(text),
+                None => other.unwrap_or_default(),
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a snapshot. Out: which listener serves which route, which rule sends to which backend, and every link that is
+//! dangling, forbidden or wrong. Not here: policies; they land on the nodes built here (`attach`).
+//!
+//! ```text
+//!  GatewayClass > Gateway > (ListenerSet >) Listener > Route > Rule > Backend > Port
+//!
+//!  parse     typed specs from the trees, names interned          parse/, resources.rs
+//!  connect   nodes, links with facts, reasons, diagnostics       connect/, graph.rs
+//!  lookup    object, section and node to index                   lookup.rs
+//!  request   which rule takes a given request                    request.rs, routing.rs, matching.rs
+//! ```
+//!
+//! A link is kept with its [`Facts`] rather than filtered: families disagree about which facts count.
+
+pub mod codes;
+mod connect;
+pub mod grants;
+mod graph;
+pub mod hostname;
+mod lookup;
+mod matching;
+mod parse;
+pub mod request;
+mod resources;
+mod routing;
+mod rows;
+mod status;
+
+use overrule_model::Snapshot;
+use overrule_source::{Diagnostic, Documents};
+
+pub use graph::{
+    Backend, BackendFacts, BackendIx, BackendUse, Class, ClassIx, Delegation, Facts, Gateway,
+    GatewayIx, GatewayTopology, HostFit, Link, LinkIx, Listener, ListenerIx, ListenerSet, Port,
+    PortIx, Route, RouteIx, RouteKind, RouteKinds, Rule, RuleIx, SetIx,
+};
+pub use matching::{Weight, http_weight};
+pub use parse::parse;
+pub use request::{Request, RequestError, Scheme};
+pub use resources::Resources;
+pub use routing::{Missed, Routed, Taken, route_request};
+pub use status::{Condition, ConditionStatus, ConditionType, Parent, ParentStatus, ParentTarget};
+
+/// API group of the Gateway API.
+pub const GROUP: &str = "gateway.networking.k8s.io";
+/// API group of its experimental kinds (`XListenerSet`).
+pub const X_GROUP: &str = "gateway.networking.x-k8s.io";
+
+/// Levels of the hierarchy, top first.
+pub const LEVELS: &[&str] =
+    &["GatewayClass", "Gateway", "ListenerSet", "Listener", "Route", "Rule", "Backend", "Port"];
+
+/// The levels by name.
+pub mod level {
+    use overrule_engine::Level;
+
+    /// GatewayClass.
+    pub const CLASS: Level = Level(0);
+    /// Gateway.
+    pub const GATEWAY: Level = Level(1);
+    /// ListenerSet.
+    pub const LISTENER_SET: Level = Level(2);
+    /// A listener of a Gateway or ListenerSet.
+    pub const LISTENER: Level = Level(3);
+    /// Any kind of route.
+    pub const ROUTE: Level = Level(4);
+    /// A rule of a route.
+    pub const RULE: Level = Level(5);
+    /// Service or anything else a rule sends to.
+    pub const BACKEND: Level = Level(6);
+    /// A port of a Service.
+    pub const PORT: Level = Level(7);
+}
+
+/// A topology and every finding made while building it.
+#[derive(Debug, Default)]
+pub struct Built {
+    /// The graph.
+    pub topology: GatewayTopology,
+    /// What was wrong, by object.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads the specs of all Gateway API objects and connects them: [`parse`], then [`Resources::connect`].
+pub fn build(documents: &Documents, snapshot: &mut Snapshot) -> Built {
+    let (resources, mut diagnostics) = parse(documents, snapshot);
+    let built = resources.connect(snapshot);
+    diagnostics.extend(built.diagnostics);
+    Built { topology: built.topology, diagnostics }
+}
