@@ -4,7 +4,6 @@
 use overrule::overrule_access::Request;
 use overrule::view::access::{self, AccessAnswer};
 use overrule::view::{escape, tenancy, v1};
-use overrule::{Client, InboundAccess};
 use serde::Deserialize;
 
 use crate::select;
@@ -145,14 +144,15 @@ fn decisions(
         true => tenancy::decision(&answer, &readable),
         false => access::decision(&answer),
     };
+    let finder = select::finder(known, shared);
     let mut clients = Vec::new();
     let mut found = Vec::new();
     for to in &matrix.to {
-        let inbounds = inbounds(shared, known, to)?;
+        let inbounds = finder.inbounds(to)?;
         // After the first target, so that what is wrong is told in the order it was asked.
         if clients.is_empty() {
             for from in &matrix.from {
-                clients.push((from, known.analysis.caller(client(shared, known, from)?)));
+                clients.push((from, known.analysis.caller(finder.client(from)?)));
             }
         }
         for (from, caller) in &clients {
@@ -168,41 +168,6 @@ fn decisions(
         }
     }
     Ok(found)
-}
-
-fn inbounds<'a>(
-    shared: &Shared,
-    known: &Known<'a>,
-    to: &str,
-) -> Result<Vec<InboundAccess<'a>>, Failure> {
-    let (object, section) = select::named(known, shared, to)?;
-    let found = known.analysis.inbounds(object.id, section.as_deref());
-    if found.is_empty() {
-        return Err(Failure::NotFound(format!(
-            "`{to}` has no inbound{}; name a dataplane (`dataplane/default/web-1#http`) or a meshservice that selects some",
-            section.map(|s| format!(" `{s}`")).unwrap_or_default()
-        )));
-    }
-    Ok(found.into_iter().filter_map(|at| known.analysis.access(at)).collect())
-}
-
-fn client<'a>(shared: &Shared, known: &Known<'_>, from: &'a str) -> Result<Client<'a>, Failure> {
-    if from.starts_with("spiffe://") {
-        return match overrule::kuma::permission::spiffe::flaw(from) {
-            None => Ok(Client::Identity(from)),
-            Some(why) => Err(Failure::Usage(format!("`{from}` is not a SPIFFE ID: {why}"))),
-        };
-    }
-    if from == "nobody" {
-        return Ok(Client::Nobody);
-    }
-    let (object, _) = select::named(known, shared, from)?;
-    match known.analysis.snapshot.text(object.kind.kind) {
-        "Dataplane" => Ok(Client::Dataplane(object.id)),
-        kind => Err(Failure::Usage(format!(
-            "`{from}` is a {kind}; FROM is a SPIFFE ID, a dataplane, or `nobody` for a client without a certificate"
-        ))),
-    }
 }
 
 /// The decision as people read it.

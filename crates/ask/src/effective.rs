@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `overrule effective`: effective policies, for everything, a target or a request.
 
-use overrule::engine::LadderId;
 use overrule::view::tenancy::Reader;
 use overrule::view::{self, EffectiveTable, Scene, v1};
 
@@ -102,7 +101,7 @@ pub(crate) fn write(
         return write_own(shared, default, chosen, &reader, sink);
     }
     let covered: Vec<&Context<'_>> =
-        chosen.contexts.iter().filter(|c| is_covered(scene, c)).collect();
+        chosen.contexts.iter().filter(|c| c.is_covered(scene)).collect();
     let count = covered.len() + chosen.elsewhere.len();
     let found = covered.iter().map(|c| view::effective(scene, c.part, c.kind, c.path));
     let elsewhere = chosen.elsewhere.iter();
@@ -167,14 +166,6 @@ fn documents(
         sink.result(&text(|s| view::effective_policy_text(&policy, &styles, s)))?;
     }
     Ok(differs)
-}
-
-/// Whether a policy reaches a path, under this profile or another that is compared with.
-pub(crate) fn is_covered(scene: &Scene<'_>, c: &Context<'_>) -> bool {
-    let there = |o: &view::Other<'_>| {
-        o.like(c.part, c.kind, c.path).is_some_and(|(_, _, ladder)| ladder != LadderId::EMPTY)
-    };
-    c.ladder != LadderId::EMPTY || scene.others_of(c.part).any(there)
 }
 
 /// One item at a time: a list of a hundred thousand is never held as a whole. Whether profiles differ somewhere.

@@ -7,7 +7,6 @@ use overrule::engine::{KindId, LadderId, NodeId, PathId};
 use overrule::view::tenancy::Reader;
 use overrule::view::{self, Part, Scene};
 
-use crate::effective::is_covered;
 use crate::filter::Filter;
 use crate::select::{self, Context, Elsewhere, Target};
 use crate::{
@@ -115,7 +114,7 @@ type Alike = (usize, KindId, LadderId, Vec<Option<LadderId>>);
 
 fn told<'a>(scene: &Scene<'a>, contexts: impl Iterator<Item = Context<'a>>) -> Vec<Told<'a>> {
     let mut groups: BTreeMap<Alike, Told<'a>> = BTreeMap::new();
-    for c in contexts.filter(|c| is_covered(scene, c)) {
+    for c in contexts.filter(|c| c.is_covered(scene)) {
         let Context { part, kind, path, ladder } = c;
         let position = scene.parts.iter().position(|p| std::ptr::eq(p, part)).unwrap_or(0);
         let others = scene.others_of(part).map(|o| o.like(part, kind, path).map(|l| l.2));

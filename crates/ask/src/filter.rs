@@ -2,7 +2,7 @@
 //! In: the namespace and labels asked for. Out: which objects and paths are left. Not here: who may read them.
 
 use overrule::Analysis;
-use overrule::engine::{NodeId, PathId};
+use overrule::engine::PathId;
 use overrule::model::{Names, Object, Requirement, Scope, Selector, Snapshot, Sym};
 use overrule::view::{Part, Scene};
 
@@ -57,19 +57,6 @@ impl Filter {
         let objects = nodes.into_iter().filter_map(|n| part.topology.get(n)?.object);
         let mut objects = objects.filter_map(|o| scene.snapshot.get(o)).filter(|o| sees(o));
         objects.any(|o| self.object(scene.snapshot, o))
-    }
-
-    /// Whether a path is kept and passes through all of these nodes.
-    pub(crate) fn through(
-        &self,
-        scene: &Scene<'_>,
-        part: &Part<'_>,
-        path: PathId,
-        nodes: &[NodeId],
-        sees: &dyn Fn(&Object) -> bool,
-    ) -> bool {
-        nodes.iter().all(|node| part.resolution.paths.passes(path, *node))
-            && self.path(scene, part, path, sees)
     }
 }
 

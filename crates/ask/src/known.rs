@@ -12,7 +12,6 @@ use overrule::view::tenancy::Reader;
 use overrule::view::{self, Scene};
 use overrule::{Analysis, Stage};
 
-use crate::select::Kind;
 use crate::{Sees, Shared, Sink};
 
 /// What is known, and who asks.
@@ -86,11 +85,6 @@ impl<'a> Known<'a> {
     pub(crate) fn has_policies(&self) -> bool {
         let mut declared = self.analysis.shown().flat_map(|a| a.resolution.declared());
         declared.any(|(_, p)| self.sees_id(p.object))
-    }
-
-    /// Whether the one who asks may know that a kind of policies is there.
-    pub(crate) fn shows_kind(&self, scene: &Scene<'_>, kind: &Kind<'_>) -> bool {
-        self.reader(scene).is_none_or(|reader| reader.kind(kind.part, kind.id))
     }
 
     /// Answers for one who may not read everything; none for one who may.

@@ -33,6 +33,7 @@ mod conditions;
 mod families;
 pub mod files;
 pub mod live;
+pub mod lookup;
 mod meshes;
 mod reworded;
 mod targets;
