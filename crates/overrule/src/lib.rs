@@ -3,28 +3,25 @@
 //!
 //! This crate is the library face of Overrule: it reads files and runs the pipeline. Everything below it is pure.
 //!
-//! Resolve a folder in ten lines:
+//! Open a folder and ask:
 //!
 //! ```
-//! use overrule::{Analysis, Options, files};
+//! # let dir = tempfile::tempdir()?;
+//! # std::fs::write(dir.path().join("a.yaml"), overrule::doc_example())?;
+//! # let folder = dir.path();
+//! let manifests = overrule::Manifests::open(folder)?;
+//! let effective = manifests.effective("httproute/shop/cart")?;
+//! let [timeout] = effective.as_slice() else { panic!("one policy is in force there") };
+//! assert_eq!(timeout.at(["timeouts", "request"]).and_then(|t| t.as_str()), Some("5s"));
+//! assert_eq!(timeout.origins["/timeouts/request"][0].policy, "infra/gw-timeouts");
 //!
-//! # let dir = tempfile::tempdir().unwrap();
-//! # std::fs::write(dir.path().join("a.yaml"), overrule::doc_example()).unwrap();
-//! # let folder = dir.path().to_path_buf();
-//! let found = files::find(&[folder]);
-//! let analysis = Analysis::new(files::read(found.files).0, &Options::default());
-//! let stage = analysis.stage();
-//! let scene = stage.scene();
-//! for part in scene.parts {
-//!     for (kind, _) in part.resolution.kinds() {
-//!         for (path, _) in part.resolution.contexts(kind) {
-//!             let effective = overrule::view::effective(&scene, part, kind, path);
-//!             assert_eq!(overrule::view::json_line(&effective.spec), r#"{"timeouts":{"request":"5s"}}"#);
-//!             assert_eq!(effective.origins["/timeouts/request"][0].policy, "infra/gw-timeouts");
-//!         }
-//!     }
-//! }
+//! let unknown = manifests.effective("httproute/shop/crat").unwrap_err();
+//! assert!(unknown.to_string().contains("httproute/shop/cart"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! Everything that could not be read is in the error of [`Manifests::open`], beside what could. [`live`] follows
+//! manifests that change.
 
 mod access;
 mod analysis;
@@ -34,6 +31,7 @@ mod families;
 pub mod files;
 pub mod live;
 pub mod lookup;
+mod manifests;
 mod meshes;
 mod reworded;
 mod targets;
@@ -42,6 +40,8 @@ pub use access::{InboundAccess, Question};
 pub use analysis::{Analysis, Assume, Base, Options, Stage, Stages};
 pub use answers::Answered;
 pub use families::{families, family, register, setting_keys};
+pub use lookup::{LookupError, Suggestions};
+pub use manifests::{Call, Manifests, Unread};
 pub use overrule_access;
 pub use overrule_engine as engine;
 pub use overrule_family::{

@@ -290,6 +290,12 @@ impl World {
         }
     }
 
+    /// Resolves everything and publishes it, while the caller waits.
+    pub fn settle(&mut self) -> Arc<Published> {
+        let whole = self.gather().resolve();
+        self.settled(self.version, Arc::new(whole))
+    }
+
     /// Takes the result of a whole resolution in, and publishes it. What changed since stays answered for itself.
     pub fn settled(&mut self, version: u64, whole: Arc<Analysis>) -> Arc<Published> {
         let mut next = (*self.published).clone();

@@ -211,6 +211,13 @@ pub struct EffectivePolicy {
     pub diagnostics: Vec<DiagnosticItem>,
 }
 
+impl EffectivePolicy {
+    /// The value in force at these keys, from the outside in.
+    pub fn at<'a>(&'a self, keys: impl IntoIterator<Item = &'a str>) -> Option<&'a Value> {
+        self.spec.as_ref()?.at(keys)
+    }
+}
+
 /// Many effective policies; written as a stream.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

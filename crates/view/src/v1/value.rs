@@ -30,6 +30,14 @@ pub enum Value {
 }
 
 impl Value {
+    /// The text, if it is one.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
     /// The part at the unescaped segments of a pointer.
     pub fn at<'a>(&'a self, segments: impl IntoIterator<Item = &'a str>) -> Option<&'a Self> {
         segments.into_iter().try_fold(self, |value, segment| match value {

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a folder, files or texts, and questions by name. Out: typed answers of `overrule/v1`, or typed errors.
+//! Not here: how names are found (`lookup`), how answers are made (`overrule_view`).
+
+use std::borrow::Cow;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use overrule_access::Request;
+use overrule_source::{Input, Read};
+use overrule_view::{self as view, Scene, access, v1};
+
+use crate::files::{self, WorldError};
+use crate::lookup::{self, Context, Finder, LookupError};
+use crate::{Analysis, Options};
+
+/// Manifests, resolved and ready to be asked about.
+#[derive(Debug, Clone)]
+pub struct Manifests {
+    analysis: Arc<Analysis>,
+    options: Options,
+    skipped: Vec<WorldError>,
+}
+
+/// Some of what was named could not be read.
+#[derive(Debug)]
+pub struct Unread {
+    /// What the world refused; never empty.
+    pub errors: Vec<WorldError>,
+    /// What could be read, for those who want an incomplete answer.
+    pub rest: Manifests,
+}
+
+impl fmt::Display for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let errors: Vec<String> = self.errors.iter().map(WorldError::to_string).collect();
+        f.write_str(&errors.join("\n"))
+    }
+}
+
+impl std::error::Error for Unread {}
+
+/// A call to a proxy of a mesh.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Call<'a> {
+    /// The client: a SPIFFE ID, a dataplane, or `nobody`.
+    pub from: &'a str,
+    /// What it calls: a dataplane, one of its inbounds, or a service.
+    pub to: &'a str,
+    /// The method of the request, if it is one.
+    pub method: Option<&'a str>,
+    /// Its path.
+    pub path: Option<&'a str>,
+    /// The server name it asks for.
+    pub sni: Option<&'a str>,
+}
+
+impl Manifests {
+    /// Reads and resolves a file, or every manifest below a folder. All profiles are resolved, so that answers show
+    /// where they differ.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Box<Unread>> {
+        let options = Options { compare: true, ..Options::default() };
+        Self::open_with(&[path.as_ref().to_path_buf()], options)
+    }
+
+    /// The same for many paths, with options.
+    pub fn open_with(paths: &[PathBuf], options: Options) -> Result<Self, Box<Unread>> {
+        let found = files::find(paths);
+        let (inputs, refused) = files::read(found.files);
+        let all = found.errors.into_iter().chain(refused);
+        let (errors, skipped): (Vec<_>, Vec<_>) = all.partition(|error| error.fatal);
+        let manifests = Self { skipped, ..Self::from_inputs(inputs, options) };
+        if errors.is_empty() {
+            Ok(manifests)
+        } else {
+            Err(Box::new(Unread { errors, rest: manifests }))
+        }
+    }
+
+    /// Resolves texts, each with the name that origins and findings show.
+    pub fn from_inputs(inputs: Vec<Input>, options: Options) -> Self {
+        Self::of(Arc::new(Analysis::new(inputs, &options)), options)
+    }
+
+    /// Asks an analysis that is there already, for instance one that [`live`](crate::live) published. The options must be
+    /// those it was made with.
+    pub fn of(analysis: Arc<Analysis>, options: Options) -> Self {
+        Self { analysis, options, skipped: Vec::new() }
+    }
+
+    /// Links that were not followed because they lead out of the folder.
+    pub fn skipped(&self) -> &[WorldError] {
+        &self.skipped
+    }
+
+    /// Everything that was resolved.
+    pub fn analysis(&self) -> &Analysis {
+        &self.analysis
+    }
+
+    /// What is in force at a target (`httproute/shop/cart#rule-1`): one effective policy per kind and path.
+    pub fn effective(&self, target: &str) -> Result<Vec<v1::EffectivePolicy>, LookupError> {
+        let analysis = self.about(target);
+        let stage = analysis.stage();
+        let scene = stage.scene();
+        let finder = Finder::new(&analysis);
+        let nodes = [finder.node(&scene, target)?];
+        let kinds = finder.kinds(&scene, None)?;
+        let here = lookup::contexts(&kinds, &nodes).filter(|c| c.is_covered(&scene));
+        let here = here.map(|c| view::effective(&scene, c.part, c.kind, c.path));
+        let elsewhere = lookup::elsewhere(&scene, &kinds, &nodes).into_iter();
+        let elsewhere = elsewhere.map(|e| view::elsewhere(&scene, e.part, e.other, e.kind, e.path));
+        Ok(here.chain(elsewhere).collect())
+    }
+
+    /// Why that is in force: the ladder, every decision, winners and losers, per kind and path. Paths that only another
+    /// profile has are told by [`Manifests::effective`].
+    pub fn explain(&self, target: &str) -> Result<Vec<v1::Explanation>, LookupError> {
+        let analysis = self.about(target);
+        let stage = analysis.stage();
+        let scene = stage.scene();
+        let finder = Finder::new(&analysis);
+        let nodes = [finder.node(&scene, target)?];
+        let kinds = finder.kinds(&scene, None)?;
+        let here = lookup::contexts(&kinds, &nodes).filter(|c| c.is_covered(&scene));
+        let explain = |c: Context<'_>| view::explain(&scene, c.part, c.path, Some(c.kind), None);
+        Ok(here.map(explain).collect())
+    }
+
+    /// Where a policy is in force, partly, or shadowed by whom.
+    pub fn reach(&self, policy: &str) -> Result<v1::Reach, LookupError> {
+        let stage = self.analysis.stage();
+        let scene = Scene { others: &[], ..stage.scene() };
+        let (part, policy) = Finder::new(&self.analysis).policy(&scene, policy)?;
+        Ok(view::reach(&scene, part, policy, None))
+    }
+
+    /// Whether a client may call, and who says so: one decision per inbound.
+    pub fn can(&self, call: Call<'_>) -> Result<Vec<v1::AccessDecision>, LookupError> {
+        let Call { from, to, method, path, sni } = call;
+        let finder = Finder::new(&self.analysis);
+        let inbounds = finder.inbounds(to)?;
+        let caller = self.analysis.caller(finder.client(from)?);
+        let request = Request { identity: None, sni, method, path };
+        let asked = inbounds.iter().filter_map(|inbound| inbound.ask(from, &caller, request));
+        Ok(asked.map(|answer| access::decision(&answer)).collect())
+    }
+
+    /// Every finding, with its place, code and remedy.
+    pub fn check(&self) -> v1::DiagnosticList {
+        view::diagnostics(&self.analysis.documents.sources, &self.analysis.diagnostics)
+    }
+
+    /// An analysis that has every path of a target. In a large mesh, proxies that get the same as another one are left
+    /// out, unless they are asked about.
+    fn about(&self, target: &str) -> Cow<'_, Arc<Analysis>> {
+        let analysis = &self.analysis;
+        if analysis.shown().all(|answer| answer.alike() == 0) {
+            return Cow::Borrowed(analysis);
+        }
+        // Findings of reading are among all others, and none is told twice.
+        let documents = analysis.documents.clone();
+        let read = Read { documents, diagnostics: analysis.diagnostics.clone() };
+        let options = Options { focus: vec![target.to_owned()], ..self.options.clone() };
+        Cow::Owned(Arc::new(Analysis::of(read, &options)))
+    }
+}
