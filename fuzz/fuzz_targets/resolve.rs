@@ -28,7 +28,7 @@ fuzz_target!(init: common::one_thread(), |data: &[u8]| {
         }
     }
     for family in overrule::families() {
-        analysis.policy_conditions(family.name);
+        analysis.policy_conditions(family.name());
     }
     analysis.affected();
     view::diagnostics_text(&analysis.documents.sources, &analysis.diagnostics, &Styles::plain());
