@@ -17,7 +17,7 @@ use crate::facts::Facts;
 use crate::first::{Best, First, NONE, Slot};
 use crate::path::normalise;
 use crate::prefixes::Prefixes;
-use crate::rule::{Effect, Identity, Match, Request, Rule, Source};
+use crate::rule::{Effect, Identity, Match, Request, Rule, RuleSource};
 
 /// Rules in a form that answers fast.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub struct Compiled {
     /// In list order, denies first.
     rules: Box<[Rule]>,
     /// Theirs.
-    sources: Box<[Source]>,
+    sources: Box<[RuleSource]>,
     any: Slot,
     exact: HashMap<Box<str>, Slot>,
     prefixes: Prefixes,
@@ -94,7 +94,7 @@ impl Compiled {
     }
 
     /// All that matched, in list order, denies first. This asks every rule.
-    pub fn matched(&self, request: &Request<'_>) -> Vec<Source> {
+    pub fn matched(&self, request: &Request<'_>) -> Vec<RuleSource> {
         let Ok(facts) = Facts::new(request, self.paths) else { return Vec::new() };
         self.rules.iter().filter(|rule| facts.meet(rule)).map(|rule| rule.source).collect()
     }

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use crate::facts::lower;
 use crate::first::{First, NONE};
 use crate::rule::{Effect, Match, PathMatch};
-use crate::tree::Tree;
+use crate::tree::PathTree;
 
 /// Not asked for; of a request: nothing that any rule asks for.
 const ANY: u32 = 0;
@@ -85,7 +85,7 @@ pub struct Conditions {
     names: Texts,
     methods: Texts,
     exact: Texts,
-    below: Tree<Below>,
+    below: PathTree<Below>,
 }
 
 impl Conditions {
@@ -218,7 +218,7 @@ impl Builder {
             names: self.names,
             methods: self.methods,
             exact: self.exact,
-            below: Tree::new(self.below),
+            below: PathTree::new(self.below),
         }
     }
 }

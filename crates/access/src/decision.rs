@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: nothing. Out: what is said about a request. Not here: finding it.
 
-use crate::rule::Source;
+use crate::rule::RuleSource;
 
 /// Whether a request gets through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,13 +18,13 @@ pub struct Answer {
     /// Whether it gets through.
     pub verdict: Verdict,
     /// The first match in list order, denies first; none if nothing matches.
-    pub by: Option<Source>,
+    pub by: Option<RuleSource>,
     /// The match that the tree form of Envoy names: those without identity, then the exact one, then prefixes from the
     /// longest to the shortest; within one of these the first in list order. Denies first, as ever.
-    pub by_tree: Option<Source>,
+    pub by_tree: Option<RuleSource>,
     /// The first match of an `allowWithShadowDeny`, if the request is allowed. (The shadow counter of Envoy also counts
     /// requests that are denied and have such a match.)
-    pub shadow: Option<Source>,
+    pub shadow: Option<RuleSource>,
 }
 
 impl Answer {
@@ -39,18 +39,18 @@ pub struct Decision {
     /// Whether it gets through.
     pub verdict: Verdict,
     /// See [`Answer::by`].
-    pub by: Option<Source>,
+    pub by: Option<RuleSource>,
     /// See [`Answer::by_tree`].
-    pub by_tree: Option<Source>,
+    pub by_tree: Option<RuleSource>,
     /// All that matched, in list order, denies first.
-    pub matched: Vec<Source>,
+    pub matched: Vec<RuleSource>,
     /// See [`Answer::shadow`].
-    pub shadow: Option<Source>,
+    pub shadow: Option<RuleSource>,
 }
 
 impl Decision {
     /// Puts both together.
-    pub fn new(answer: Answer, matched: Vec<Source>) -> Self {
+    pub fn new(answer: Answer, matched: Vec<RuleSource>) -> Self {
         let Answer { verdict, by, by_tree, shadow } = answer;
         Self { verdict, by, by_tree, matched, shadow }
     }

@@ -16,5 +16,5 @@ mod tree;
 
 pub use compiled::Compiled;
 pub use decision::{Answer, Decision, Verdict};
-pub use rule::{Effect, Identity, Match, PathMatch, Request, Rule, Source};
+pub use rule::{Effect, Identity, Match, PathMatch, Request, Rule, RuleSource};
 pub use ruling::{Because, Clause, Enforcement, Ruling};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: prefixes of identities. Out: all of them that an identity begins with. Not here: what else rules ask for.
 //!
-//! A prefix is a directory (up to its last slash) and a remainder without a slash. Directories are found by a [`Tree`];
+//! A prefix is a directory (up to its last slash) and a remainder without a slash. Directories are found by a [`PathTree`];
 //! under each, remainders by looking up the beginning of the next segment for each length that occurs there. The longest hit
 //! is enough: a remainder knows the next shorter one that it begins with. Their hash grows byte by byte, so that all lengths
 //! together cost one pass.
@@ -12,7 +12,7 @@ use std::hash::BuildHasher;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::first::{Best, First, NONE, Slot};
-use crate::tree::Tree;
+use crate::tree::PathTree;
 
 /// Remainders of one directory.
 type List = Vec<(Box<[u8]>, Slot)>;
@@ -37,7 +37,7 @@ struct Remainder {
 /// Prefixes with a slot each.
 #[derive(Debug, Clone)]
 pub struct Prefixes {
-    tree: Tree<Directory>,
+    tree: PathTree<Directory>,
     remainders: Vec<Remainder>,
     table: HashTable<u32>,
     mixer: Mixer,
@@ -61,7 +61,7 @@ impl Prefixes {
         let table = index(&remainders, mixer);
         let hashes = remainders.iter().map(|r| mixer.all(r.directory, &r.text));
         let filter = Filter::new(hashes);
-        Self { tree: Tree::new(directories), remainders, table, mixer, filter }
+        Self { tree: PathTree::new(directories), remainders, table, mixer, filter }
     }
 
     /// What is found of all prefixes of the identity; the tree asks longer ones first.

@@ -59,7 +59,7 @@ impl Match {
 
 /// Where a match is written: a number that whoever made the rules can turn into policy, list and line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Source(pub u32);
+pub struct RuleSource(pub u32);
 
 /// One match with its effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub struct Rule {
     /// With whom.
     pub matches: Match,
     /// Where it is written.
-    pub source: Source,
+    pub source: RuleSource,
     /// The policy it is of: rules of one entry of one policy share it. Actions of Envoy are named by it.
     pub policy: u32,
 }

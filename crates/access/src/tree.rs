@@ -27,7 +27,7 @@ struct Node<V> {
 
 /// Directories with a value each.
 #[derive(Debug, Clone)]
-pub struct Tree<V> {
+pub struct PathTree<V> {
     /// The root first, if there is anything.
     nodes: Vec<Node<V>>,
     /// Nodes but the root, by parent and first step.
@@ -35,7 +35,7 @@ pub struct Tree<V> {
     hasher: DefaultHashBuilder,
 }
 
-impl<V> Tree<V> {
+impl<V> PathTree<V> {
     pub fn new(directories: BTreeMap<Box<[u8]>, V>) -> Self {
         let nodes = Building::of(directories).nodes;
         let mut tree = Self {
@@ -152,12 +152,12 @@ fn shared(first: &[u8], last: &[u8], start: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn tree(directories: &[&str]) -> Tree<String> {
+    fn tree(directories: &[&str]) -> PathTree<String> {
         let entry = |d: &&str| (Box::from(d.as_bytes()), (*d).to_owned());
-        Tree::new(directories.iter().map(entry).collect())
+        PathTree::new(directories.iter().map(entry).collect())
     }
 
-    fn found(tree: &Tree<String>, text: &str) -> Vec<String> {
+    fn found(tree: &PathTree<String>, text: &str) -> Vec<String> {
         let mut all = Vec::new();
         tree.walk(text.as_bytes(), |value, rest| {
             assert_eq!(format!("{value}{}", String::from_utf8_lossy(rest)), text);
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(found(&tree, "a/b"), ["", "a/"]);
         assert_eq!(found(&tree, "b///x"), ["", "b//", "b///"]);
         assert_eq!(found(&tree, ""), [""]);
-        assert!(found(&Tree::new(BTreeMap::new()), "a/").is_empty());
+        assert!(found(&PathTree::new(BTreeMap::new()), "a/").is_empty());
     }
 
     #[test]

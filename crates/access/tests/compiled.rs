@@ -3,7 +3,9 @@
 //! the naive one says. Not here: what is right; see `decide.rs`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
-use overrule_access::{Compiled, Effect, Identity, Match, PathMatch, Request, Rule, Source, naive};
+use overrule_access::{
+    Compiled, Effect, Identity, Match, PathMatch, Request, Rule, RuleSource, naive,
+};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -57,7 +59,7 @@ fn rules(most: usize) -> impl Strategy<Value = Vec<Rule>> {
     prop::collection::vec(rule, 0..most).prop_map(|rules| {
         let number = (0..).zip(rules);
         let rule =
-            |(n, (effect, matches))| Rule { effect, matches, source: Source(n), policy: n / 3 };
+            |(n, (effect, matches))| Rule { effect, matches, source: RuleSource(n), policy: n / 3 };
         number.map(rule).collect()
     })
 }

@@ -3,7 +3,8 @@
 #![allow(clippy::panic, reason = "a test stops at the first surprise")]
 
 use overrule_access::{
-    Compiled, Decision, Effect, Identity, Match, PathMatch, Request, Rule, Source, Verdict, naive,
+    Compiled, Decision, Effect, Identity, Match, PathMatch, Request, Rule, RuleSource, Verdict,
+    naive,
 };
 
 fn exact(text: &str) -> Match {
@@ -24,7 +25,7 @@ fn below(path: &str) -> PathMatch {
 
 /// In the order given, each with its place as source.
 fn rules(list: Vec<(Effect, Match)>) -> Vec<Rule> {
-    let rule = |(n, (effect, matches))| Rule { effect, matches, source: Source(n), policy: n };
+    let rule = |(n, (effect, matches))| Rule { effect, matches, source: RuleSource(n), policy: n };
     (0..).zip(list).map(rule).collect()
 }
 
@@ -60,8 +61,8 @@ fn nothing_is_denied() {
 fn a_deny_wins_wherever_it_stands() {
     let rules = rules(vec![(Allow, prefix("spiffe://td/")), (Deny, exact("spiffe://td/bad"))]);
     let bad = decide(&rules, &from("spiffe://td/bad"));
-    assert_eq!((bad.verdict, bad.by), (Verdict::Denied, Some(Source(1))));
-    assert_eq!(bad.matched, [Source(1), Source(0)], "denies first");
+    assert_eq!((bad.verdict, bad.by), (Verdict::Denied, Some(RuleSource(1))));
+    assert_eq!(bad.matched, [RuleSource(1), RuleSource(0)], "denies first");
     assert!(allowed(&decide(&rules, &from("spiffe://td/good"))));
     assert!(!allowed(&decide(&rules, &from("spiffe://td.evil/good"))));
 }
@@ -78,7 +79,7 @@ fn list_and_tree_name_different_rules() {
         let decision = decide(&rules, request);
         (decision.by, decision.by_tree, decision.shadow)
     };
-    let (s0, s1, s2, s3) = (Source(0), Source(1), Source(2), Source(3));
+    let (s0, s1, s2, s3) = (RuleSource(0), RuleSource(1), RuleSource(2), RuleSource(3));
     assert_eq!(by(&from("s://td/ns/obs/a")), (Some(s0), Some(s2), Some(s2)));
     assert_eq!(by(&from("s://td/ns/obs-evil")), (Some(s0), Some(s1), None), "text, not segments");
     assert_eq!(
@@ -92,7 +93,7 @@ fn list_and_tree_name_different_rules() {
 fn a_nested_miss_falls_to_the_next_shorter_prefix() {
     let narrow = Match { method: Some("PUT".into()), ..prefix("s://td/ns/") };
     let rules = rules(vec![(Allow, narrow), (Allow, prefix("s://td/"))]);
-    assert_eq!(decide(&rules, &get("s://td/ns/a", "/")).by_tree, Some(Source(1)));
+    assert_eq!(decide(&rules, &get("s://td/ns/a", "/")).by_tree, Some(RuleSource(1)));
 }
 
 #[test]
@@ -122,7 +123,7 @@ fn what_is_not_known_counts_against_the_client() {
 fn a_match_that_gives_nothing_is_never_everyone_s_pass() {
     assert!(!allowed(&decide(&rules(vec![(Allow, Match::default())]), &from("a"))));
     let deny = rules(vec![(Deny, Match::default()), (Allow, prefix(""))]);
-    assert_eq!(decide(&deny, &from("a")).by, Some(Source(0)));
+    assert_eq!(decide(&deny, &from("a")).by, Some(RuleSource(0)));
 }
 
 #[test]
@@ -161,7 +162,8 @@ fn server_names_are_compared_in_lower_case() {
 
 #[test]
 fn list_order_is_that_of_the_filter() {
-    let rule = |effect, n, policy| Rule { effect, matches: exact("a"), source: Source(n), policy };
+    let rule =
+        |effect, n, policy| Rule { effect, matches: exact("a"), source: RuleSource(n), policy };
     let given = vec![
         rule(AllowWithShadowDeny, 0, 7),
         rule(Allow, 1, 7),

@@ -6,8 +6,8 @@ use overrule::kuma::inbounds::GuardedInbound;
 use overrule::overrule_access::{Effect, Enforcement};
 use overrule::{Analysis, InboundId};
 use overrule_envoy::{
-    At, Form as Arrangement, Input, LegacyInput, Options, Projection, Protocol, Release,
-    SubsetRule, Tag, Tls, Trust, Upstream, Version,
+    FilterForm as Arrangement, FilterInput, FilterOptions, HostPort, LegacyInput, LegacySubset,
+    LegacyTag, Projection, Protocol, Release, TlsFiles, Trust, Upstream, Version,
 };
 use serde_json::{Value, json};
 
@@ -58,7 +58,7 @@ pub(crate) fn run(
     Ok(Exit::findings(refused))
 }
 
-fn options(asked: &Envoy) -> Result<Options, Failure> {
+fn options(asked: &Envoy) -> Result<FilterOptions, Failure> {
     let arrangement = match asked.form.as_str() {
         "tree" => Arrangement::Tree,
         "list" => Arrangement::List,
@@ -74,7 +74,7 @@ fn options(asked: &Envoy) -> Result<Options, Failure> {
                 .map_err(|e| Failure::Usage(format!("--envoy-version {text}: {e}")))?,
         ),
     };
-    Ok(Options { form: arrangement, version, ..Options::default() })
+    Ok(FilterOptions { form: arrangement, version, ..FilterOptions::default() })
 }
 
 /// An inbound and everything its filters are made of.
@@ -119,7 +119,7 @@ impl<'a> OneInbound<'a> {
     fn value(
         &self,
         asked: &Envoy,
-        options: &Options,
+        options: &FilterOptions,
         sink: &mut dyn Sink,
     ) -> Result<(Value, bool), Failure> {
         let legacy = !self.gate.has_rules && !self.gate.from.is_empty();
@@ -138,7 +138,7 @@ impl<'a> OneInbound<'a> {
                 options,
             ),
             false => {
-                let input = Input {
+                let input = FilterInput {
                     rules,
                     names: &self.names,
                     protocol: self.protocol,
@@ -163,8 +163,9 @@ impl<'a> OneInbound<'a> {
         for problem in &projection.problems {
             sink.remark(&format!("note: {}: {problem}", self.name));
         }
-        let wider =
-            |p: &overrule_envoy::Problem| matches!(p, overrule_envoy::Problem::NotInRelease(_));
+        let wider = |p: &overrule_envoy::FilterProblem| {
+            matches!(p, overrule_envoy::FilterProblem::NotInRelease(_))
+        };
         let refused = projection.refused() || left_out || projection.problems.iter().any(wider);
         let failed = |e: serde_json::Error| Failure::World(e.to_string());
         let value = match asked.bootstrap {
@@ -181,13 +182,13 @@ impl<'a> OneInbound<'a> {
     }
 
     /// Elements of `from` as sets of clients. The release's own filter is made of its own sets.
-    fn subsets(&self, is_release: bool) -> Vec<SubsetRule> {
+    fn subsets(&self, is_release: bool) -> Vec<LegacySubset> {
         let action = |effect: Effect| match effect {
-            Effect::Allow => overrule_envoy::Action::Allow,
-            Effect::Deny => overrule_envoy::Action::Deny,
-            Effect::AllowWithShadowDeny => overrule_envoy::Action::AllowWithShadowDeny,
+            Effect::Allow => overrule_envoy::SubsetAction::Allow,
+            Effect::Deny => overrule_envoy::SubsetAction::Deny,
+            Effect::AllowWithShadowDeny => overrule_envoy::SubsetAction::AllowWithShadowDeny,
         };
-        let tag = |t: &overrule::kuma::subset::Tag| Tag {
+        let tag = |t: &overrule::kuma::subset::Tag| LegacyTag {
             key: t.key.to_string(),
             value: t.value.to_string(),
             not: t.not,
@@ -199,7 +200,7 @@ impl<'a> OneInbound<'a> {
                 from.map(|f| (f.clients.clone(), f.effect)).collect()
             }
         };
-        let rules = sets.iter().map(|(clients, effect)| SubsetRule {
+        let rules = sets.iter().map(|(clients, effect)| LegacySubset {
             tags: clients.tags().iter().map(tag).collect(),
             action: action(*effect),
         });
@@ -214,11 +215,11 @@ impl<'a> OneInbound<'a> {
     ) -> Result<Value, serde_json::Error> {
         let file = |name: &str| asked.certs.join(name).display().to_string();
         let (certificate, key, ca) = (file("cert.pem"), file("key.pem"), file("ca.pem"));
-        let inbound = overrule_envoy::Inbound {
+        let inbound = overrule_envoy::EnvoyInbound {
             name,
-            listen: At { address: "127.0.0.1", port: self.port },
-            admin: At { address: "127.0.0.1", port: 0 },
-            tls: Tls { certificate: &certificate, key: &key, trust: Trust::Bundle(&ca) },
+            listen: HostPort { address: "127.0.0.1", port: self.port },
+            admin: HostPort { address: "127.0.0.1", port: 0 },
+            tls: TlsFiles { certificate: &certificate, key: &key, trust: Trust::Bundle(&ca) },
             upstream: Upstream::Envoy,
             tell: true,
         };

@@ -3,7 +3,7 @@
 
 use overrule::Analysis;
 use overrule::engine::PathId;
-use overrule::model::{Names, Object, Requirement, Scope, Selector, Snapshot, Sym};
+use overrule::model::{Names, Object, Scope, Selector, SelectorClause, Snapshot, Sym};
 use overrule::view::{Part, Scene};
 
 use crate::{Failure, Shared};
@@ -70,25 +70,25 @@ fn selector(known: &Names, text: &str) -> Result<Option<Selector>, Failure> {
     for requirement in &parsed.requirements {
         // None: every object meets it.
         let clause = match requirement {
-            Requirement::Equals(k, v) => match (same(k), same(v)) {
-                (Some(k), Some(v)) => Some(Requirement::Equals(k, v)),
+            SelectorClause::Equals(k, v) => match (same(k), same(v)) {
+                (Some(k), Some(v)) => Some(SelectorClause::Equals(k, v)),
                 _ => return Ok(None),
             },
-            Requirement::In(k, values) => match same(k) {
-                Some(k) => Some(Requirement::In(k, values.iter().filter_map(same).collect())),
+            SelectorClause::In(k, values) => match same(k) {
+                Some(k) => Some(SelectorClause::In(k, values.iter().filter_map(same).collect())),
                 None => return Ok(None),
             },
-            Requirement::Exists(k) => match same(k) {
-                Some(k) => Some(Requirement::Exists(k)),
+            SelectorClause::Exists(k) => match same(k) {
+                Some(k) => Some(SelectorClause::Exists(k)),
                 None => return Ok(None),
             },
-            Requirement::NotEquals(k, v) => {
-                same(k).zip(same(v)).map(|(k, v)| Requirement::NotEquals(k, v))
+            SelectorClause::NotEquals(k, v) => {
+                same(k).zip(same(v)).map(|(k, v)| SelectorClause::NotEquals(k, v))
             }
-            Requirement::NotIn(k, values) => {
-                same(k).map(|k| Requirement::NotIn(k, values.iter().filter_map(same).collect()))
+            SelectorClause::NotIn(k, values) => {
+                same(k).map(|k| SelectorClause::NotIn(k, values.iter().filter_map(same).collect()))
             }
-            Requirement::Absent(k) => same(k).map(Requirement::Absent),
+            SelectorClause::Absent(k) => same(k).map(SelectorClause::Absent),
         };
         kept.requirements.extend(clause);
     }

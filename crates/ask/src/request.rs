@@ -4,7 +4,7 @@
 use overrule::Fit;
 use overrule::engine::{NodeId, PathId};
 use overrule::gateway::topology::{
-    GatewayIx, ListenerIx, Missed, Request, RequestError, Taken, route_request,
+    GatewayIx, HttpRequest, ListenerIx, Missed, RequestError, Taken, route_request,
 };
 use overrule::view::{self, Part, Scene, escape};
 
@@ -75,8 +75,8 @@ pub(crate) fn run(
     Ok(shown.exit(shared))
 }
 
-fn parse(asked: &Effective, text: &str) -> Result<Request, Failure> {
-    let mut request: Request =
+fn parse(asked: &Effective, text: &str) -> Result<HttpRequest, Failure> {
+    let mut request: HttpRequest =
         text.parse().map_err(|e: RequestError| Failure::Usage(e.to_string()))?;
     for header in &asked.header {
         let (name, value) = header.split_once(':').ok_or_else(|| {
@@ -115,7 +115,7 @@ enum Handed {
 fn handed_over(
     known: &Known<'_>,
     taken: &Taken,
-    request: &Request,
+    request: &HttpRequest,
     contexts: &mut Vec<Context<'_>>,
 ) -> Handed {
     let analysis = known.analysis;
@@ -226,7 +226,7 @@ impl Names<'_> {
         self.node(self.known.analysis.topology.listener(ix).map(|l| l.node))
     }
 
-    fn taken(&self, taken: &Taken, request: &Request) -> String {
+    fn taken(&self, taken: &Taken, request: &HttpRequest) -> String {
         let topology = &self.known.analysis.topology;
         let rule = self.node(topology.rule(taken.rule).map(|r| r.node));
         let listener = topology.link(taken.link).map(|l| l.listener);
@@ -244,7 +244,7 @@ impl Names<'_> {
         format!("taken by {rule} at {listener}{port}")
     }
 
-    fn missed(&self, missed: &Missed, request: &Request) -> String {
+    fn missed(&self, missed: &Missed, request: &HttpRequest) -> String {
         let host = &request.host;
         match missed {
             Missed::NoListener(g) => {

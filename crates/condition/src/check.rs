@@ -7,11 +7,11 @@ use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValu
 
 use crate::names::{self, FUNCTIONS, MACROS, MEMBERS, TYPES, VARIABLES, nearest};
 use crate::parse::Places;
-use crate::refusal::Refusal;
+use crate::refusal::ConditionRefusal;
 use crate::tree::children;
 
 /// Refuses the first name that is not known, from left to right.
-pub(crate) fn names(root: &IdedExpr, places: &Places<'_>) -> Result<(), Refusal> {
+pub(crate) fn names(root: &IdedExpr, places: &Places<'_>) -> Result<(), ConditionRefusal> {
     Check { places, locals: Vec::new() }.node(root)
 }
 
@@ -22,7 +22,7 @@ struct Check<'c> {
 }
 
 impl<'c> Check<'c> {
-    fn node(&mut self, node: &'c IdedExpr) -> Result<(), Refusal> {
+    fn node(&mut self, node: &'c IdedExpr) -> Result<(), ConditionRefusal> {
         match &node.expr {
             Expr::Ident(name) => return self.variable(node.id, name),
             Expr::Comprehension(all) => return self.comprehension(node.id, all),
@@ -36,7 +36,7 @@ impl<'c> Check<'c> {
         children(&node.expr).into_iter().try_for_each(|child| self.node(child))
     }
 
-    fn variable(&self, id: u64, name: &str) -> Result<(), Refusal> {
+    fn variable(&self, id: u64, name: &str) -> Result<(), ConditionRefusal> {
         let known = self.locals.contains(&name)
             || VARIABLES.contains(&name)
             || TYPES.contains(&name)
@@ -47,7 +47,7 @@ impl<'c> Check<'c> {
         let place = self.places.token(id);
         if let Some(plain) = name.strip_prefix('.') {
             let message = format!("`{name}` starts with a dot");
-            return Err(Refusal::new(place, message, format!("write `{plain}`")));
+            return Err(ConditionRefusal::new(place, message, format!("write `{plain}`")));
         }
         let candidates = VARIABLES.into_iter().chain(self.locals.iter().copied());
         let help = match nearest(name, candidates) {
@@ -57,10 +57,14 @@ impl<'c> Check<'c> {
                 VARIABLES.join(", ")
             ),
         };
-        Err(Refusal::new(place, format!("unknown variable `{name}`"), help))
+        Err(ConditionRefusal::new(place, format!("unknown variable `{name}`"), help))
     }
 
-    fn comprehension(&mut self, id: u64, all: &'c ComprehensionExpr) -> Result<(), Refusal> {
+    fn comprehension(
+        &mut self,
+        id: u64,
+        all: &'c ComprehensionExpr,
+    ) -> Result<(), ConditionRefusal> {
         self.node(&all.iter_range)?;
         let name = all.iter_var.as_str();
         let taken = VARIABLES.contains(&name);
@@ -70,7 +74,7 @@ impl<'c> Check<'c> {
                 false => format!("`{name}` cannot be the variable of a macro"),
             };
             let place = self.places.first_argument(id);
-            return Err(Refusal::new(place, message, "use another name, such as `item`"));
+            return Err(ConditionRefusal::new(place, message, "use another name, such as `item`"));
         }
         self.locals.push(name);
         for part in [&all.accu_init, &all.loop_cond, &all.loop_step, &all.result] {
@@ -80,7 +84,7 @@ impl<'c> Check<'c> {
         Ok(())
     }
 
-    fn call(&self, id: u64, call: &CallExpr) -> Result<(), Refusal> {
+    fn call(&self, id: u64, call: &CallExpr) -> Result<(), ConditionRefusal> {
         let name = call.func_name.as_str();
         if is_operator(name) {
             return match (name, call.args.as_slice()) {
@@ -102,13 +106,13 @@ impl<'c> Check<'c> {
             (true, _) => Ok(()),
             (false, false) => {
                 let message = format!("invalid call of `{name}`");
-                Err(Refusal::new(place, message, format!("write {}", usages.join(" or "))))
+                Err(ConditionRefusal::new(place, message, format!("write {}", usages.join(" or "))))
             }
             (false, true) => Err(unknown_function(place, name)),
         }
     }
 
-    fn member_of_self(&self, place: (usize, usize), name: &str) -> Result<(), Refusal> {
+    fn member_of_self(&self, place: (usize, usize), name: &str) -> Result<(), ConditionRefusal> {
         if MEMBERS.contains(&name) {
             return Ok(());
         }
@@ -116,16 +120,16 @@ impl<'c> Check<'c> {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("a condition sees {} of a policy", MEMBERS.join(", ")),
         };
-        Err(Refusal::new(place, format!("`self` has no member `{name}`"), help))
+        Err(ConditionRefusal::new(place, format!("`self` has no member `{name}`"), help))
     }
 
-    fn no_struct(&self, id: u64) -> Refusal {
+    fn no_struct(&self, id: u64) -> ConditionRefusal {
         let help = "write a map instead: `{'name': value}`";
-        Refusal::new(self.places.token(id), "messages cannot be built here", help)
+        ConditionRefusal::new(self.places.token(id), "messages cannot be built here", help)
     }
 }
 
-fn unknown_function(place: (usize, usize), name: &str) -> Refusal {
+fn unknown_function(place: (usize, usize), name: &str) -> ConditionRefusal {
     let candidates = FUNCTIONS.iter().chain(&MACROS).map(|form| form.name);
     let help = match (name, nearest(name, candidates)) {
         ("matches", _) => {
@@ -135,7 +139,7 @@ fn unknown_function(place: (usize, usize), name: &str) -> Refusal {
         (_, Some(near)) => format!("did you mean `{near}`?"),
         (_, None) => format!("available: {}", names::available()),
     };
-    Refusal::new(place, format!("unknown function `{name}`"), help)
+    ConditionRefusal::new(place, format!("unknown function `{name}`"), help)
 }
 
 fn is_operator(name: &str) -> bool {

@@ -5,8 +5,8 @@ use cel::IdedExpr;
 
 use crate::plan::Program;
 use crate::project::Projection;
-use crate::reads::Read;
-use crate::refusal::Refusal;
+use crate::reads::ReadMember;
+use crate::refusal::ConditionRefusal;
 use crate::value::{Data, Value};
 use crate::{check, cost, evaluate, parse, plan, project, reads, tree};
 
@@ -14,7 +14,7 @@ use crate::{check, cost, evaluate, parse, plan, project, reads, tree};
 #[derive(Debug, Clone)]
 pub struct Condition {
     pub(crate) expression: IdedExpr,
-    pub(crate) reads: Vec<Read>,
+    pub(crate) reads: Vec<ReadMember>,
     pub(crate) plan: Program,
     pub(crate) projection: Projection,
 }
@@ -23,14 +23,14 @@ pub struct Condition {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
     /// The answer.
-    pub verdict: Verdict,
+    pub verdict: ConditionVerdict,
     /// Every path of [`Condition::reads`] as dotted text, and the value there; none if it is missing.
     pub saw: Vec<(String, Option<Value>)>,
 }
 
 /// The answer of a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ConditionVerdict {
     /// It evaluates to true.
     Met,
     /// It evaluates to false.
@@ -45,7 +45,7 @@ impl Condition {
     /// # Errors
     /// The first problem of the text, with its place: too long, not CEL, too deep, an unknown variable or function, or
     /// too much work whatever the data.
-    pub fn parse(text: &str) -> Result<Self, Refusal> {
+    pub fn parse(text: &str) -> Result<Self, ConditionRefusal> {
         let (mut expression, places) = parse::parse(text)?;
         check::names(&expression, &places)?;
         check::prepare(&mut expression);
@@ -57,7 +57,7 @@ impl Condition {
     }
 
     /// The members it reads, in the order of their first mention.
-    pub fn reads(&self) -> &[Read] {
+    pub fn reads(&self) -> &[ReadMember] {
         &self.reads
     }
 

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use crate::limits::{ASSUMED_LENGTH, ASSUMED_SIZE, WORK};
 use crate::parse::Places;
 use crate::plan::{Origin, Plan, Program, Yields};
-use crate::refusal::Refusal;
+use crate::refusal::ConditionRefusal;
 
 /// How large a value can be.
 #[derive(Debug, Clone, Copy)]
@@ -76,7 +76,11 @@ const PER_ELEMENT: u64 = 6;
 const PRINTED: u64 = 6;
 
 /// Refuses a plan that is too much work whatever the data.
-pub(crate) fn at_load(plan: &Program, reads: usize, places: &Places<'_>) -> Result<(), Refusal> {
+pub(crate) fn at_load(
+    plan: &Program,
+    reads: usize,
+    places: &Places<'_>,
+) -> Result<(), ConditionRefusal> {
     let assumed = Bound {
         size: ASSUMED_SIZE,
         length: ASSUMED_LENGTH,
@@ -86,7 +90,7 @@ pub(crate) fn at_load(plan: &Program, reads: usize, places: &Places<'_>) -> Resu
     let sizes: SmallVec<[Bound; 8]> = smallvec::smallvec![assumed; reads];
     match over(plan, &sizes, false) {
         None => Ok(()),
-        Some(id) => Err(Refusal::new(
+        Some(id) => Err(ConditionRefusal::new(
             places.token(id),
             "the condition is too expensive",
             "nest fewer macros, use shorter lists, and do not build lists inside macros",

@@ -7,7 +7,7 @@ use cel::common::types::{CelBool, CelList, CelMap, CelMapKey, DYN_TYPE};
 use cel::common::value::{CowVal, Val};
 use cel::{Context, Env, ExecutionError};
 
-use crate::condition::{Condition, Evaluation, Verdict};
+use crate::condition::{Condition, ConditionVerdict, Evaluation};
 use crate::project::Variables;
 use crate::value::Data;
 use crate::{cost, failure, names};
@@ -36,18 +36,18 @@ pub(crate) fn evaluate(condition: &Condition, data: &dyn Data) -> Evaluation {
 }
 
 fn failed(why: &str, saw: Vec<(String, Option<crate::Value>)>) -> Evaluation {
-    Evaluation { verdict: Verdict::Failed(why.to_owned()), saw }
+    Evaluation { verdict: ConditionVerdict::Failed(why.to_owned()), saw }
 }
 
-fn answer(condition: &Condition, variables: &Variables<'_>) -> Verdict {
+fn answer(condition: &Condition, variables: &Variables<'_>) -> ConditionVerdict {
     let mut context = Context::with_env(Arc::clone(&FUNCTIONS));
     context.set_variable_resolver(variables);
     match cel::Value::resolve_val(&condition.expression, &context) {
-        Err(error) => Verdict::Failed(failure::text(&error)),
+        Err(error) => ConditionVerdict::Failed(failure::text(&error)),
         Ok(value) => match value.downcast_ref::<CelBool>() {
-            Some(answer) if *answer.inner() => Verdict::Met,
-            Some(_) => Verdict::NotMet,
-            None => Verdict::Failed(failure::not_a_bool(value.get_type().name())),
+            Some(answer) if *answer.inner() => ConditionVerdict::Met,
+            Some(_) => ConditionVerdict::NotMet,
+            None => ConditionVerdict::Failed(failure::not_a_bool(value.get_type().name())),
         },
     }
 }

@@ -41,7 +41,7 @@ mod tokens;
 mod tree;
 mod value;
 
-pub use condition::{Condition, Evaluation, Verdict};
-pub use reads::Read;
-pub use refusal::Refusal;
+pub use condition::{Condition, ConditionVerdict, Evaluation};
+pub use reads::ReadMember;
+pub use refusal::ConditionRefusal;
 pub use value::{Data, Shape, Value};

@@ -8,7 +8,7 @@ use cel::common::ast::SourceInfo;
 use cel::parser::PrattParser;
 use cel::{IdedExpr, ParseError, ParseErrors};
 
-use crate::refusal::Refusal;
+use crate::refusal::ConditionRefusal;
 use crate::tokens::{Tokens, scan};
 use crate::{limits, tree};
 
@@ -19,13 +19,13 @@ pub(crate) struct Places<'t> {
     info: Option<Arc<SourceInfo>>,
 }
 
-pub(crate) fn parse(text: &str) -> Result<(IdedExpr, Places<'_>), Refusal> {
+pub(crate) fn parse(text: &str) -> Result<(IdedExpr, Places<'_>), ConditionRefusal> {
     let tokens = scan(text)?;
     let expression = parser().parse(text).map_err(|errors| syntax(text, &tokens, &errors))?;
     let places = Places { tokens, info: positions(text) };
     if let Some(id) = tree::too_deep(&expression) {
         tree::dismantle(expression);
-        return Err(Refusal::new(
+        return Err(ConditionRefusal::new(
             places.token(id),
             "the condition is nested too deep here",
             format!(
@@ -85,11 +85,11 @@ impl Places<'_> {
 }
 
 /// The first error of the parser in our words.
-fn syntax(text: &str, tokens: &Tokens<'_>, errors: &ParseErrors) -> Refusal {
+fn syntax(text: &str, tokens: &Tokens<'_>, errors: &ParseErrors) -> ConditionRefusal {
     let Some(error) = errors.errors.iter().find(|error| error.pos.0 > 0) else {
         let why =
             errors.errors.first().map_or("the condition is invalid", |error| error.msg.as_str());
-        return Refusal::new(tokens.whole(), why, "shorten it");
+        return ConditionRefusal::new(tokens.whole(), why, "shorten it");
     };
     let place = place_of(text, tokens, error);
     let found = tokens.text(place);
@@ -98,10 +98,10 @@ fn syntax(text: &str, tokens: &Tokens<'_>, errors: &ParseErrors) -> Refusal {
             true => ("the condition is empty", "write an expression such as `has(spec.limits)`"),
             false => ("the condition ends too early", "add the missing part at the end"),
         };
-        return Refusal::new(place, message, help);
+        return ConditionRefusal::new(place, message, help);
     }
     let (message, help) = explain(found, &error.msg);
-    Refusal::new(place, message, help)
+    ConditionRefusal::new(place, message, help)
 }
 
 fn place_of(text: &str, tokens: &Tokens<'_>, error: &ParseError) -> (usize, usize) {

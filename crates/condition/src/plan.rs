@@ -7,7 +7,7 @@ use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValu
 
 use crate::limits::BYTES_PER_UNIT;
 use crate::names::{IN_ORDER, RESULT};
-use crate::reads::{Read, index_of, path_of, tested};
+use crate::reads::{ReadMember, index_of, path_of, tested};
 
 /// The plan of a whole condition.
 #[derive(Debug, Clone)]
@@ -64,14 +64,14 @@ pub(crate) enum Yields {
     Each(Box<Plan>),
 }
 
-pub(crate) fn plan(root: &IdedExpr, reads: &[Read]) -> Program {
+pub(crate) fn plan(root: &IdedExpr, reads: &[ReadMember]) -> Program {
     let mut planner = Planner { reads, locals: Vec::new(), fractions: false };
     let root = planner.node(root);
     Program { root, fractions: planner.fractions }
 }
 
 struct Planner<'a> {
-    reads: &'a [Read],
+    reads: &'a [ReadMember],
     locals: Vec<&'a str>,
     fractions: bool,
 }

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use crate::cost::Bound;
 use crate::limits::{BYTES_PER_UNIT, DATA_BYTES, DATA_DEPTH, DATA_NODES};
 use crate::names::MEMBERS;
-use crate::reads::Read;
+use crate::reads::ReadMember;
 use crate::value::{Data, Shape, Value};
 
 /// What to ask a policy for.
@@ -48,7 +48,7 @@ struct Branch {
 
 type Steps<'a> = SmallVec<[&'a str; 8]>;
 
-pub(crate) fn plan(reads: &[Read], with_self: bool) -> Projection {
+pub(crate) fn plan(reads: &[ReadMember], with_self: bool) -> Projection {
     let shortest = |path: &[Box<str>]| {
         let above = reads.iter().enumerate().filter(|(_, r)| path.starts_with(&r.path));
         above.min_by_key(|(_, read)| read.path.len()).map(|(index, _)| index)

@@ -10,7 +10,7 @@ use crate::tree::children;
 
 /// One member of the policy that a condition reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Read {
+pub struct ReadMember {
     /// The names on the way, from `kind`, `metadata` or `spec` on; empty for `self` as a whole. The path ends where it
     /// stops being fixed: at an index, at a macro, or where the value is passed on. All below its end may be read.
     pub path: Vec<Box<str>>,
@@ -23,7 +23,7 @@ pub struct Read {
     pub guarded: bool,
 }
 
-impl Read {
+impl ReadMember {
     /// The path as it is written in CEL.
     pub(crate) fn dotted(&self) -> String {
         let mut names = self.path.iter();
@@ -43,7 +43,7 @@ impl Read {
 
 type Path<'a> = Vec<&'a str>;
 
-pub(crate) fn collect(root: &IdedExpr) -> Vec<Read> {
+pub(crate) fn collect(root: &IdedExpr) -> Vec<ReadMember> {
     let mut reader = Reader { reads: Vec::new(), known: Vec::new() };
     reader.node(root);
     reader.reads
@@ -77,7 +77,7 @@ fn extend<'a>(mut path: Path<'a>, name: &'a str) -> Option<Path<'a>> {
 }
 
 struct Reader<'a> {
-    reads: Vec<Read>,
+    reads: Vec<ReadMember>,
     /// The paths that exist wherever the result of the current node matters.
     known: Vec<Path<'a>>,
 }
@@ -133,14 +133,14 @@ impl<'a> Reader<'a> {
             Some(read) => read.guarded &= guarded,
             None => {
                 let path = path.iter().map(|name| Box::from(*name)).collect();
-                self.reads.push(Read { path, guarded });
+                self.reads.push(ReadMember { path, guarded });
             }
         }
     }
 }
 
 /// Which of the reads has a path.
-pub(crate) fn index_of(reads: &[Read], path: &[&str]) -> Option<usize> {
+pub(crate) fn index_of(reads: &[ReadMember], path: &[&str]) -> Option<usize> {
     reads.iter().position(|read| same(&read.path, path))
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// Why a text is not accepted as a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ConditionRefusal {
     /// First byte of the problem in the text that was given.
     pub start: usize,
     /// One past its last byte; equal to `start` where something is missing.
@@ -16,7 +16,7 @@ pub struct Refusal {
     pub help: String,
 }
 
-impl Refusal {
+impl ConditionRefusal {
     pub(crate) fn new(
         (start, end): (usize, usize),
         message: impl Into<String>,
@@ -26,10 +26,10 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ConditionRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}..{}: {} ({})", self.start, self.end, self.message, self.help)
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for ConditionRefusal {}

@@ -8,7 +8,7 @@
 use cel::parser::pratt_parser::{Lexer, Token, TokenKind};
 
 use crate::limits;
-use crate::refusal::Refusal;
+use crate::refusal::ConditionRefusal;
 
 /// The tokens of a text, without space and comments.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(crate) struct Tokens<'t> {
     all: Vec<Token>,
 }
 
-pub(crate) fn scan(text: &str) -> Result<Tokens<'_>, Refusal> {
+pub(crate) fn scan(text: &str) -> Result<Tokens<'_>, ConditionRefusal> {
     if text.len() > limits::TEXT_BYTES {
         return Err(too_long(text));
     }
@@ -78,7 +78,7 @@ impl<'t> Tokens<'t> {
         self.all.binary_search_by_key(&start, |token| token.start).ok()
     }
 
-    fn brackets(&self) -> Result<(), Refusal> {
+    fn brackets(&self) -> Result<(), ConditionRefusal> {
         let mut open: Vec<&Token> = Vec::new();
         for token in &self.all {
             let Some(opening) = opening_of(token.kind) else {
@@ -86,7 +86,7 @@ impl<'t> Tokens<'t> {
                     open.push(token);
                 }
                 if open.len() > limits::BRACKETS {
-                    return Err(Refusal::new(
+                    return Err(ConditionRefusal::new(
                         range(token),
                         format!("brackets nest deeper than {}", limits::BRACKETS),
                         "remove brackets that are not needed, or split the condition",
@@ -99,14 +99,14 @@ impl<'t> Tokens<'t> {
                 Some(last) if last.kind == opening => {}
                 Some(last) => {
                     let expected = closing_of(last.kind).unwrap_or("");
-                    return Err(Refusal::new(
+                    return Err(ConditionRefusal::new(
                         range(token),
                         format!("`{found}` does not close `{}`", self.text(range(last))),
                         format!("write `{expected}` before it, or remove it"),
                     ));
                 }
                 None => {
-                    return Err(Refusal::new(
+                    return Err(ConditionRefusal::new(
                         range(token),
                         format!("`{found}` has no opening bracket"),
                         format!("remove it, or add `{}` where it should open", opening.as_str()),
@@ -116,7 +116,7 @@ impl<'t> Tokens<'t> {
         }
         match open.pop() {
             None => Ok(()),
-            Some(last) => Err(Refusal::new(
+            Some(last) => Err(ConditionRefusal::new(
                 range(last),
                 format!("`{}` is never closed", self.text(range(last))),
                 format!("add `{}`", closing_of(last.kind).unwrap_or("")),
@@ -124,11 +124,11 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    fn ternaries(&self) -> Result<(), Refusal> {
+    fn ternaries(&self) -> Result<(), ConditionRefusal> {
         let mut marks = self.all.iter().filter(|token| token.kind == TokenKind::TokQuestion);
         match marks.nth(limits::TERNARIES) {
             None => Ok(()),
-            Some(token) => Err(Refusal::new(
+            Some(token) => Err(ConditionRefusal::new(
                 range(token),
                 format!("more than {} uses of `?`", limits::TERNARIES),
                 "use `&&` and `||`, or look the value up in a map",
@@ -159,19 +159,19 @@ fn closing_of(opening: TokenKind) -> Option<&'static str> {
     }
 }
 
-fn too_long(text: &str) -> Refusal {
+fn too_long(text: &str) -> ConditionRefusal {
     let mut start = limits::TEXT_BYTES;
     while !text.is_char_boundary(start) {
         start -= 1;
     }
-    Refusal::new(
+    ConditionRefusal::new(
         (start, text.len()),
         format!("the condition has {} bytes, more than {}", text.len(), limits::TEXT_BYTES),
         "shorten it, or split the policy",
     )
 }
 
-fn not_a_token(text: &str, token: Token, why: &str) -> Refusal {
+fn not_a_token(text: &str, token: Token, why: &str) -> ConditionRefusal {
     let found = text.get(token.start..).and_then(|rest| rest.chars().next()).unwrap_or(' ');
     if why.starts_with("unterminated") {
         let what = match (found, why.contains("identifier")) {
@@ -180,24 +180,24 @@ fn not_a_token(text: &str, token: Token, why: &str) -> Refusal {
             _ => "string",
         };
         let quote = text.get(token.start..).and_then(|rest| rest.chars().find(|c| is_quote(*c)));
-        return Refusal::new(
+        return ConditionRefusal::new(
             (token.start, token.start + found.len_utf8()),
             format!("the {what} that starts here is never closed"),
             format!("close it with `{}`", quote.unwrap_or('"')),
         );
     }
     match found {
-        '&' | '|' => Refusal::new(
+        '&' | '|' => ConditionRefusal::new(
             (token.start, token.end),
             format!("`{found}` is not an operator"),
             format!("write `{found}{found}`"),
         ),
-        '0'..='9' | '.' => Refusal::new(
+        '0'..='9' | '.' => ConditionRefusal::new(
             (token.start, token.end),
             format!("this is not a number: {why}"),
             "write a number such as `10`, `0x1F`, `10u` or `1.5`",
         ),
-        _ => Refusal::new(
+        _ => ConditionRefusal::new(
             (token.start, token.start + found.len_utf8()),
             format!("`{}` has no meaning in CEL", found.escape_debug()),
             "remove it, or put it in quotes if it belongs to a string",

@@ -16,7 +16,7 @@ mod common;
 use std::time::Instant;
 
 use common::{Json, on_small_stack};
-use overrule_condition::{Condition, Verdict};
+use overrule_condition::{Condition, ConditionVerdict};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -44,7 +44,7 @@ fn check(name: &str, text: String, data: serde_json::Value, end: End) {
                 (End::Refused, refusal.to_string())
             }
             Ok(condition) => match condition.evaluate(&Json(data)).verdict {
-                Verdict::Failed(why) => (End::Failed, why),
+                ConditionVerdict::Failed(why) => (End::Failed, why),
                 verdict => (End::Answered, format!("{verdict:?}")),
             },
         };

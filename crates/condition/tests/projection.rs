@@ -15,7 +15,7 @@ use std::sync::{Arc, LazyLock};
 use cel::parser::PrattParser;
 use cel::{Context, Env, ExecutionError};
 use common::Json;
-use overrule_condition::{Condition, Verdict};
+use overrule_condition::{Condition, ConditionVerdict};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -178,16 +178,16 @@ proptest! {
         let found = parsed.unwrap().evaluate(&Json(data.clone()));
         let expected = direct(&text, &data);
         let same = match (&found.verdict, &expected) {
-            (Verdict::Met, Ok(cel::Value::Bool(true))) => true,
-            (Verdict::NotMet, Ok(cel::Value::Bool(false))) => true,
-            (Verdict::Failed(why), Err(ExecutionError::NoSuchKey(key))) if ordered => {
+            (ConditionVerdict::Met, Ok(cel::Value::Bool(true))) => true,
+            (ConditionVerdict::NotMet, Ok(cel::Value::Bool(false))) => true,
+            (ConditionVerdict::Failed(why), Err(ExecutionError::NoSuchKey(key))) if ordered => {
                 *why == format!("no such key: {key}")
             }
-            (Verdict::Failed(why), Err(ExecutionError::NoSuchOverload(_))) if ordered => {
+            (ConditionVerdict::Failed(why), Err(ExecutionError::NoSuchOverload(_))) if ordered => {
                 why.contains("has no members") || why.contains("does not apply")
             }
-            (Verdict::Failed(_), Err(_)) => true,
-            (Verdict::Failed(why), Ok(value)) => {
+            (ConditionVerdict::Failed(_), Err(_)) => true,
+            (ConditionVerdict::Failed(why), Ok(value)) => {
                 why.starts_with("it evaluates to") && !matches!(value, cel::Value::Bool(_))
             }
             _ => false,

@@ -10,7 +10,7 @@
 mod common;
 
 use common::evaluate;
-use overrule_condition::{Value, Verdict};
+use overrule_condition::{ConditionVerdict, Value};
 use serde_json::{Value as Json, json};
 
 fn policy() -> Json {
@@ -126,9 +126,10 @@ const FAILED: &[(&str, &str)] = &[
 
 #[test]
 fn verdicts() {
-    let all = MET.iter().map(|text| (*text, Verdict::Met));
-    let all = all.chain(NOT_MET.iter().map(|text| (*text, Verdict::NotMet)));
-    let all = all.chain(FAILED.iter().map(|(t, why)| (*t, Verdict::Failed((*why).to_owned()))));
+    let all = MET.iter().map(|text| (*text, ConditionVerdict::Met));
+    let all = all.chain(NOT_MET.iter().map(|text| (*text, ConditionVerdict::NotMet)));
+    let all =
+        all.chain(FAILED.iter().map(|(t, why)| (*t, ConditionVerdict::Failed((*why).to_owned()))));
     let wrong: Vec<String> = all
         .map(|(text, expected)| (text, expected, evaluate(text, policy()).verdict))
         .filter(|(_, expected, found)| expected != found)
@@ -141,11 +142,11 @@ fn verdicts() {
 fn a_policy_without_parts() {
     let verdict = |text: &str, data: Json| evaluate(text, data).verdict;
     let no_kind = || json!({"spec": {}});
-    let failed = |why: &str| Verdict::Failed(why.to_owned());
+    let failed = |why: &str| ConditionVerdict::Failed(why.to_owned());
     assert_eq!(verdict("kind == 'x'", no_kind()), failed("the policy has no kind"));
-    assert_eq!(verdict("has(self.kind)", no_kind()), Verdict::NotMet);
-    assert_eq!(verdict("has(self.spec) && !has(spec.x)", no_kind()), Verdict::Met);
-    assert_eq!(verdict("size(self) == 1", no_kind()), Verdict::Met);
+    assert_eq!(verdict("has(self.kind)", no_kind()), ConditionVerdict::NotMet);
+    assert_eq!(verdict("has(self.spec) && !has(spec.x)", no_kind()), ConditionVerdict::Met);
+    assert_eq!(verdict("size(self) == 1", no_kind()), ConditionVerdict::Met);
     assert_eq!(verdict("has(spec.a)", json!({})), failed("the policy has no spec"));
     assert_eq!(verdict("spec.a.b == 1", json!({"spec": 3})), failed("int has no members"));
     assert_eq!(verdict("has(spec.a)", json!({"spec": null})), failed("null_type has no members"));
@@ -194,9 +195,9 @@ fn maps_are_gone_over_in_order() {
     let list = format!("{names:?}");
     let text = format!("spec.limits.map(k, k) == {list}");
     let found = evaluate(&text, json!({"spec": {"limits": limits}}));
-    assert_eq!(found.verdict, Verdict::Met);
+    assert_eq!(found.verdict, ConditionVerdict::Met);
     // The last error is told, so the order shows.
     let found =
         evaluate("spec.exists(k, spec[k].x == 1)", json!({"spec": {"b": "s", "a": 1, "c": true}}));
-    assert_eq!(found.verdict, Verdict::Failed("bool has no members".to_owned()));
+    assert_eq!(found.verdict, ConditionVerdict::Failed("bool has no members".to_owned()));
 }

@@ -21,12 +21,12 @@ const UPSTREAM: &str = "upstream";
 /// Room for what a client sends before the upstream is dialled.
 const EARLY_BYTES: u32 = 64 * 1024;
 
-/// Response header that names the policy which allowed, with [`Inbound::tell`].
+/// Response header that names the policy which allowed, with [`EnvoyInbound::tell`].
 pub const POLICY_HEADER: &str = "x-overrule-policy";
 
 /// An address and a port; port 0 is any free one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct At<'a> {
+pub struct HostPort<'a> {
     /// The IP address.
     pub address: &'a str,
     /// The port.
@@ -35,7 +35,7 @@ pub struct At<'a> {
 
 /// Files for TLS, as Envoy will find them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tls<'a> {
+pub struct TlsFiles<'a> {
     /// The certificate of the inbound.
     pub certificate: &'a str,
     /// Its key.
@@ -60,24 +60,24 @@ pub enum Upstream<'a> {
     /// Nothing: Envoy answers itself, HTTP with 200, TCP with what it gets.
     Envoy,
     /// A server.
-    Server(At<'a>),
+    Server(HostPort<'a>),
     /// A server that is dialled only when the client has sent something and was let pass: a denied client cannot
     /// reach it. Protocols in which the server speaks first do not work then. HTTP is always so. From
     /// [`Version::LATE_CONNECT`](crate::Version::LATE_CONNECT) on.
-    ServerOnData(At<'a>),
+    ServerOnData(HostPort<'a>),
 }
 
 /// All there is to know.
 #[derive(Debug, Clone, Copy)]
-pub struct Inbound<'a> {
+pub struct EnvoyInbound<'a> {
     /// The name of the listener.
     pub name: &'a str,
     /// Where it listens.
-    pub listen: At<'a>,
+    pub listen: HostPort<'a>,
     /// Where Envoy tells about itself.
-    pub admin: At<'a>,
+    pub admin: HostPort<'a>,
     /// Certificates.
-    pub tls: Tls<'a>,
+    pub tls: TlsFiles<'a>,
     /// What is behind it.
     pub upstream: Upstream<'a>,
     /// Whether answers tell which policy decided: for trying out, not for strangers. HTTP: [`POLICY_HEADER`] if
@@ -86,7 +86,7 @@ pub struct Inbound<'a> {
 }
 
 /// The bootstrap for an inbound with these filters.
-pub fn bootstrap<'a>(inbound: &Inbound<'a>, projection: &'a Projection<'a>) -> Bootstrap<'a> {
+pub fn bootstrap<'a>(inbound: &EnvoyInbound<'a>, projection: &'a Projection<'a>) -> Bootstrap<'a> {
     let is_http = projection.protocol == Protocol::Http;
     let filters = if is_http { http(inbound, projection) } else { tcp(inbound, projection) };
     let chain = FilterChain { filters, transport_socket: tls(&inbound.tls, is_http) };
@@ -108,11 +108,11 @@ pub fn bootstrap<'a>(inbound: &Inbound<'a>, projection: &'a Projection<'a>) -> B
     }
 }
 
-fn address(at: At<'_>) -> Address<'_> {
+fn address(at: HostPort<'_>) -> Address<'_> {
     Address { socket_address: SocketAddress { address: at.address, port_value: at.port } }
 }
 
-fn cluster(at: At<'_>) -> Cluster<'_> {
+fn cluster(at: HostPort<'_>) -> Cluster<'_> {
     let endpoint = LbEndpoint { endpoint: Endpoint { address: address(at) } };
     Cluster {
         connect_timeout: "1s",
@@ -125,7 +125,7 @@ fn cluster(at: At<'_>) -> Cluster<'_> {
 }
 
 fn tcp<'a>(
-    inbound: &Inbound<'a>,
+    inbound: &EnvoyInbound<'a>,
     projection: &'a Projection<'a>,
 ) -> Vec<TypedExtensionConfig<NetworkFilter<'a>>> {
     let rbac = |filter: &'a RbacFilter<'a>| match &filter.typed_config {
@@ -154,7 +154,7 @@ fn tcp<'a>(
 }
 
 fn http<'a>(
-    inbound: &Inbound<'a>,
+    inbound: &EnvoyInbound<'a>,
     projection: &'a Projection<'a>,
 ) -> Vec<TypedExtensionConfig<NetworkFilter<'a>>> {
     let rbac = |filter: &'a RbacFilter<'a>| match &filter.typed_config {
@@ -186,7 +186,7 @@ fn http<'a>(
     }]
 }
 
-fn host<'a>(inbound: &Inbound<'a>) -> VirtualHost<'a> {
+fn host<'a>(inbound: &EnvoyInbound<'a>) -> VirtualHost<'a> {
     let own = inbound.upstream == Upstream::Envoy;
     let route = Route {
         direct_response: own
@@ -210,7 +210,7 @@ fn host<'a>(inbound: &Inbound<'a>) -> VirtualHost<'a> {
     }
 }
 
-fn tls<'a>(tls: &Tls<'a>, is_http: bool) -> TypedExtensionConfig<DownstreamTls<'a>> {
+fn tls<'a>(tls: &TlsFiles<'a>, is_http: bool) -> TypedExtensionConfig<DownstreamTls<'a>> {
     let validation_context = match tls.trust {
         Trust::Bundle(file) => ValidationContext {
             custom_validator_config: None,

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use overrule_access::{Identity, Match, PathMatch, Rule};
 
 use crate::Protocol;
-use crate::problem::Problem;
+use crate::problem::FilterProblem;
 use crate::proto::matcher::{GoogleRe2, Input, Predicate, RegexMatcher, StringMatcher};
 
 /// A rule that can be written.
@@ -37,26 +37,30 @@ impl<'a> Entry<'a> {
 pub(crate) fn entries<'a>(
     rules: &'a [Rule],
     protocol: Protocol,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<FilterProblem>,
 ) -> Vec<Entry<'a>> {
     rules.iter().filter_map(|rule| entry(rule, protocol, problems)).collect()
 }
 
-fn entry<'a>(rule: &'a Rule, protocol: Protocol, problems: &mut Vec<Problem>) -> Option<Entry<'a>> {
+fn entry<'a>(
+    rule: &'a Rule,
+    protocol: Protocol,
+    problems: &mut Vec<FilterProblem>,
+) -> Option<Entry<'a>> {
     let source = rule.source;
     let allows = rule.effect.allows();
     if rule.matches == Match::default() {
         problems.push(if allows {
-            Problem::EmptyAllow(source)
+            FilterProblem::EmptyAllow(source)
         } else {
-            Problem::EmptyDeny(source)
+            FilterProblem::EmptyDeny(source)
         });
         return (!allows).then_some(Entry { rule, rest: Vec::new() });
     }
     let mut rest: Vec<_> = rule.matches.sni.iter().map(|name| sni(name)).collect();
     // Envoy keeps server names in lower case.
     if rule.matches.sni.iter().any(|name| name.bytes().any(|b| b.is_ascii_uppercase())) {
-        problems.push(Problem::NeverMatches(source));
+        problems.push(FilterProblem::NeverMatches(source));
         return None;
     }
     if !rule.matches.needs_http() {
@@ -64,16 +68,16 @@ fn entry<'a>(rule: &'a Rule, protocol: Protocol, problems: &mut Vec<Problem>) ->
     }
     if protocol == Protocol::Tcp {
         problems.push(if allows {
-            Problem::HttpAllowOnTcp(source)
+            FilterProblem::HttpAllowOnTcp(source)
         } else {
-            Problem::HttpDenyOnTcp(source)
+            FilterProblem::HttpDenyOnTcp(source)
         });
         return (!allows).then_some(Entry { rule, rest });
     }
     rest.extend(rule.matches.method.iter().map(|name| header(":method", exact(name))));
     if let Some(wanted) = &rule.matches.path {
         let Some(path) = path(wanted) else {
-            problems.push(Problem::NeverMatches(source));
+            problems.push(FilterProblem::NeverMatches(source));
             return None;
         };
         rest.push(path);

@@ -11,7 +11,7 @@ use crate::entry::{Entry, entries};
 use crate::forms::{Plan, list, tree};
 use crate::kuma::{Release, matchers};
 use crate::names::{Names, stat_name, stat_prefix};
-use crate::problem::Problem;
+use crate::problem::FilterProblem;
 use crate::proto::TypedExtensionConfig;
 use crate::proto::bootstrap::{ListenerFilter, ListenerFilterConfig, PathNormalisation};
 use crate::proto::matcher::Matcher;
@@ -29,7 +29,7 @@ pub enum Protocol {
 
 /// How rules are arranged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Form {
+pub enum FilterForm {
     /// One list; the first match wins. For every Envoy.
     List,
     /// Maps; fast however many rules there are. From [`Version::RESUMES`] on, otherwise a list is written.
@@ -40,10 +40,10 @@ pub enum Form {
 
 /// The rules of one inbound.
 #[derive(Debug, Clone, Copy)]
-pub struct Input<'a> {
+pub struct FilterInput<'a> {
     /// In list order. Denies are put before allows here, whatever the order.
     pub rules: &'a [Rule],
-    /// The KRI for each [`Rule::policy`]. [`Form::Kuma`] takes their order for the order of the entries.
+    /// The KRI for each [`Rule::policy`]. [`FilterForm::Kuma`] takes their order for the order of the entries.
     pub names: &'a [String],
     /// What it speaks.
     pub protocol: Protocol,
@@ -53,25 +53,25 @@ pub struct Input<'a> {
 
 /// How to write it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct FilterOptions {
     /// The arrangement.
-    pub form: Form,
+    pub form: FilterForm,
     /// The Envoy that will read it, if known.
     pub version: Option<Version>,
     /// Whether clients show SPIFFE SVIDs, which have exactly one URI SAN: others are denied. Envoy joins several to
-    /// one text, in which no exact deny would find its own. Not for [`Form::Kuma`], which has no such guard.
+    /// one text, in which no exact deny would find its own. Not for [`FilterForm::Kuma`], which has no such guard.
     pub svid: bool,
-    /// Whether there are counters for each policy. Only HTTP has them; not for [`Form::Kuma`].
+    /// Whether there are counters for each policy. Only HTTP has them; not for [`FilterForm::Kuma`].
     pub per_policy_stats: bool,
     /// Whether a network filter also tells who allowed: a second filter before it asks the same and only notes the
-    /// answer, as `enforced_copy_shadow_effective_policy_id`. HTTP tells it anyway. Not for [`Form::Kuma`].
+    /// answer, as `enforced_copy_shadow_effective_policy_id`. HTTP tells it anyway. Not for [`FilterForm::Kuma`].
     pub tell_allows: bool,
 }
 
-impl Default for Options {
+impl Default for FilterOptions {
     fn default() -> Self {
         Self {
-            form: Form::List,
+            form: FilterForm::List,
             version: None,
             svid: true,
             per_policy_stats: true,
@@ -80,11 +80,11 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl FilterOptions {
     /// The form that will be written: a tree only where it means the same.
-    pub fn effective_form(&self) -> Form {
+    pub fn effective_form(&self) -> FilterForm {
         let resumes = self.version.is_some_and(|version| version >= Version::RESUMES);
-        if self.form == Form::Tree && !resumes { Form::List } else { self.form }
+        if self.form == FilterForm::Tree && !resumes { FilterForm::List } else { self.form }
     }
 }
 
@@ -94,7 +94,7 @@ pub struct Projection<'a> {
     /// What they are for.
     pub protocol: Protocol,
     /// How they are arranged.
-    pub form: Form,
+    pub form: FilterForm,
     /// The filters, in order: to be the first of the filter chain (TCP), or of the HTTP filters.
     pub filters: Vec<RbacFilter<'a>>,
     /// What the listener needs before it.
@@ -104,7 +104,7 @@ pub struct Projection<'a> {
     /// The name of the action for each policy.
     pub actions: Vec<Cow<'a, str>>,
     /// What is not said as the rules say it.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<FilterProblem>,
 }
 
 impl Projection<'_> {
@@ -131,11 +131,11 @@ pub fn json(message: &impl Serialize) -> Result<String, serde_json::Error> {
 }
 
 /// Writes the rules of one inbound.
-pub fn filters<'a>(input: &Input<'a>, options: &Options) -> Projection<'a> {
+pub fn filters<'a>(input: &FilterInput<'a>, options: &FilterOptions) -> Projection<'a> {
     let mut problems = unnamed(input);
     let form = options.effective_form();
     if form != options.form {
-        problems.push(Problem::TreeNeedsNewer(options.version));
+        problems.push(FilterProblem::TreeNeedsNewer(options.version));
     }
     let mut projection = Projection {
         protocol: input.protocol,
@@ -146,7 +146,7 @@ pub fn filters<'a>(input: &Input<'a>, options: &Options) -> Projection<'a> {
         actions: Vec::new(),
         problems,
     };
-    if let Form::Kuma(release) = form {
+    if let FilterForm::Kuma(release) = form {
         let names = Names::verbatim(input.names);
         let (matcher, shadow) = matchers(input.rules, release, &names, &mut projection.problems);
         projection.filters.push(filter(input, matcher, shadow, false));
@@ -169,17 +169,17 @@ pub fn filters<'a>(input: &Input<'a>, options: &Options) -> Projection<'a> {
 
 fn arrange<'a>(
     entries: Vec<Entry<'a>>,
-    form: Form,
+    form: FilterForm,
     guarded: bool,
     names: &Names<'a>,
 ) -> (Matcher<'a>, Option<Matcher<'a>>) {
-    let write = |plan| if form == Form::Tree { tree(plan, names) } else { list(plan, names) };
+    let write = |plan| if form == FilterForm::Tree { tree(plan, names) } else { list(plan, names) };
     let shadow = Plan::shadow(&entries, guarded).map(write);
     (write(Plan::enforced(entries, guarded)), shadow)
 }
 
 fn filter<'a>(
-    input: &Input<'_>,
+    input: &FilterInput<'_>,
     matcher: Matcher<'a>,
     shadow_matcher: Option<Matcher<'a>>,
     track_per_rule_stats: bool,
@@ -199,7 +199,7 @@ fn filter<'a>(
 }
 
 /// A filter without a matcher of its own lets everything pass, and its shadow notes what the next one decides.
-fn note<'a>(input: &Input<'_>, matcher: Matcher<'a>) -> RbacFilter<'a> {
+fn note<'a>(input: &FilterInput<'_>, matcher: Matcher<'a>) -> RbacFilter<'a> {
     network(NetworkRbac {
         shadow_matcher: Some(matcher),
         shadow_rules_stat_prefix: Some("enforced_copy_"),
@@ -226,11 +226,11 @@ fn listener_filters(rules: &[Rule]) -> Vec<ListenerFilter> {
     needed.then_some(inspector).into_iter().collect()
 }
 
-fn unnamed(input: &Input<'_>) -> Vec<Problem> {
+fn unnamed(input: &FilterInput<'_>) -> Vec<FilterProblem> {
     let known = |policy: &u32| usize::try_from(*policy).is_ok_and(|at| at < input.names.len());
     let mut policies: Vec<_> =
         input.rules.iter().map(|rule| rule.policy).filter(|policy| !known(policy)).collect();
     policies.sort_unstable();
     policies.dedup();
-    policies.into_iter().map(Problem::Unnamed).collect()
+    policies.into_iter().map(FilterProblem::Unnamed).collect()
 }

@@ -11,7 +11,7 @@ use overrule_access::{Effect, Rule};
 
 use crate::entry::{identity_verbatim, sni};
 use crate::names::{DEFAULT, Names, answer};
-use crate::problem::Problem;
+use crate::problem::FilterProblem;
 use crate::proto::matcher::{FieldMatcher, Matcher, MatcherList, Predicate};
 use crate::proto::rbac::RbacAction;
 
@@ -37,10 +37,13 @@ pub(crate) fn matchers<'a>(
     rules: &'a [Rule],
     release: Release,
     names: &Names<'a>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<FilterProblem>,
 ) -> (Matcher<'a>, Option<Matcher<'a>>) {
     problems.extend(
-        rules.iter().filter(|r| r.matches.needs_http()).map(|r| Problem::NotInRelease(r.source)),
+        rules
+            .iter()
+            .filter(|r| r.matches.needs_http())
+            .map(|r| FilterProblem::NotInRelease(r.source)),
     );
     let confs = by_policy(rules);
     let mut list = Vec::new();
@@ -84,14 +87,14 @@ fn field<'a>(
     policy: u32,
     action: RbacAction,
     names: &Names<'a>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<FilterProblem>,
 ) -> Option<FieldMatcher<'a>> {
     if rules.is_empty() {
         return None;
     }
     let predicates = rules.iter().filter_map(|rule| predicate(rule)).collect();
     let predicate = Predicate::any(predicates).unwrap_or_else(|| {
-        problems.push(Problem::UnsetPredicate(policy));
+        problems.push(FilterProblem::UnsetPredicate(policy));
         Predicate::Unset {}
     });
     Some(FieldMatcher { on_match: names.answer(action, policy), predicate })

@@ -17,7 +17,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::filters::{Form, Options, Projection, Protocol, http, network};
+use crate::filters::{FilterForm, FilterOptions, Projection, Protocol, http, network};
 use crate::names::stat_prefix;
 use crate::proto::rbac::{
     Authenticated, HttpRbac, NetworkRbac, Permission, Policy, Principal, PrincipalName,
@@ -32,7 +32,7 @@ const SERVICE: &str = "kuma.io/service";
 
 /// A tag that a client must have, or must not have.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Tag {
+pub struct LegacyTag {
     /// Its key.
     pub key: String,
     /// Its value.
@@ -43,7 +43,7 @@ pub struct Tag {
 
 /// What a subset rule does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Action {
+pub enum SubsetAction {
     /// Admits.
     Allow,
     /// Admits, and counts it as one that would be refused.
@@ -54,18 +54,18 @@ pub enum Action {
 
 /// A subset of clients and what happens with them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SubsetRule {
+pub struct LegacySubset {
     /// All must hold; everyone if empty.
-    pub tags: Vec<Tag>,
+    pub tags: Vec<LegacyTag>,
     /// What happens.
-    pub action: Action,
+    pub action: SubsetAction,
 }
 
 /// The subset rules of one inbound.
 #[derive(Debug, Clone, Copy)]
 pub struct LegacyInput<'a> {
     /// In order.
-    pub rules: &'a [SubsetRule],
+    pub rules: &'a [LegacySubset],
     /// The mesh, which is the trust domain.
     pub mesh: &'a str,
     /// What it speaks.
@@ -74,13 +74,17 @@ pub struct LegacyInput<'a> {
     pub stat_prefix: &'a str,
 }
 
-/// Writes the subset rules of one inbound: exactly as the release for [`Form::Kuma`], else so that no deny is lost.
-pub fn legacy(input: &LegacyInput<'_>, options: &Options) -> Projection<'static> {
-    let exact = matches!(options.form, Form::Kuma(_));
-    let form = if exact { options.form } else { Form::List };
-    let of = |wanted: &[Action]| if exact { as_is(input, wanted) } else { apart(input, wanted) };
-    let shadow = of(&[Action::AllowWithShadowDeny]);
-    let rules = Some(rules(RbacAction::Allow, of(&[Action::Allow, Action::AllowWithShadowDeny])));
+/// Writes the subset rules of one inbound: exactly as the release for [`FilterForm::Kuma`], else so that no deny is lost.
+pub fn legacy(input: &LegacyInput<'_>, options: &FilterOptions) -> Projection<'static> {
+    let exact = matches!(options.form, FilterForm::Kuma(_));
+    let form = if exact { options.form } else { FilterForm::List };
+    let of =
+        |wanted: &[SubsetAction]| if exact { as_is(input, wanted) } else { apart(input, wanted) };
+    let shadow = of(&[SubsetAction::AllowWithShadowDeny]);
+    let rules = Some(rules(
+        RbacAction::Allow,
+        of(&[SubsetAction::Allow, SubsetAction::AllowWithShadowDeny]),
+    ));
     let shadow_rules = (!shadow.is_empty()).then(|| self::rules(RbacAction::Deny, shadow));
     let filter = match input.protocol {
         Protocol::Http => http(HttpRbac {
@@ -115,17 +119,17 @@ fn rules(action: RbacAction, principals: Vec<Principal>) -> Rules {
 }
 
 /// The subsets with these actions as they are, action by action.
-fn as_is(input: &LegacyInput<'_>, wanted: &[Action]) -> Vec<Principal> {
-    let with = |action: Action| input.rules.iter().filter(move |rule| rule.action == action);
+fn as_is(input: &LegacyInput<'_>, wanted: &[SubsetAction]) -> Vec<Principal> {
+    let with = |action: SubsetAction| input.rules.iter().filter(move |rule| rule.action == action);
     let rules = wanted.iter().flat_map(|action| with(*action));
     rules.map(|rule| subset(&rule.tags, input.mesh)).collect()
 }
 
 /// The clients for whom the first rule that contains them has one of these actions.
-fn apart(input: &LegacyInput<'_>, wanted: &[Action]) -> Vec<Principal> {
+fn apart(input: &LegacyInput<'_>, wanted: &[SubsetAction]) -> Vec<Principal> {
     let Parted { outright, rest } = part(input.rules, wanted);
-    let not = |rule: &&SubsetRule| Principal::NotId(Box::new(subset(&rule.tags, input.mesh)));
-    let principal = |(rule, before): (&SubsetRule, Vec<&SubsetRule>)| {
+    let not = |rule: &&LegacySubset| Principal::NotId(Box::new(subset(&rule.tags, input.mesh)));
+    let principal = |(rule, before): (&LegacySubset, Vec<&LegacySubset>)| {
         let mut ids = Vec::with_capacity(before.len() + 1);
         match subset(&rule.tags, input.mesh) {
             Principal::AndIds(set) => ids.extend(set.ids),
@@ -144,14 +148,14 @@ fn apart(input: &LegacyInput<'_>, wanted: &[Action]) -> Vec<Principal> {
 
 struct Parted<'a> {
     /// Rules without a wanted action that may as well be asked first.
-    outright: Vec<&'a SubsetRule>,
+    outright: Vec<&'a LegacySubset>,
     /// Rules with a wanted action, each with the other rules without one that stand before it.
-    rest: Vec<(&'a SubsetRule, Vec<&'a SubsetRule>)>,
+    rest: Vec<(&'a LegacySubset, Vec<&'a LegacySubset>)>,
 }
 
-fn part<'a>(rules: &'a [SubsetRule], wanted: &[Action]) -> Parted<'a> {
+fn part<'a>(rules: &'a [LegacySubset], wanted: &[SubsetAction]) -> Parted<'a> {
     let mut parted = Parted { outright: Vec::new(), rest: Vec::new() };
-    let mut late: Vec<&SubsetRule> = Vec::new();
+    let mut late: Vec<&LegacySubset> = Vec::new();
     for rule in rules {
         if wanted.contains(&rule.action) {
             parted.rest.push((rule, late.clone()));
@@ -165,26 +169,28 @@ fn part<'a>(rules: &'a [SubsetRule], wanted: &[Action]) -> Parted<'a> {
 }
 
 /// Whether no client with one value for each tag is in both.
-fn disjoint(a: &[Tag], b: &[Tag]) -> bool {
-    let other_value = |x: &Tag, y: &Tag| !x.not && !y.not && x.key == y.key && x.value != y.value;
+fn disjoint(a: &[LegacyTag], b: &[LegacyTag]) -> bool {
+    let other_value =
+        |x: &LegacyTag, y: &LegacyTag| !x.not && !y.not && x.key == y.key && x.value != y.value;
     contradict(a, b) || a.iter().any(|x| b.iter().any(|y| other_value(x, y)))
 }
 
 /// Whether no client at all is in both: one must have what the other must not have.
-fn contradict(a: &[Tag], b: &[Tag]) -> bool {
-    let opposite = |x: &Tag, y: &Tag| x.not != y.not && x.key == y.key && x.value == y.value;
+fn contradict(a: &[LegacyTag], b: &[LegacyTag]) -> bool {
+    let opposite =
+        |x: &LegacyTag, y: &LegacyTag| x.not != y.not && x.key == y.key && x.value == y.value;
     a.iter().any(|x| b.iter().any(|y| opposite(x, y)))
 }
 
-fn subset(tags: &[Tag], mesh: &str) -> Principal {
+fn subset(tags: &[LegacyTag], mesh: &str) -> Principal {
     if tags.is_empty() {
         return Principal::Any(true);
     }
     all(tags.iter().map(|tag| principal(tag, mesh)).collect())
 }
 
-fn principal(tag: &Tag, mesh: &str) -> Principal {
-    let Tag { key, value, not } = tag;
+fn principal(tag: &LegacyTag, mesh: &str) -> Principal {
+    let LegacyTag { key, value, not } = tag;
     let san = if key == SERVICE {
         format!("spiffe://{mesh}/{value}")
     } else {

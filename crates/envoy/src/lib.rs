@@ -21,11 +21,13 @@ pub mod proto;
 mod sequence;
 mod version;
 
-pub use bootstrap::{At, Inbound, POLICY_HEADER, Tls, Trust, Upstream, bootstrap};
-pub use filters::{Form, Input, Options, PATHS, Projection, Protocol, filters, json};
+pub use bootstrap::{EnvoyInbound, HostPort, POLICY_HEADER, TlsFiles, Trust, Upstream, bootstrap};
+pub use filters::{
+    FilterForm, FilterInput, FilterOptions, PATHS, Projection, Protocol, filters, json,
+};
 pub use kuma::Release;
-pub use legacy::{Action, LegacyInput, SubsetRule, Tag, legacy};
+pub use legacy::{LegacyInput, LegacySubset, LegacyTag, SubsetAction, legacy};
 pub use listener::{Chains, apply};
 pub use names::{DEFAULT, GUARD, action_name, policy_name, stat_prefix};
-pub use problem::Problem;
+pub use problem::FilterProblem;
 pub use version::{NotAVersion, Version};

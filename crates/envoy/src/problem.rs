@@ -3,29 +3,29 @@
 
 use std::fmt;
 
-use overrule_access::Source;
+use overrule_access::RuleSource;
 
 use crate::Version;
 
 /// Something that the filters do not say as the rules do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Problem {
+pub enum FilterProblem {
     /// A deny that asks for method or path, where there is only TCP. Refused; the filter denies more: it does as if
     /// method and path were right.
-    HttpDenyOnTcp(Source),
+    HttpDenyOnTcp(RuleSource),
     /// An allow that asks for method or path, where there is only TCP. Left out.
-    HttpAllowOnTcp(Source),
+    HttpAllowOnTcp(RuleSource),
     /// A deny that asks for nothing. Refused; the filter denies everyone.
-    EmptyDeny(Source),
+    EmptyDeny(RuleSource),
     /// An allow that asks for nothing. Left out.
-    EmptyAllow(Source),
+    EmptyAllow(RuleSource),
     /// A path that no request has, because it has a query, or such a server name, because it has capitals. Left out,
     /// a deny too.
-    NeverMatches(Source),
+    NeverMatches(RuleSource),
     /// Trees were asked for, but this Envoy does not resume after a nested miss, or we do not know. Written as lists.
     TreeNeedsNewer(Option<Version>),
     /// The release knows no method and no path and reads the match without them, which is wider.
-    NotInRelease(Source),
+    NotInRelease(RuleSource),
     /// All matches of a list of this policy are empty for the release. Its filter has an empty predicate, and Envoy
     /// refuses it.
     UnsetPredicate(u32),
@@ -33,7 +33,7 @@ pub enum Problem {
     Unnamed(u32),
 }
 
-impl Problem {
+impl FilterProblem {
     /// Whether the filters must not be taken for what the rules say: a deny is wider than written, or Envoy will not
     /// have them.
     pub fn refuses(self) -> bool {
@@ -41,7 +41,7 @@ impl Problem {
     }
 
     /// The match it is about.
-    pub fn source(self) -> Option<Source> {
+    pub fn source(self) -> Option<RuleSource> {
         match self {
             Self::HttpDenyOnTcp(source)
             | Self::HttpAllowOnTcp(source)
@@ -54,7 +54,7 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for FilterProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::HttpDenyOnTcp(_) => f.write_str(

@@ -20,10 +20,10 @@ mod yaml;
 
 use std::path::PathBuf;
 
-use overrule_access::{Effect, Identity, Match, Rule, Source};
+use overrule_access::{Effect, Identity, Match, Rule, RuleSource};
 use overrule_envoy::{
-    Action, Chains, Form, Input, LegacyInput, Options, Projection, Protocol, Release, SubsetRule,
-    Tag, apply, filters, json, legacy,
+    Chains, FilterForm, FilterInput, FilterOptions, LegacyInput, LegacySubset, LegacyTag,
+    Projection, Protocol, Release, SubsetAction, apply, filters, json, legacy,
 };
 use serde_json::Value;
 
@@ -39,8 +39,8 @@ fn area(file: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-fn kuma(release: Release) -> Options {
-    Options { form: Form::Kuma(release), ..Options::default() }
+fn kuma(release: Release) -> FilterOptions {
+    FilterOptions { form: FilterForm::Kuma(release), ..FilterOptions::default() }
 }
 
 /// Rules in list order and names, of inbound rules as the data has them.
@@ -56,7 +56,7 @@ fn rules(inbound: &Value) -> (Vec<Rule>, Vec<String>) {
         for (policy, entry) in (0..).zip(entries) {
             for written in entry["conf"][list].as_array().into_iter().flatten() {
                 let matches = matches(written);
-                let source = Source(u32::try_from(rules.len()).unwrap());
+                let source = RuleSource(u32::try_from(rules.len()).unwrap());
                 rules.push(Rule { effect, matches, source, policy });
             }
         }
@@ -83,19 +83,19 @@ fn kri(origin: &Value) -> String {
     format!("kri_mtp_{mesh}_{zone}_{namespace}_{name}_")
 }
 
-fn subset_rules(written: &Value) -> Vec<SubsetRule> {
+fn subset_rules(written: &Value) -> Vec<LegacySubset> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let tag = |tag: &Value| Tag {
+    let tag = |tag: &Value| LegacyTag {
         key: text(&tag["key"]),
         value: text(&tag["value"]),
         not: tag["not"].as_bool().unwrap_or_default(),
     };
-    let rule = |rule: &Value| SubsetRule {
+    let rule = |rule: &Value| LegacySubset {
         tags: rule["subset"].as_array().unwrap().iter().map(tag).collect(),
         action: match rule["conf"]["action"].as_str() {
-            Some("Allow") => Action::Allow,
-            Some("AllowWithShadowDeny") => Action::AllowWithShadowDeny,
-            Some("Deny") => Action::Deny,
+            Some("Allow") => SubsetAction::Allow,
+            Some("AllowWithShadowDeny") => SubsetAction::AllowWithShadowDeny,
+            Some("Deny") => SubsetAction::Deny,
             other => panic!("{other:?}"),
         },
     };
@@ -117,7 +117,8 @@ fn the_release_writes_rules_so() {
     for case in cases {
         let (rules, names) = rules(&case["inboundRules"]);
         let stat_prefix = case["statsName"].as_str().unwrap();
-        let input = Input { rules: &rules, names: &names, protocol: Protocol::Tcp, stat_prefix };
+        let input =
+            FilterInput { rules: &rules, names: &names, protocol: Protocol::Tcp, stat_prefix };
         for release in [Release::V2_13, Release::V2_14] {
             let projection = filters(&input, &kuma(release));
             assert!(projection.problems.is_empty(), "{:?}", projection.problems);
@@ -161,8 +162,8 @@ fn holds(principal: &Value, sans: &[String]) -> bool {
 }
 
 /// `from` entries as subset rules that are read from the first: the last entry wins, so it goes first.
-fn reversed(from: &Value) -> Vec<SubsetRule> {
-    let tag = |key: &str, value: &Value| Tag {
+fn reversed(from: &Value) -> Vec<LegacySubset> {
+    let tag = |key: &str, value: &Value| LegacyTag {
         key: key.to_owned(),
         value: value.as_str().unwrap().to_owned(),
         not: false,
@@ -175,12 +176,12 @@ fn reversed(from: &Value) -> Vec<SubsetRule> {
         }
         other => panic!("{other:?}"),
     };
-    let rule = |entry: &Value| SubsetRule {
+    let rule = |entry: &Value| LegacySubset {
         tags: tags(&entry["targetRef"]),
         action: match entry["default"]["action"].as_str() {
-            Some("Allow") => Action::Allow,
-            Some("AllowWithShadowDeny") => Action::AllowWithShadowDeny,
-            Some("Deny") => Action::Deny,
+            Some("Allow") => SubsetAction::Allow,
+            Some("AllowWithShadowDeny") => SubsetAction::AllowWithShadowDeny,
+            Some("Deny") => SubsetAction::Deny,
             other => panic!("{other:?}"),
         },
     };
@@ -196,7 +197,8 @@ fn no_decision_of_from_policies_is_lost() {
         let rules = reversed(&case["from"]);
         let input =
             LegacyInput { rules: &rules, mesh: "m", protocol: Protocol::Tcp, stat_prefix: "in" };
-        let filter = serde_json::to_value(&legacy(&input, &Options::default()).filters[0]).unwrap();
+        let filter =
+            serde_json::to_value(&legacy(&input, &FilterOptions::default()).filters[0]).unwrap();
         let policies = &filter["typedConfig"]["rules"]["policies"];
         let principals = policies["MeshTrafficPermission"]["principals"].as_array();
         for expected in case["expected"].as_array().unwrap() {
@@ -234,7 +236,8 @@ fn apply_to_dataplane(input: &Value) -> Value {
         let subsets = subset_rules(&input["rulesByInbound"][&key]);
         let [http, tcp] = [Protocol::Http, Protocol::Tcp].map(|protocol| {
             if inbound.is_some() {
-                let input = Input { rules: &rules, names: &names, protocol, stat_prefix: &name };
+                let input =
+                    FilterInput { rules: &rules, names: &names, protocol, stat_prefix: &name };
                 filters(&input, &kuma(Release::V2_13))
             } else {
                 let input = LegacyInput { rules: &subsets, mesh, protocol, stat_prefix: &name };

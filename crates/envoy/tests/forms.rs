@@ -17,18 +17,18 @@ use overrule_access::{Effect, Identity, Match, PathMatch, Rule};
 use overrule_envoy::proto::matcher::Matcher;
 use overrule_envoy::proto::rbac::{Rbac, RbacAction};
 use overrule_envoy::{
-    DEFAULT, Form, GUARD, Input, Options, Problem, Projection, Protocol, Release, Version, filters,
-    json,
+    DEFAULT, FilterForm, FilterInput, FilterOptions, FilterProblem, GUARD, Projection, Protocol,
+    Release, Version, filters, json,
 };
 use proptest::prelude::*;
 use support::{Answer, Seen, ask, exact, means, names, prefix, rule};
 
-fn options(form: Form) -> Options {
-    Options { form, version: Some(Version::RESUMES), ..Options::default() }
+fn options(form: FilterForm) -> FilterOptions {
+    FilterOptions { form, version: Some(Version::RESUMES), ..FilterOptions::default() }
 }
 
-fn project<'a>(rules: &'a [Rule], names: &'a [String], options: &Options) -> Projection<'a> {
-    filters(&Input { rules, names, protocol: Protocol::Http, stat_prefix: "in" }, options)
+fn project<'a>(rules: &'a [Rule], names: &'a [String], options: &FilterOptions) -> Projection<'a> {
+    filters(&FilterInput { rules, names, protocol: Protocol::Http, stat_prefix: "in" }, options)
 }
 
 fn matchers<'p, 'a>(projection: &'p Projection<'a>) -> (&'p Matcher<'a>, Option<&'p Matcher<'a>>) {
@@ -79,8 +79,10 @@ fn expected(rules: &[Rule], names: &[String], seen: &Seen, find: Finder) -> (Ans
 
 fn check(rules: &[Rule], seen: &Seen) -> Result<(), TestCaseError> {
     let names = names(8);
-    let forms: [(Form, Finder); 2] =
-        [(Form::List, |r, s, w| first(r, s, w)), (Form::Tree, |r, s, w| closest(r, s, w))];
+    let forms: [(FilterForm, Finder); 2] = [
+        (FilterForm::List, |r, s, w| first(r, s, w)),
+        (FilterForm::Tree, |r, s, w| closest(r, s, w)),
+    ];
     for (form, find) in forms {
         let projection = project(rules, &names, &options(form));
         prop_assert!(projection.problems.is_empty(), "{:?}", projection.problems);
@@ -165,7 +167,7 @@ proptest! {
 
 #[test]
 fn no_rules_are_one_answer() {
-    for form in [Form::List, Form::Tree] {
+    for form in [FilterForm::List, FilterForm::Tree] {
         let names = [];
         let projection = project(&[], &names, &options(form));
         let (matcher, shadow) = matchers(&projection);
@@ -181,17 +183,18 @@ fn trees_are_only_for_an_envoy_that_resumes() {
     let names = names(1);
     let old: Version = "1.34.9".parse().unwrap();
     for version in [None, Some(old)] {
-        let projection = project(&rules, &names, &Options { version, ..options(Form::Tree) });
-        assert_eq!(projection.form, Form::List);
-        assert_eq!(projection.problems, [Problem::TreeNeedsNewer(version)]);
+        let projection =
+            project(&rules, &names, &FilterOptions { version, ..options(FilterForm::Tree) });
+        assert_eq!(projection.form, FilterForm::List);
+        assert_eq!(projection.problems, [FilterProblem::TreeNeedsNewer(version)]);
         assert!(!projection.refused());
-        let list = project(&rules, &names, &options(Form::List));
+        let list = project(&rules, &names, &options(FilterForm::List));
         assert_eq!(projection.filters, list.filters);
     }
 }
 
-fn on_tcp<'a>(rules: &'a [Rule], names: &'a [String], form: Form) -> Projection<'a> {
-    let input = Input { rules, names, protocol: Protocol::Tcp, stat_prefix: "in" };
+fn on_tcp<'a>(rules: &'a [Rule], names: &'a [String], form: FilterForm) -> Projection<'a> {
+    let input = FilterInput { rules, names, protocol: Protocol::Tcp, stat_prefix: "in" };
     filters(&input, &options(form))
 }
 
@@ -204,11 +207,11 @@ fn http_on_tcp_is_refused_for_deny_and_dropped_for_allow() {
         rule(Effect::Allow, prefix("s://"), 2),
     ];
     let names = names(3);
-    for form in [Form::List, Form::Tree] {
+    for form in [FilterForm::List, FilterForm::Tree] {
         let projection = on_tcp(&rules, &names, form);
         let [deny, allow] = projection.problems[..] else { panic!("{:?}", projection.problems) };
-        assert_eq!(deny, Problem::HttpDenyOnTcp(rules[0].source));
-        assert_eq!(allow, Problem::HttpAllowOnTcp(rules[1].source));
+        assert_eq!(deny, FilterProblem::HttpDenyOnTcp(rules[0].source));
+        assert_eq!(allow, FilterProblem::HttpAllowOnTcp(rules[1].source));
         assert!(deny.refuses() && !allow.refuses() && projection.refused());
         // Whoever uses it all the same loses no deny and gains no allow.
         let (matcher, _) = matchers(&projection);
@@ -227,7 +230,7 @@ fn a_deny_by_method_alone_denies_everyone_on_tcp() {
     let get = Match { method: Some("GET".into()), ..Match::default() };
     let rules = [rule(Effect::Deny, get, 0), rule(Effect::Allow, prefix("s://"), 1)];
     let names = names(2);
-    for form in [Form::List, Form::Tree] {
+    for form in [FilterForm::List, FilterForm::Tree] {
         let projection = on_tcp(&rules, &names, form);
         let (matcher, _) = matchers(&projection);
         for san in [None, Some("s://a".to_owned())] {
@@ -241,10 +244,10 @@ fn a_deny_by_method_alone_denies_everyone_on_tcp() {
 fn a_match_that_asks_for_nothing_admits_nobody_and_denies_everyone() {
     let names = names(2);
     let seen = Seen { san: Some("s://a".to_owned()), ..Seen::default() };
-    for form in [Form::List, Form::Tree] {
+    for form in [FilterForm::List, FilterForm::Tree] {
         let allow = [rule(Effect::Allow, Match::default(), 0)];
         let projection = project(&allow, &names, &options(form));
-        assert_eq!(projection.problems, [Problem::EmptyAllow(allow[0].source)]);
+        assert_eq!(projection.problems, [FilterProblem::EmptyAllow(allow[0].source)]);
         let answer = ask(matchers(&projection).0, &seen);
         assert_eq!(answer, Some((RbacAction::Deny, DEFAULT.to_owned())));
 
@@ -262,8 +265,8 @@ fn a_path_with_a_query_never_matches() {
     let path = Some(PathMatch::Exact("/a?b".into()));
     let rules = [rule(Effect::Allow, Match { path, ..Match::default() }, 0)];
     let names = names(1);
-    let projection = project(&rules, &names, &options(Form::List));
-    assert_eq!(projection.problems, [Problem::NeverMatches(rules[0].source)]);
+    let projection = project(&rules, &names, &options(FilterForm::List));
+    assert_eq!(projection.problems, [FilterProblem::NeverMatches(rules[0].source)]);
     let seen = Seen { path: Some("/a?b".to_owned()), ..Seen::default() };
     let answer = ask(matchers(&projection).0, &seen);
     assert_eq!(answer, Some((RbacAction::Deny, DEFAULT.to_owned())));
@@ -274,30 +277,30 @@ fn what_rules_need_around_them_is_said() {
     let names = names(1);
     let with = |matches: Match| [rule(Effect::Allow, matches, 0)];
     let path = with(Match { path: Some(PathMatch::Exact("/a".into())), ..Match::default() });
-    let projection = project(&path, &names, &options(Form::List));
+    let projection = project(&path, &names, &options(FilterForm::List));
     assert_eq!(
         json(&projection.connection_manager).unwrap(),
         r#"{"mergeSlashes":true,"normalizePath":true,"pathWithEscapedSlashesAction":"REJECT_REQUEST"}"#
     );
     assert!(projection.listener_filters.is_empty());
     let sni = with(Match { sni: Some("x.io".into()), ..Match::default() });
-    let projection = project(&sni, &names, &options(Form::List));
+    let projection = project(&sni, &names, &options(FilterForm::List));
     assert!(projection.connection_manager.is_none());
     assert_eq!(projection.listener_filters.len(), 1);
     let capital = with(Match { sni: Some("X.io".into()), ..Match::default() });
-    let projection = project(&capital, &names, &options(Form::List));
-    assert_eq!(projection.problems, [Problem::NeverMatches(capital[0].source)]);
+    let projection = project(&capital, &names, &options(FilterForm::List));
+    assert_eq!(projection.problems, [FilterProblem::NeverMatches(capital[0].source)]);
 }
 
 #[test]
 fn names_are_safe_for_counters_except_in_the_release_form() {
     let rules = [rule(Effect::Allow, exact("s://a"), 0), rule(Effect::Deny, exact("s://b"), 7)];
     let names = ["kri_mtp_default___a.b_".to_owned()];
-    let ours = project(&rules, &names, &options(Form::Tree));
-    assert_eq!(ours.problems, [Problem::Unnamed(7)]);
+    let ours = project(&rules, &names, &options(FilterForm::Tree));
+    assert_eq!(ours.problems, [FilterProblem::Unnamed(7)]);
     assert_eq!(ours.actions, ["kri_mtp_default___a~2eb_"]);
     assert!(json(&ours.filters).unwrap().contains(r#""name":"kri_mtp_default___a~2eb_""#));
-    let kuma = project(&rules, &names, &options(Form::Kuma(Release::V2_14)));
+    let kuma = project(&rules, &names, &options(FilterForm::Kuma(Release::V2_14)));
     assert_eq!(kuma.actions, names);
 }
 
@@ -305,8 +308,10 @@ fn names_are_safe_for_counters_except_in_the_release_form() {
 fn a_copy_tells_who_allowed_a_connection() {
     let rules = [rule(Effect::Allow, exact("s://a"), 0)];
     let names = names(1);
-    let input = Input { rules: &rules, names: &names, protocol: Protocol::Tcp, stat_prefix: "a:1" };
-    let projection = filters(&input, &Options { tell_allows: true, ..Options::default() });
+    let input =
+        FilterInput { rules: &rules, names: &names, protocol: Protocol::Tcp, stat_prefix: "a:1" };
+    let projection =
+        filters(&input, &FilterOptions { tell_allows: true, ..FilterOptions::default() });
     let [copy, filter] = &projection.filters[..] else { panic!("{projection:?}") };
     let (Rbac::Network(copy), Rbac::Network(filter)) = (&copy.typed_config, &filter.typed_config)
     else {
@@ -326,7 +331,7 @@ fn release_2_13_asks_policy_by_policy_and_later_ones_denies_first() {
     let names = names(2);
     let seen = Seen { san: Some("s://a".to_owned()), ..Seen::default() };
     let by = |release| {
-        let projection = project(&rules, &names, &options(Form::Kuma(release)));
+        let projection = project(&rules, &names, &options(FilterForm::Kuma(release)));
         ask(matchers(&projection).0, &seen).unwrap()
     };
     assert_eq!(by(Release::V2_13), (RbacAction::Allow, names[0].clone()));
@@ -341,9 +346,9 @@ fn the_release_form_says_what_the_release_does_not_know() {
         rule(Effect::Allow, Match { method: get, ..Match::default() }, 1),
     ];
     let names = names(2);
-    let projection = project(&rules, &names, &options(Form::Kuma(Release::V2_13)));
-    let [a, b] = [&rules[0], &rules[1]].map(|r| Problem::NotInRelease(r.source));
-    assert_eq!(projection.problems, [a, b, Problem::UnsetPredicate(1)]);
+    let projection = project(&rules, &names, &options(FilterForm::Kuma(Release::V2_13)));
+    let [a, b] = [&rules[0], &rules[1]].map(|r| FilterProblem::NotInRelease(r.source));
+    assert_eq!(projection.problems, [a, b, FilterProblem::UnsetPredicate(1)]);
     assert!(projection.refused());
     assert!(json(&projection.filters).unwrap().contains(r#""predicate":{}"#));
 }
@@ -359,7 +364,7 @@ fn size_is_linear_in_the_rules() {
             })
             .collect();
         let names = names(8);
-        [Form::List, Form::Tree]
+        [FilterForm::List, FilterForm::Tree]
             .map(|form| json(&project(&rules, &names, &options(form)).filters).unwrap().len())
     };
     for (small, large) in size(1000).into_iter().zip(size(10_000)) {
@@ -374,7 +379,7 @@ fn a_list_looks_like_this() {
         rule(Effect::Allow, prefix("spiffe://t/"), 1),
     ];
     let names = names(2);
-    let projection = project(&rules, &names, &options(Form::List));
+    let projection = project(&rules, &names, &options(FilterForm::List));
     let san = r#"{"name":"envoy.matching.inputs.uri_san","typedConfig":{"@type":"type.googleapis.com/envoy.extensions.matching.common_inputs.ssl.v3.UriSanInput"}}"#;
     let action = |fields: &str| {
         format!(

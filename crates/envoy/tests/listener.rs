@@ -7,8 +7,8 @@
     reason = "test code: a broken expectation shall stop the test"
 )]
 
-use overrule_access::{Effect, Match, PathMatch, Rule, Source};
-use overrule_envoy::{Chains, Input, Options, Protocol, apply, filters};
+use overrule_access::{Effect, Match, PathMatch, Rule, RuleSource};
+use overrule_envoy::{Chains, FilterInput, FilterOptions, Protocol, apply, filters};
 use serde_json::{Value, json};
 
 const RBAC: &str = "envoy.filters.network.rbac";
@@ -31,11 +31,11 @@ fn applied(chains: Chains<'_>, times: usize) -> (Value, usize) {
         path: Some(PathMatch::Prefix("/a".into())),
         ..Match::default()
     };
-    let rules = [Rule { effect: Effect::Deny, matches, source: Source(0), policy: 0 }];
+    let rules = [Rule { effect: Effect::Deny, matches, source: RuleSource(0), policy: 0 }];
     let names = ["kri".to_owned()];
     let [http, tcp] = [Protocol::Http, Protocol::Tcp].map(|protocol| {
-        let input = Input { rules: &rules, names: &names, protocol, stat_prefix: "in" };
-        filters(&input, &Options::default())
+        let input = FilterInput { rules: &rules, names: &names, protocol, stat_prefix: "in" };
+        filters(&input, &FilterOptions::default())
     });
     let mut listener = listener();
     let changed =

@@ -23,8 +23,9 @@ use std::process::Command;
 
 use overrule_access::{Effect, Identity, Match, PathMatch, Rule};
 use overrule_envoy::{
-    Action, At, Form, Inbound, Input, LegacyInput, Options, Projection, Protocol, Release,
-    SubsetRule, Tag, Tls, Trust, Upstream, Version, bootstrap, filters, json, legacy,
+    EnvoyInbound, FilterForm, FilterInput, FilterOptions, HostPort, LegacyInput, LegacySubset,
+    LegacyTag, Projection, Protocol, Release, SubsetAction, TlsFiles, Trust, Upstream, Version,
+    bootstrap, filters, json, legacy,
 };
 use support::{exact, names, prefix, rule};
 
@@ -71,7 +72,7 @@ impl Lab {
     /// With everything a bootstrap can vary in.
     fn check_all(&self, projection: &Projection<'_>, about: &str) -> usize {
         let [certificate, key] = ["crt", "key"].map(|name| self.file(name));
-        let server = At { address: "127.0.0.1", port: 1 };
+        let server = HostPort { address: "127.0.0.1", port: 1 };
         let domains = [("trust.mesh", certificate.as_str()), ("other.mesh", &certificate)];
         let variants = [
             (Upstream::Envoy, Trust::Bundle(&certificate), false),
@@ -79,9 +80,10 @@ impl Lab {
             (Upstream::ServerOnData(server), Trust::Bundle(&certificate), true),
         ];
         for (upstream, trust, tell) in variants {
-            let any = At { address: "127.0.0.1", port: 0 };
-            let tls = Tls { certificate: &certificate, key: &key, trust };
-            let inbound = Inbound { name: "in:1", listen: any, admin: any, tls, upstream, tell };
+            let any = HostPort { address: "127.0.0.1", port: 0 };
+            let tls = TlsFiles { certificate: &certificate, key: &key, trust };
+            let inbound =
+                EnvoyInbound { name: "in:1", listen: any, admin: any, tls, upstream, tell };
             let config = json(&bootstrap(&inbound, projection)).unwrap();
             if let Err(error) = self.check(&config) {
                 panic!("{about} {upstream:?}: {error}\n{config}");
@@ -128,19 +130,20 @@ fn envoy_takes_what_we_write() {
     let mut count = 0;
     for protocol in [Protocol::Http, Protocol::Tcp] {
         let forms = [
-            (Form::List, &all[..]),
-            (Form::Tree, &all[..]),
-            (Form::Kuma(Release::V2_13), &kuma[..]),
-            (Form::List, &first[..]),
-            (Form::Tree, &first[..]),
-            (Form::List, &[]),
-            (Form::Tree, &[]),
-            (Form::Kuma(Release::V2_14), &[]),
+            (FilterForm::List, &all[..]),
+            (FilterForm::Tree, &all[..]),
+            (FilterForm::Kuma(Release::V2_13), &kuma[..]),
+            (FilterForm::List, &first[..]),
+            (FilterForm::Tree, &first[..]),
+            (FilterForm::List, &[]),
+            (FilterForm::Tree, &[]),
+            (FilterForm::Kuma(Release::V2_14), &[]),
         ];
         for (form, rules) in forms {
-            let input = Input { rules, names: &names, protocol, stat_prefix: "in:1" };
+            let input = FilterInput { rules, names: &names, protocol, stat_prefix: "in:1" };
             let version = Some(Version::RESUMES);
-            let options = Options { form, version, tell_allows: true, ..Options::default() };
+            let options =
+                FilterOptions { form, version, tell_allows: true, ..FilterOptions::default() };
             let projection = filters(&input, &options);
             assert_eq!(projection.form, form);
             count += lab.check_all(&projection, &format!("{protocol:?} {form:?}"));
@@ -152,18 +155,19 @@ fn envoy_takes_what_we_write() {
 #[test]
 fn envoy_takes_classic_rules() {
     let Some(lab) = Lab::new() else { return };
-    let tag = |not| Tag { key: "kuma.io/service".to_owned(), value: "a".to_owned(), not };
+    let tag = |not| LegacyTag { key: "kuma.io/service".to_owned(), value: "a".to_owned(), not };
     let all = [
-        SubsetRule { tags: vec![tag(false)], action: Action::Deny },
-        SubsetRule { tags: vec![tag(true)], action: Action::AllowWithShadowDeny },
-        SubsetRule { tags: Vec::new(), action: Action::Deny },
-        SubsetRule { tags: Vec::new(), action: Action::Allow },
+        LegacySubset { tags: vec![tag(false)], action: SubsetAction::Deny },
+        LegacySubset { tags: vec![tag(true)], action: SubsetAction::AllowWithShadowDeny },
+        LegacySubset { tags: Vec::new(), action: SubsetAction::Deny },
+        LegacySubset { tags: Vec::new(), action: SubsetAction::Allow },
     ];
     for protocol in [Protocol::Http, Protocol::Tcp] {
         for rules in [&all[..], &[]] {
-            for form in [Form::List, Form::Kuma(Release::V2_13)] {
+            for form in [FilterForm::List, FilterForm::Kuma(Release::V2_13)] {
                 let input = LegacyInput { rules, mesh: "m", protocol, stat_prefix: "in" };
-                let projection = legacy(&input, &Options { form, ..Options::default() });
+                let projection =
+                    legacy(&input, &FilterOptions { form, ..FilterOptions::default() });
                 lab.check_all(&projection, &format!("{protocol:?} {form:?}"));
             }
         }
@@ -176,14 +180,15 @@ fn envoy_refuses_an_empty_predicate() {
     let Some(lab) = Lab::new() else { return };
     let rules = [rule(Effect::Allow, Match { method: Some("GET".into()), ..Match::default() }, 0)];
     let names = names(1);
-    let input = Input { rules: &rules, names: &names, protocol: Protocol::Tcp, stat_prefix: "in" };
-    let form = Form::Kuma(Release::V2_13);
-    let projection = filters(&input, &Options { form, ..Options::default() });
+    let input =
+        FilterInput { rules: &rules, names: &names, protocol: Protocol::Tcp, stat_prefix: "in" };
+    let form = FilterForm::Kuma(Release::V2_13);
+    let projection = filters(&input, &FilterOptions { form, ..FilterOptions::default() });
     assert!(projection.refused());
     let [certificate, key] = ["crt", "key"].map(|name| lab.file(name));
-    let tls = Tls { certificate: &certificate, key: &key, trust: Trust::Bundle(&certificate) };
-    let any = At { address: "127.0.0.1", port: 0 };
-    let inbound = Inbound {
+    let tls = TlsFiles { certificate: &certificate, key: &key, trust: Trust::Bundle(&certificate) };
+    let any = HostPort { address: "127.0.0.1", port: 0 };
+    let inbound = EnvoyInbound {
         name: "in",
         listen: any,
         admin: any,

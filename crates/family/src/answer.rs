@@ -7,7 +7,7 @@ use std::fmt::Debug;
 use overrule_engine::{NodeId, PathId, PolicyId, Resolution};
 use overrule_model::ObjectId;
 use overrule_source::Diagnostic;
-use overrule_topology::{Request, Weight};
+use overrule_topology::{HttpRequest, Weight};
 
 /// What a run wants beyond its input.
 #[derive(Debug, Clone, Default)]
@@ -53,7 +53,7 @@ pub trait Extra: Debug + Send + Sync + 'static {
     }
 
     /// How a request meets a path.
-    fn fit(&self, _path: PathId, _request: &Request) -> Fit {
+    fn fit(&self, _path: PathId, _request: &HttpRequest) -> Fit {
         Fit::AsWritten
     }
 }

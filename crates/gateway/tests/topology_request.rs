@@ -5,10 +5,10 @@
 #[path = "topology/support.rs"]
 mod support;
 
-use overrule_gateway::topology::{Missed, Request, Scheme, route_request};
+use overrule_gateway::topology::{HttpRequest, Missed, Scheme, route_request};
 use support::{CLASS, World, gateway, world};
 
-fn request(text: &str) -> Request {
+fn request(text: &str) -> HttpRequest {
     text.parse().unwrap_or_else(|e| panic!("{e}"))
 }
 
@@ -48,7 +48,7 @@ fn what_is_no_request_says_why() {
         ("http://*.a.com/", "has a wildcard"),
         ("http://a b/", "has no scheme"),
     ] {
-        let error = text.parse::<Request>().unwrap_err().to_string();
+        let error = text.parse::<HttpRequest>().unwrap_err().to_string();
         assert!(error.contains(expected), "{text}: {error}");
     }
 }
@@ -87,7 +87,7 @@ fn plain(routes: &str) -> World {
 }
 
 /// `listener route#rule[match]` of who takes a request; otherwise why nobody does.
-fn taken(world: &World, request: &Request) -> String {
+fn taken(world: &World, request: &HttpRequest) -> String {
     let routed = route_request(&world.documents, &world.snapshot, &world.topology, request);
     let text = |sym| world.snapshot.text(sym);
     let taken = routed.taken.iter().map(|t| {

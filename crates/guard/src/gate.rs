@@ -26,8 +26,8 @@ use tower::{Layer, Service, ServiceExt as _};
 use crate::body::{BoxError, Held, Upload};
 use crate::doors::Authenticator;
 use crate::failures::Failures;
-use crate::host::{HostRefused, Names, host_and_origin};
-use crate::limits::Limits;
+use crate::host::{HostNames, HostRefused, host_and_origin};
+use crate::limits::ListenerLimits;
 use crate::listen::Peer;
 use crate::principal::Denied;
 use crate::token::hex;
@@ -58,7 +58,7 @@ impl fmt::Display for RequestId {
 
 /// Why the gate answers instead of what is behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum GateRefusal {
     /// Not meant for us, or sent by a page that may not.
     Host(HostRefused),
     /// We do not know who is asking.
@@ -75,7 +75,7 @@ pub enum Refusal {
     SlowAnswer,
 }
 
-impl Refusal {
+impl GateRefusal {
     /// The status of the answer.
     #[must_use]
     pub fn status(&self) -> StatusCode {
@@ -113,7 +113,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for GateRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Host(why) => why.fmt(f),
@@ -129,7 +129,7 @@ impl fmt::Display for Refusal {
 
 /// What a refused request asked. Only what the shape of an answer may depend on.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct RefusedRequest {
     /// The method.
     pub method: Method,
     /// The target.
@@ -140,14 +140,14 @@ pub struct Asked {
 
 /// Makes the answer to a refused request. Status and headers that belong to the refusal are set afterwards. Called for
 /// every refusal, so this is also the place to count them.
-pub type Answerer<B> = Arc<dyn Fn(&Asked, &Refusal) -> Response<B> + Send + Sync>;
+pub type Answerer<B> = Arc<dyn Fn(&RefusedRequest, &GateRefusal) -> Response<B> + Send + Sync>;
 
 /// What a gate needs to know.
 pub struct GateSettings<A, B> {
     /// The bounds.
-    pub limits: Limits,
+    pub limits: ListenerLimits,
     /// The names this server goes by.
-    pub names: Names,
+    pub names: HostNames,
     /// Tells who is asking.
     pub authenticator: A,
     /// Makes answers to refused requests.
@@ -164,21 +164,21 @@ struct Shared<A, B> {
 }
 
 /// The gate, as a layer around a service.
-pub struct Gate<A, B>(Arc<Shared<A, B>>);
+pub struct GateLayer<A, B>(Arc<Shared<A, B>>);
 
-impl<A, B> Clone for Gate<A, B> {
+impl<A, B> Clone for GateLayer<A, B> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl<A, B> fmt::Debug for Gate<A, B> {
+impl<A, B> fmt::Debug for GateLayer<A, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gate").field("limits", &self.0.settings.limits).finish_non_exhaustive()
     }
 }
 
-impl<A: Authenticator, B> Gate<A, B> {
+impl<A: Authenticator, B> GateLayer<A, B> {
     /// A gate. Its clones share places and failures.
     #[must_use]
     pub fn new(settings: GateSettings<A, B>) -> Self {
@@ -202,7 +202,7 @@ impl<A: Authenticator, B> Gate<A, B> {
     }
 }
 
-impl<S, A, B> Layer<S> for Gate<A, B> {
+impl<S, A, B> Layer<S> for GateLayer<A, B> {
     type Service = Gated<S, A, B>;
 
     fn layer(&self, inner: S) -> Gated<S, A, B> {
@@ -262,7 +262,8 @@ impl<A: Authenticator, B: Send + 'static> Shared<A, B> {
     {
         let (mut parts, body) = request.into_parts();
         let id = self.ids.of(&parts);
-        let asked = Asked { method: parts.method.clone(), uri: parts.uri.clone(), id: id.clone() };
+        let asked =
+            RefusedRequest { method: parts.method.clone(), uri: parts.uri.clone(), id: id.clone() };
         let answer = match self.admit(&mut parts, body.size_hint().lower()).await {
             Ok(place) => {
                 parts.extensions.insert(id.clone());
@@ -279,11 +280,15 @@ impl<A: Authenticator, B: Send + 'static> Shared<A, B> {
     }
 
     /// Everything before the place is taken.
-    async fn admit(&self, parts: &mut Parts, least: u64) -> Result<OwnedSemaphorePermit, Refusal> {
+    async fn admit(
+        &self,
+        parts: &mut Parts,
+        least: u64,
+    ) -> Result<OwnedSemaphorePermit, GateRefusal> {
         let settings = &self.settings;
         // Without a listener that says where a request came from, there is nobody to trust.
-        let peer = parts.extensions.get::<Peer>().ok_or(Refusal::Host(HostRefused::Host))?;
-        host_and_origin(parts, peer, &settings.names).map_err(Refusal::Host)?;
+        let peer = parts.extensions.get::<Peer>().ok_or(GateRefusal::Host(HostRefused::Host))?;
+        host_and_origin(parts, peer, &settings.names).map_err(GateRefusal::Host)?;
         let address = peer.address;
         let principal = match settings.authenticator.authenticate(parts, peer) {
             Ok(principal) => principal,
@@ -292,16 +297,16 @@ impl<A: Authenticator, B: Send + 'static> Shared<A, B> {
         parts.extensions.insert(principal);
         let most = settings.limits.body_bytes;
         if declared(parts).max(least) > most as u64 {
-            return Err(Refusal::TooLarge(most));
+            return Err(GateRefusal::TooLarge(most));
         }
         let place = Arc::clone(&self.places).try_acquire_owned();
-        place.ok().ok_or(Refusal::Busy(COME_BACK))
+        place.ok().ok_or(GateRefusal::Busy(COME_BACK))
     }
 
-    async fn slow_down(&self, denied: Denied, address: std::net::IpAddr) -> Refusal {
+    async fn slow_down(&self, denied: Denied, address: std::net::IpAddr) -> GateRefusal {
         // Asking without a token is how one learns that one is needed, not a guess.
         if denied == Denied::Missing {
-            return Refusal::Denied(denied);
+            return GateRefusal::Denied(denied);
         }
         let penalty = self.failures.count(address, Instant::now());
         // Guessing must not fill the log.
@@ -314,7 +319,7 @@ impl<A: Authenticator, B: Send + 'static> Shared<A, B> {
         {
             sleep(penalty.delay).await;
         }
-        penalty.stay_away.map_or(Refusal::Denied(denied), Refusal::Guessing)
+        penalty.stay_away.map_or(GateRefusal::Denied(denied), GateRefusal::Guessing)
     }
 
     async fn answer<S, I>(
@@ -322,7 +327,7 @@ impl<A: Authenticator, B: Send + 'static> Shared<A, B> {
         inner: S,
         request: Request<Upload<I>>,
         place: OwnedSemaphorePermit,
-    ) -> Result<Response<Held<B>>, Refusal>
+    ) -> Result<Response<Held<B>>, GateRefusal>
     where
         S: Service<Request<Upload<I>>, Response = Response<B>, Error = Infallible>,
         I: Body,
@@ -331,24 +336,24 @@ impl<A: Authenticator, B: Send + 'static> Shared<A, B> {
         let limit = self.settings.limits.request_timeout;
         let answer = match timeout(limit, inner.oneshot(request)).await {
             Ok(Ok(answer)) => answer,
-            Err(_) if complete.load(Ordering::Relaxed) => return Err(Refusal::SlowAnswer),
-            Err(_) => return Err(Refusal::SlowRequest),
+            Err(_) if complete.load(Ordering::Relaxed) => return Err(GateRefusal::SlowAnswer),
+            Err(_) => return Err(GateRefusal::SlowRequest),
         };
         let place = if is_endless(&answer) {
             let stream = Arc::clone(&self.streams).try_acquire_owned();
-            stream.ok().ok_or(Refusal::Busy(COME_BACK))?
+            stream.ok().ok_or(GateRefusal::Busy(COME_BACK))?
         } else {
             place
         };
         Ok(answer.map(|body| Held::new(body, Some(place))))
     }
 
-    fn refuse(&self, asked: &Asked, refusal: &Refusal) -> Response<Held<B>> {
+    fn refuse(&self, asked: &RefusedRequest, refusal: &GateRefusal) -> Response<Held<B>> {
         tracing::debug!(id = %asked.id, why = refusal.word(), "refused");
         let mut answer = (self.settings.answerer)(asked, refusal).map(|body| Held::new(body, None));
         *answer.status_mut() = refusal.status();
         let headers = answer.headers_mut();
-        if matches!(refusal, Refusal::Denied(_)) {
+        if matches!(refusal, GateRefusal::Denied(_)) {
             let scheme = HeaderValue::from_static("Bearer realm=\"overrule\"");
             headers.insert(WWW_AUTHENTICATE, scheme);
         }

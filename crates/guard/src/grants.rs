@@ -33,7 +33,7 @@ pub enum Role {
 
 /// Where one may do it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scope {
+pub enum GrantScope {
     /// Everywhere.
     All,
     /// In one mesh.
@@ -46,12 +46,12 @@ pub enum Scope {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Grant {
     role: Role,
-    scope: Scope,
+    scope: GrantScope,
 }
 
 /// What somebody wants to see or change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target<'a> {
+pub enum Protected<'a> {
     /// Something that belongs to no namespace and no mesh.
     Cluster,
     /// Something in a namespace.
@@ -111,7 +111,7 @@ impl Role {
     }
 }
 
-impl Scope {
+impl GrantScope {
     fn is_mesh(&self, name: &str) -> bool {
         match self {
             Self::All => true,
@@ -146,18 +146,18 @@ impl Grant {
     /// A grant for everything.
     #[must_use]
     pub fn everywhere(role: Role) -> Self {
-        Self { role, scope: Scope::All }
+        Self { role, scope: GrantScope::All }
     }
 
     /// A grant in a scope.
     ///
     /// # Errors
     /// When the name in the scope cannot be one, and for `admin` in a scope.
-    pub fn new(role: Role, scope: Scope) -> Result<Self, GrantError> {
+    pub fn new(role: Role, scope: GrantScope) -> Result<Self, GrantError> {
         match (&role, &scope) {
-            (_, Scope::All) => {}
+            (_, GrantScope::All) => {}
             (Role::Admin, _) => return Err(GrantError::ScopedAdmin),
-            (_, Scope::Mesh(text) | Scope::Namespace(text)) => {
+            (_, GrantScope::Mesh(text) | GrantScope::Namespace(text)) => {
                 name(text)?;
             }
         }
@@ -172,7 +172,7 @@ impl Grant {
 
     /// The scope.
     #[must_use]
-    pub fn scope(&self) -> &Scope {
+    pub fn scope(&self) -> &GrantScope {
         &self.scope
     }
 }
@@ -192,9 +192,9 @@ impl FromStr for Grant {
             other => return Err(GrantError::Role(shortened(other))),
         };
         let scope = match scope.map(|scope| scope.split_once('/').ok_or(scope)) {
-            None => Scope::All,
-            Some(Ok(("mesh", mesh))) => Scope::Mesh(mesh.to_owned()),
-            Some(Ok(("namespace", namespace))) => Scope::Namespace(namespace.to_owned()),
+            None => GrantScope::All,
+            Some(Ok(("mesh", mesh))) => GrantScope::Mesh(mesh.to_owned()),
+            Some(Ok(("namespace", namespace))) => GrantScope::Namespace(namespace.to_owned()),
             Some(_) => return Err(GrantError::Scope(shortened(text))),
         };
         Self::new(role, scope)
@@ -205,9 +205,9 @@ impl fmt::Display for Grant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let role = self.role.word();
         match &self.scope {
-            Scope::All => f.write_str(role),
-            Scope::Mesh(mesh) => write!(f, "{role}:mesh/{mesh}"),
-            Scope::Namespace(namespace) => write!(f, "{role}:namespace/{namespace}"),
+            GrantScope::All => f.write_str(role),
+            GrantScope::Mesh(mesh) => write!(f, "{role}:mesh/{mesh}"),
+            GrantScope::Namespace(namespace) => write!(f, "{role}:namespace/{namespace}"),
         }
     }
 }
@@ -264,12 +264,12 @@ impl Grants {
 
     /// Whether this may be seen.
     #[must_use]
-    pub fn may_read(&self, target: &Target<'_>) -> bool {
+    pub fn may_read(&self, target: &Protected<'_>) -> bool {
         match *target {
-            Target::Cluster => self.reads_all(),
-            Target::Mesh(mesh) => self.mesh(Role::Read, mesh),
-            Target::Namespace(namespace) => self.namespace(Role::Read, namespace),
-            Target::Both { mesh, namespace } => {
+            Protected::Cluster => self.reads_all(),
+            Protected::Mesh(mesh) => self.mesh(Role::Read, mesh),
+            Protected::Namespace(namespace) => self.namespace(Role::Read, namespace),
+            Protected::Both { mesh, namespace } => {
                 self.mesh(Role::Read, mesh) || self.namespace(Role::Read, namespace)
             }
         }
@@ -277,12 +277,12 @@ impl Grants {
 
     /// Whether this may be changed.
     #[must_use]
-    pub fn may_write(&self, target: &Target<'_>) -> bool {
+    pub fn may_write(&self, target: &Protected<'_>) -> bool {
         match *target {
-            Target::Cluster => self.writes_all(),
-            Target::Mesh(mesh) => self.mesh(Role::Write, mesh),
-            Target::Namespace(namespace) => self.namespace(Role::Write, namespace),
-            Target::Both { mesh, namespace } => {
+            Protected::Cluster => self.writes_all(),
+            Protected::Mesh(mesh) => self.mesh(Role::Write, mesh),
+            Protected::Namespace(namespace) => self.namespace(Role::Write, namespace),
+            Protected::Both { mesh, namespace } => {
                 self.mesh(Role::Write, mesh) && self.namespace(Role::Write, namespace)
             }
         }
@@ -313,7 +313,7 @@ impl Grants {
     }
 
     fn all(&self, role: Role) -> bool {
-        self.0.iter().any(|grant| grant.role >= role && grant.scope == Scope::All)
+        self.0.iter().any(|grant| grant.role >= role && grant.scope == GrantScope::All)
     }
 
     fn mesh(&self, role: Role, mesh: &str) -> bool {

@@ -17,7 +17,7 @@ use crate::listen::Peer;
 
 /// The names a server goes by, and the pages that may talk to it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Names {
+pub struct HostNames {
     hosts: Vec<(String, Option<u16>)>,
     origins: Vec<Origin>,
 }
@@ -84,7 +84,7 @@ struct Origin {
     port: u16,
 }
 
-impl Names {
+impl HostNames {
     /// Reads hosts (`overrule.example`, with any port; or `overrule.example:8443`) and origins (`https://ui.example`).
     ///
     /// # Errors
@@ -186,7 +186,7 @@ fn host(parts: &Parts) -> Option<(String, Option<u16>)> {
 ///
 /// # Errors
 /// When `Host` is not ours; when `Origin` is there and neither our own nor an allowed one.
-pub fn host_and_origin(parts: &Parts, peer: &Peer, names: &Names) -> Result<(), HostRefused> {
+pub fn host_and_origin(parts: &Parts, peer: &Peer, names: &HostNames) -> Result<(), HostRefused> {
     let (host, port) = host(parts).ok_or(HostRefused::Host)?;
     if !names.are_ours(&host, port, peer) {
         return Err(HostRefused::Foreign);

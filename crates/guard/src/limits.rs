@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Bounds of a listener and of what passes its gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ListenerLimits {
     /// Bytes of a request's head. Below 8 KiB counts as 8 KiB.
     pub header_bytes: usize,
     /// Header lines of a request.
@@ -45,7 +45,7 @@ pub struct Limits {
     pub tls_reload: Duration,
 }
 
-impl Default for Limits {
+impl Default for ListenerLimits {
     fn default() -> Self {
         Self {
             header_bytes: 64 << 10,
@@ -70,7 +70,7 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl ListenerLimits {
     /// How often a connection is looked at: often enough for its shortest bound.
     pub(crate) fn tick(&self) -> Duration {
         let shortest = self.header_timeout.min(self.idle_timeout).min(self.read_timeout);

@@ -29,7 +29,7 @@ use tower::{Service, ServiceExt as _};
 
 use crate::body::{BoxError, Outgoing};
 use crate::certificate::ClientCertificate;
-use crate::limits::Limits;
+use crate::limits::ListenerLimits;
 use crate::peers::{Peers, Seat};
 use crate::pulse::{Pulse, Tapped, Verdict};
 use crate::tls::Acceptor;
@@ -99,7 +99,7 @@ fn count(counter: &AtomicU64) {
 
 /// What all connections share.
 struct Shared {
-    limits: Limits,
+    limits: ListenerLimits,
     tls: Option<Arc<Acceptor>>,
     counts: Counts,
     stop: watch::Receiver<bool>,
@@ -110,7 +110,7 @@ struct Shared {
 pub async fn serve<S, B>(
     listener: TcpListener,
     tls: Option<Arc<Acceptor>>,
-    limits: Limits,
+    limits: ListenerLimits,
     service: S,
     shutdown: impl Future<Output = ()>,
 ) -> Report
@@ -347,7 +347,7 @@ struct Ending {
 
 impl Ending {
     /// Whether it has had its time. Its last answer may just have ended, and still be on its way out.
-    fn is_over(&self, pulse: &Pulse, limits: &Limits, now: Instant) -> bool {
+    fn is_over(&self, pulse: &Pulse, limits: &ListenerLimits, now: Instant) -> bool {
         let told = now.saturating_duration_since(self.since);
         match pulse.quiet_since() {
             // A peer that does not hear goodbye and asks on is quiet for moments only.
@@ -359,7 +359,7 @@ impl Ending {
 }
 
 /// The protocols, each with what its own state may cost.
-fn builder(limits: &Limits) -> auto::Builder<TokioExecutor> {
+fn builder(limits: &ListenerLimits) -> auto::Builder<TokioExecutor> {
     let buffer = limits.header_bytes.max(LEAST_BUFFER);
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder

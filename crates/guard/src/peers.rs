@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::limits::Limits;
+use crate::limits::ListenerLimits;
 
 /// Whom an address counts for: itself, or for IPv6 its network of 64 bits, because one customer owns that many.
 pub(crate) fn owner(address: IpAddr) -> IpAddr {
@@ -40,7 +40,7 @@ pub(crate) struct Seat {
 }
 
 impl Peers {
-    pub(crate) fn new(limits: &Limits) -> Arc<Self> {
+    pub(crate) fn new(limits: &ListenerLimits) -> Arc<Self> {
         Arc::new(Self {
             most: limits.connections,
             most_per_owner: limits.connections_per_ip,
@@ -85,7 +85,8 @@ mod tests {
 
     #[test]
     fn seats_run_out_and_come_back() {
-        let limits = Limits { connections: 3, connections_per_ip: 2, ..Limits::default() };
+        let limits =
+            ListenerLimits { connections: 3, connections_per_ip: 2, ..ListenerLimits::default() };
         let peers = Peers::new(&limits);
         let one: IpAddr = "192.0.2.1".parse().unwrap();
         let first = peers.seat(one).unwrap();

@@ -15,7 +15,7 @@ use http::Version;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
-use crate::limits::Limits;
+use crate::limits::ListenerLimits;
 
 /// Whether a connection may go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl Pulse {
     }
 
     /// Whether the connection may go on.
-    pub(crate) fn verdict(&self, limits: &Limits, now: Instant) -> Verdict {
+    pub(crate) fn verdict(&self, limits: &ListenerLimits, now: Instant) -> Verdict {
         let state = self.state();
         let since = |then: Instant| now.saturating_duration_since(then);
         if state.untaken.values().any(|then| since(*then) > limits.read_timeout) {

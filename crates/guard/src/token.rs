@@ -159,7 +159,7 @@ impl fmt::Debug for Token {
 
 /// A token as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TokenRow {
+pub struct TokenRecord {
     /// The public half.
     pub id: String,
     /// Whose it is, or what it is for.
@@ -179,12 +179,12 @@ pub struct TokenRow {
 /// All tokens. Immutable: a change makes a new table.
 #[derive(Debug, Clone, Default)]
 pub struct Tokens {
-    by_id: BTreeMap<String, TokenRow>,
+    by_id: BTreeMap<String, TokenRecord>,
 }
 
 impl Tokens {
     /// The table of these rows; of two with one id the later counts.
-    pub fn new(rows: impl IntoIterator<Item = TokenRow>) -> Self {
+    pub fn new(rows: impl IntoIterator<Item = TokenRecord>) -> Self {
         Self { by_id: rows.into_iter().map(|row| (row.id.clone(), row)).collect() }
     }
 
@@ -201,7 +201,7 @@ impl Tokens {
     }
 
     /// The rows, by id.
-    pub fn rows(&self) -> impl Iterator<Item = &TokenRow> {
+    pub fn rows(&self) -> impl Iterator<Item = &TokenRecord> {
         self.by_id.values()
     }
 

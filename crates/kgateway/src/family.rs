@@ -9,12 +9,12 @@ use overrule_family::{
     Condition, Extra, Family, Fit, Ground, Mentions, Options, Reading, Resolved, Setting,
     Settings as Given,
 };
-use overrule_gateway::topology::{Class, Request, http_weight};
+use overrule_gateway::topology::{GatewayClass, HttpRequest, http_weight};
 use overrule_model::{GroupKind, ObjectId};
 use overrule_source::{Code, Input, ReadOptions, read};
 use serde_json::Value;
 
-use crate::delegation::{LABEL, Match};
+use crate::delegation::{LABEL, RuleMatch};
 use crate::resolve::mode_name;
 use crate::{Policies, Profile, Settings, codes, kinds, policy, resolve, status};
 
@@ -33,14 +33,14 @@ pub type World<'a> = overrule_family::World<'a, Kgateway>;
 
 /// The matches of rules below a delegation, by path; those of other rules are as written.
 #[derive(Debug, Default)]
-pub struct Matches(pub BTreeMap<PathId, Arc<[Match]>>);
+pub struct Matches(pub BTreeMap<PathId, Arc<[RuleMatch]>>);
 
 impl Extra for Matches {
     fn redirects(&self) -> bool {
         !self.0.is_empty()
     }
 
-    fn fit(&self, path: PathId, request: &Request) -> Fit {
+    fn fit(&self, path: PathId, request: &HttpRequest) -> Fit {
         let Some(matches) = self.0.get(&path) else { return Fit::AsWritten };
         // Matches of a chain are computed, so they are written down to be read like any other.
         let text: Vec<String> = matches.iter().map(|m| m.to_json().to_string()).collect();
@@ -122,7 +122,8 @@ impl Family for Kgateway {
     fn concerns(&self, world: World<'_>, asked: &[String]) -> bool {
         let is_ours = |kind: &String| kinds::ALL.iter().any(|k| k.kind.eq_ignore_ascii_case(kind));
         let group = |kind: GroupKind| world.snapshot.text(kind.group) == kinds::GROUP;
-        let class = |class: &Class| world.snapshot.text(class.controller).starts_with(CONTROLLER);
+        let class =
+            |class: &GatewayClass| world.snapshot.text(class.controller).starts_with(CONTROLLER);
         !world.policies.list.is_empty()
             || world.snapshot.kinds().any(|(kind, _)| group(kind))
             || world.topology.classes.iter().any(class)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: nothing. Out: kgateway's policy kinds and the units of a TrafficPolicy, as data. Not here: reading policies.
 
-use overrule_gateway::kinds::{Class, CrossNamespace, Descriptor, FieldPath, TargetKind};
+use overrule_gateway::kinds::{CrossNamespace, Descriptor, FieldPath, PolicyClass, TargetKind};
 use overrule_gateway::topology::{GROUP as GATEWAY_API, RouteKind, X_GROUP};
 
 /// API group of kgateway's kinds.
@@ -11,7 +11,7 @@ pub const BUILTIN: &str = "builtin";
 
 /// Where and how policies of a kind become effective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum KindShape {
     /// On every rule of every path: levels of the chain, then tiers.
     Path,
     /// What rules say themselves: one contribution per level.
@@ -32,7 +32,7 @@ pub struct KindInfo {
     /// Kind.
     pub kind: &'static str,
     /// Where and how it becomes effective.
-    pub shape: Shape,
+    pub shape: KindShape,
     /// Kinds it may target: group, kind, whether sections of it.
     pub targets: &'static [(&'static str, &'static str, bool)],
     /// Fields of its spec besides targets; empty if they are not checked.
@@ -46,35 +46,35 @@ pub static ALL: &[KindInfo] = &[
     KindInfo {
         group: GROUP,
         kind: "BackendConfigPolicy",
-        shape: Shape::Backend,
+        shape: KindShape::Backend,
         targets: &[("", "Service", false), (GROUP, "Backend", false)],
         fields: &[],
     },
     KindInfo {
         group: GROUP,
         kind: "DirectResponse",
-        shape: Shape::Sequential,
+        shape: KindShape::Sequential,
         targets: &[],
         fields: &["status", "body", "bodyFormat"],
     },
     KindInfo {
         group: GROUP,
         kind: "HTTPListenerPolicy",
-        shape: Shape::Listener,
+        shape: KindShape::Listener,
         targets: GATEWAYS,
         fields: &[],
     },
     KindInfo {
         group: GROUP,
         kind: "ListenerPolicy",
-        shape: Shape::Listener,
+        shape: KindShape::Listener,
         targets: GATEWAYS,
         fields: &["default", "perPort", "perPortPolicy"],
     },
     KindInfo {
         group: GROUP,
         kind: "TrafficPolicy",
-        shape: Shape::Path,
+        shape: KindShape::Path,
         targets: &[
             (GATEWAY_API, "Gateway", true),
             (GATEWAY_API, "ListenerSet", true),
@@ -84,7 +84,13 @@ pub static ALL: &[KindInfo] = &[
         ],
         fields: UNITS,
     },
-    KindInfo { group: BUILTIN, kind: BUILTIN, shape: Shape::BuiltIn, targets: &[], fields: &[] },
+    KindInfo {
+        group: BUILTIN,
+        kind: BUILTIN,
+        shape: KindShape::BuiltIn,
+        targets: &[],
+        fields: &[],
+    },
 ];
 
 /// Index of the TrafficPolicy in [`ALL`].
@@ -152,15 +158,15 @@ impl KindInfo {
     /// Whether it acts on routes of a kind.
     pub fn takes(&self, route: RouteKind) -> bool {
         match self.shape {
-            Shape::Path => matches!(route, RouteKind::Http | RouteKind::Grpc),
-            Shape::BuiltIn | Shape::Sequential => route == RouteKind::Http,
-            Shape::Listener | Shape::Backend => true,
+            KindShape::Path => matches!(route, RouteKind::Http | RouteKind::Grpc),
+            KindShape::BuiltIn | KindShape::Sequential => route == RouteKind::Http,
+            KindShape::Listener | KindShape::Backend => true,
         }
     }
 
     /// Whether it stands on rules.
     pub fn is_on_rules(&self) -> bool {
-        matches!(self.shape, Shape::Path | Shape::BuiltIn | Shape::Sequential)
+        matches!(self.shape, KindShape::Path | KindShape::BuiltIn | KindShape::Sequential)
     }
 
     /// The same as a generic kind, for reading and attaching target references.
@@ -174,7 +180,7 @@ impl KindInfo {
             targets: self.targets.iter().map(target).collect(),
             target_ref: FieldPath::nowhere(),
             cross_namespace: CrossNamespace::Forbidden,
-            ..Descriptor::assumed(self.group, self.kind, Class::Inherited)
+            ..Descriptor::assumed(self.group, self.kind, PolicyClass::Inherited)
         }
     }
 }

@@ -25,6 +25,6 @@ pub mod status;
 pub use family::{CONTROLLER, FAMILY, Kgateway, Matches, World};
 pub use overrule_family::{Options, Resolved};
 pub use policy::{Policies, parse};
-pub use profile::{Profile, Strategy};
+pub use profile::{InheritedPriority, Profile};
 pub use resolve::{KEYS, resolve};
 pub use settings::{Settings, UnitMerge};

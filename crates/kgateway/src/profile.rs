@@ -17,7 +17,7 @@ pub enum Profile {
 
 /// What `kgateway.dev/inherited-policy-priority` asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Strategy {
+pub enum InheritedPriority {
     /// Fields of the child win, whole.
     #[default]
     ShallowPreferChild,
@@ -29,7 +29,7 @@ pub enum Strategy {
     DeepPreferParent,
 }
 
-impl Strategy {
+impl InheritedPriority {
     /// All of them; the position is the code.
     pub const ALL: [Self; 4] = [
         Self::ShallowPreferChild,
@@ -119,17 +119,17 @@ impl Profile {
     }
 
     /// Which side keeps a field that cannot be combined. Under both deep values the controller keeps the child's.
-    pub fn plain_prefers(self, strategy: Strategy) -> Prefer {
+    pub fn plain_prefers(self, strategy: InheritedPriority) -> Prefer {
         match (self, strategy) {
-            (Self::Shipped, Strategy::DeepPreferParent) => Prefer::Held,
+            (Self::Shipped, InheritedPriority::DeepPreferParent) => Prefer::Held,
             (_, strategy) => strategy.prefers(),
         }
     }
 
     /// Which side keeps the slot of a built-in. Under both deep values the controller takes the parent's.
-    pub fn builtin_prefers(self, strategy: Strategy) -> Prefer {
+    pub fn builtin_prefers(self, strategy: InheritedPriority) -> Prefer {
         match (self, strategy) {
-            (Self::Shipped, Strategy::DeepPreferChild) => Prefer::Incoming,
+            (Self::Shipped, InheritedPriority::DeepPreferChild) => Prefer::Incoming,
             (_, strategy) => strategy.prefers(),
         }
     }

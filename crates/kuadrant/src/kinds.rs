@@ -3,7 +3,7 @@
 //! Not here: reading policies.
 
 use overrule_gateway::kinds::{
-    Class as Gep713Class, CrossNamespace, Descriptor, FieldPath, TargetKind,
+    CrossNamespace, Descriptor, FieldPath, PolicyClass as Gep713Class, TargetKind,
 };
 use overrule_gateway::topology::{GROUP, RouteKind};
 
@@ -14,7 +14,7 @@ pub const EXTENSIONS: &str = "extensions.kuadrant.io";
 
 /// How policies of a kind become effective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Class {
+pub enum MergeClass {
     /// Defaults and overrides along the path.
     Inherited,
     /// One policy per listener.
@@ -47,7 +47,7 @@ pub struct KindInfo {
     /// Kind.
     pub kind: &'static str,
     /// How it becomes effective.
-    pub class: Class,
+    pub class: MergeClass,
     /// Kinds it may target.
     pub targets: &'static [&'static str],
     /// What its CRD says to others.
@@ -110,7 +110,7 @@ pub static ALL: &[KindInfo] = &[
         group: EXTENSIONS,
         version: "v1alpha1",
         kind: "OIDCPolicy",
-        class: Class::Generates { kind: "AuthPolicy", overrides: true },
+        class: MergeClass::Generates { kind: "AuthPolicy", overrides: true },
         targets: &["Gateway", "HTTPRoute"],
         bad_target: "Invalid targetRef.kind. The only supported values are 'HTTPRoute' and 'Gateway'",
         groups: &[],
@@ -121,7 +121,7 @@ pub static ALL: &[KindInfo] = &[
         group: EXTENSIONS,
         version: "v1alpha1",
         kind: "PlanPolicy",
-        class: Class::Generates { kind: "RateLimitPolicy", overrides: false },
+        class: MergeClass::Generates { kind: "RateLimitPolicy", overrides: false },
         targets: &["Gateway", "HTTPRoute", "GRPCRoute"],
         bad_target: "Invalid targetRef.kind. The only supported values are 'HTTPRoute', 'GRPCRoute' and 'Gateway'",
         groups: &[],
@@ -132,7 +132,7 @@ pub static ALL: &[KindInfo] = &[
         group: KUADRANT,
         version: "v1",
         kind: "AuthPolicy",
-        class: Class::Inherited,
+        class: MergeClass::Inherited,
         targets: &["Gateway", "HTTPRoute", "GRPCRoute"],
         bad_target: "Invalid targetRef.kind. The only supported values are 'HTTPRoute', 'GRPCRoute', and 'Gateway'",
         groups: AUTH,
@@ -147,7 +147,7 @@ pub static ALL: &[KindInfo] = &[
         group: KUADRANT,
         version: "v1",
         kind: "DNSPolicy",
-        class: Class::Direct,
+        class: MergeClass::Direct,
         targets: &["Gateway"],
         bad_target: "Invalid targetRef.kind. The only supported values are 'Gateway'",
         groups: &[],
@@ -158,7 +158,7 @@ pub static ALL: &[KindInfo] = &[
         group: KUADRANT,
         version: "v1",
         kind: "RateLimitPolicy",
-        class: Class::Inherited,
+        class: MergeClass::Inherited,
         targets: &["Gateway", "HTTPRoute", "GRPCRoute"],
         bad_target: "Invalid targetRef.kind. The only supported values are 'HTTPRoute', 'GRPCRoute' and 'Gateway'",
         groups: LIMITS,
@@ -169,7 +169,7 @@ pub static ALL: &[KindInfo] = &[
         group: KUADRANT,
         version: "v1",
         kind: "TLSPolicy",
-        class: Class::Direct,
+        class: MergeClass::Direct,
         targets: &["Gateway"],
         bad_target: "Invalid targetRef.kind. The only supported values are 'Gateway'",
         groups: &[],
@@ -180,7 +180,7 @@ pub static ALL: &[KindInfo] = &[
         group: KUADRANT,
         version: "v1alpha1",
         kind: "TokenRateLimitPolicy",
-        class: Class::Inherited,
+        class: MergeClass::Inherited,
         targets: &["Gateway", "HTTPRoute"],
         bad_target: "Invalid targetRef.kind. The only supported values are 'HTTPRoute' and 'Gateway'",
         groups: LIMITS,
@@ -221,14 +221,14 @@ impl KindInfo {
 
     /// Whether policies of the kind are direct.
     pub fn is_direct(&self) -> bool {
-        self.class == Class::Direct
+        self.class == MergeClass::Direct
     }
 
     /// The same as a generic kind, for reading and attaching target references.
     pub(crate) fn descriptor(&self) -> Descriptor {
         let class = match self.class {
-            Class::Direct => Gep713Class::Direct,
-            Class::Inherited | Class::Generates { .. } => Gep713Class::Inherited,
+            MergeClass::Direct => Gep713Class::Direct,
+            MergeClass::Inherited | MergeClass::Generates { .. } => Gep713Class::Inherited,
         };
         let target =
             |kind: &&str| TargetKind { group: GROUP.into(), kind: (*kind).into(), sections: true };

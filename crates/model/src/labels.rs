@@ -57,7 +57,7 @@ impl Labels {
 
 /// One clause of a label selector.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Requirement {
+pub enum SelectorClause {
     /// The label has this value.
     Equals(Sym, Sym),
     /// The label is absent or has another value.
@@ -72,7 +72,7 @@ pub enum Requirement {
     Absent(Sym),
 }
 
-impl Requirement {
+impl SelectorClause {
     /// Whether the labels meet this clause.
     pub fn matches(&self, labels: &Labels) -> bool {
         match self {
@@ -90,7 +90,7 @@ impl Requirement {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selector {
     /// The clauses.
-    pub requirements: Vec<Requirement>,
+    pub requirements: Vec<SelectorClause>,
 }
 
 /// Why a selector text cannot be read.
@@ -146,7 +146,7 @@ fn split_clauses(text: &str) -> Result<Vec<&str>, SelectorError> {
     Ok(clauses)
 }
 
-fn clause_of(clause: &str, names: &mut Names) -> Result<Requirement, SelectorError> {
+fn clause_of(clause: &str, names: &mut Names) -> Result<SelectorClause, SelectorError> {
     let bad = || {
         SelectorError(format!(
             "cannot read `{clause}` in a label selector; write `key=value`, `key!=value`, `key in (a,b)`, `key` or `!key`"
@@ -164,10 +164,10 @@ fn clause_of(clause: &str, names: &mut Names) -> Result<Requirement, SelectorErr
         if ok { Ok(names.intern(v)) } else { Err(bad()) }
     };
     if let Some((key, value)) = clause.split_once("!=") {
-        return Ok(Requirement::NotEquals(key_of(key, names)?, value_of(value, names)?));
+        return Ok(SelectorClause::NotEquals(key_of(key, names)?, value_of(value, names)?));
     }
     if let Some((key, value)) = clause.split_once("==").or_else(|| clause.split_once('=')) {
-        return Ok(Requirement::Equals(key_of(key, names)?, value_of(value, names)?));
+        return Ok(SelectorClause::Equals(key_of(key, names)?, value_of(value, names)?));
     }
     if let Some(rest) = clause.strip_suffix(')') {
         let (head, values) = rest.split_once('(').ok_or_else(bad)?;
@@ -176,14 +176,14 @@ fn clause_of(clause: &str, names: &mut Names) -> Result<Requirement, SelectorErr
         let (key, word) = (words.next().ok_or_else(bad)?, words.next().ok_or_else(bad)?);
         let key = key_of(key, names)?;
         return match (word, words.next()) {
-            ("in", None) => Ok(Requirement::In(key, values)),
-            ("notin", None) => Ok(Requirement::NotIn(key, values)),
+            ("in", None) => Ok(SelectorClause::In(key, values)),
+            ("notin", None) => Ok(SelectorClause::NotIn(key, values)),
             _ => Err(bad()),
         };
     }
     match clause.strip_prefix('!') {
-        Some(key) => Ok(Requirement::Absent(key_of(key, names)?)),
-        None => Ok(Requirement::Exists(key_of(clause, names)?)),
+        Some(key) => Ok(SelectorClause::Absent(key_of(key, names)?)),
+        None => Ok(SelectorClause::Exists(key_of(clause, names)?)),
     }
 }
 

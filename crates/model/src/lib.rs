@@ -26,7 +26,7 @@ mod target;
 pub use article::with_article;
 pub use created::Created;
 pub use field::{At, Fields, Seg};
-pub use labels::{Labels, Requirement, Selector, SelectorError};
+pub use labels::{Labels, Selector, SelectorClause, SelectorError};
 pub use names::{Names, Sym};
 pub use object::{GroupKind, Object, ObjectId, Scope};
 pub use parse::{Parsed, again, parse};

@@ -53,7 +53,7 @@ fn size(inputs: &[Input]) -> usize {
 struct Ready {
     documents: Documents,
     snapshot: Snapshot,
-    resources: topology::Resources,
+    resources: topology::GatewayResources,
     kinds: Kinds,
     policies: Vec<policy::Policy>,
 }
@@ -69,7 +69,7 @@ impl Ready {
     }
 
     /// Connect, attach, order, merge, findings.
-    fn resolve(&self) -> (topology::Built, Resolved) {
+    fn resolve(&self) -> (topology::BuiltTopology, Resolved) {
         let built = self.resources.connect(&self.snapshot);
         let options = overrule::gateway::Options::default();
         let resolved = overrule::gateway::resolve(

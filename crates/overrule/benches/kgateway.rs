@@ -214,7 +214,7 @@ fn shared(leaves: usize) -> String {
 struct Ready {
     documents: Documents,
     snapshot: Snapshot,
-    resources: topology::Resources,
+    resources: topology::GatewayResources,
     policies: Policies,
     settings: Settings,
 }

@@ -46,7 +46,7 @@ fn main() -> ExitCode {
 struct Ready {
     documents: Documents,
     snapshot: Snapshot,
-    resources: topology::Resources,
+    resources: topology::GatewayResources,
     policies: Policies,
 }
 

@@ -10,7 +10,7 @@ use overrule_family::{
 };
 use overrule_gateway::codes_policy::BAD_REQUIREMENT;
 use overrule_gateway::requirements::{Missing, report};
-use overrule_gateway::topology::{GatewayTopology, Request};
+use overrule_gateway::topology::{GatewayTopology, HttpRequest};
 use overrule_model::{ObjectId, Snapshot, TargetName};
 use overrule_source::{Diagnostic, Documents};
 use overrule_view::Part;
@@ -77,7 +77,7 @@ impl Answered {
     }
 
     /// How a request meets a path of this answer.
-    pub fn fit(&self, path: PathId, request: &Request) -> Fit {
+    pub fn fit(&self, path: PathId, request: &HttpRequest) -> Fit {
         self.extra.fit(path, request)
     }
 

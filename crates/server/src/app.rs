@@ -145,8 +145,8 @@ impl App {
 }
 
 /// A token as the guard knows it.
-fn known(row: TokenRow) -> Result<overrule_guard::TokenRow, String> {
-    Ok(overrule_guard::TokenRow {
+fn known(row: TokenRow) -> Result<overrule_guard::TokenRecord, String> {
+    Ok(overrule_guard::TokenRecord {
         grants: serde_json::from_str(&row.grants).map_err(|e| e.to_string())?,
         hash: std::str::from_utf8(&row.hash)
             .map_err(|e| e.to_string())

@@ -3,7 +3,7 @@
 //! (`overrule_guard`).
 
 use overrule::model::{Object, Snapshot};
-use overrule_guard::{Grants, Target};
+use overrule_guard::{Grants, Protected};
 use overrule_store::{Key, Place};
 
 use crate::admission::{key_of, mesh_of};
@@ -24,23 +24,23 @@ impl overrule_ask::Sees for Reader<'_> {
     fn closed(&self, snapshot: &Snapshot, object: &Object) -> bool {
         let key = key_of(snapshot, object);
         let mesh = mesh_of(&key);
-        self.0.reads_all() || mesh.is_some_and(|mesh| self.0.may_read(&Target::Mesh(mesh)))
+        self.0.reads_all() || mesh.is_some_and(|mesh| self.0.may_read(&Protected::Mesh(mesh)))
     }
 }
 
 /// Where a resource belongs.
-fn target(key: &Key) -> Target<'_> {
+fn target(key: &Key) -> Protected<'_> {
     match &key.place {
         // Who may read a namespace may read what it says of itself; so it is with a mesh.
         Place::Cluster if key.group.is_empty() && key.kind == "Namespace" => {
-            Target::Namespace(&key.name)
+            Protected::Namespace(&key.name)
         }
-        Place::Cluster => mesh_of(key).map_or(Target::Cluster, Target::Mesh),
-        Place::Namespace(name) => Target::Namespace(name),
+        Place::Cluster => mesh_of(key).map_or(Protected::Cluster, Protected::Mesh),
+        Place::Namespace(name) => Protected::Namespace(name),
         // A Kubernetes object of Kuma's carries its namespace at the end of its name.
         Place::Mesh(mesh) => match key.name.rsplit_once('.') {
-            Some((_, namespace)) => Target::Both { mesh, namespace },
-            None => Target::Mesh(mesh),
+            Some((_, namespace)) => Protected::Both { mesh, namespace },
+            None => Protected::Mesh(mesh),
         },
     }
 }

@@ -14,8 +14,8 @@ use overrule::Options;
 use overrule::kuma::inspect::Flavour;
 use overrule::source::{DuplicateKeys, SingleLetters};
 use overrule_guard::{
-    Certificates, ClientCerts, Doors, Gate, GateSettings, Limits, Names, Refusal, Report, Tls,
-    Tokens, check_address,
+    Certificates, ClientCerts, Doors, GateLayer, GateRefusal, GateSettings, HostNames,
+    ListenerLimits, Report, Tls, Tokens, check_address,
 };
 use overrule_store::{PgTls, Retention, Store, StoreError};
 use tokio::net::TcpListener;
@@ -214,9 +214,9 @@ fn pg_tls(config: &Config) -> PgTls {
     config.postgres_ca.clone().map_or(PgTls::Disabled, PgTls::Roots)
 }
 
-fn limits(config: &Config) -> Limits {
-    let usual = Limits::default();
-    Limits {
+fn limits(config: &Config) -> ListenerLimits {
+    let usual = ListenerLimits::default();
+    ListenerLimits {
         body_bytes: config.max_body.unwrap_or(usual.body_bytes),
         request_timeout: Duration::from_secs(config.request_timeout.unwrap_or(60)),
         connections: config.max_connections.unwrap_or(usual.connections),
@@ -287,7 +287,7 @@ fn start_with(
     check_address(listen, tls.is_some(), auth == Auth::Token).map_err(usage)?;
     let certificates = Certificates::new(config.certificates.clone()).map_err(usage)?;
     let retention = retention(&config)?;
-    let names = Names::new(&config.host).map_err(usage)?;
+    let names = HostNames::new(&config.host).map_err(usage)?;
     let acceptor = tls.map(Tls::load).transpose().map_err(usage)?;
     let store = store(&config)?;
     if let Some(file) = &config.restore {
@@ -348,16 +348,18 @@ fn start_with(
     let address = listener.local_addr().map_err(world)?;
     let limits = limits(&config);
     let refusing = Arc::clone(&app);
-    let gate = Gate::new(GateSettings {
+    let gate = GateLayer::new(GateSettings {
         limits,
         names,
         authenticator: Arc::clone(&app.doors),
-        answerer: Arc::new(move |asked: &overrule_guard::gate::Asked, refusal: &Refusal| {
-            refusing.metrics.refused(refusal.word());
-            let title = refusal.status().canonical_reason().unwrap_or("Refused");
-            let problem = Problem::new(refusal.status(), title, refusal.to_string());
-            problem.response(Face::of(asked.uri.path()))
-        }),
+        answerer: Arc::new(
+            move |asked: &overrule_guard::gate::RefusedRequest, refusal: &GateRefusal| {
+                refusing.metrics.refused(refusal.word());
+                let title = refusal.status().canonical_reason().unwrap_or("Refused");
+                let problem = Problem::new(refusal.status(), title, refusal.to_string());
+                problem.response(Face::of(asked.uri.path()))
+            },
+        ),
     });
     let fixed = config.fixed;
     let (stop, stopped) = oneshot::channel::<()>();

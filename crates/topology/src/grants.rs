@@ -33,11 +33,11 @@ pub struct Referent {
 
 /// Every ReferenceGrant of a snapshot.
 #[derive(Debug, Clone, Default)]
-pub struct Grants {
+pub struct GrantIndex {
     pairs: HashSet<(Referrer, Referent)>,
 }
 
-impl Grants {
+impl GrantIndex {
     /// Adds one pair of a grant.
     pub(crate) fn add(&mut self, from: Referrer, to: Referent) {
         self.pairs.insert((from, to));

@@ -11,7 +11,7 @@ use overrule_engine::{NodeId, Topology};
 use overrule_model::{Created, ObjectId, Sym};
 use overrule_source::{DocId, NodeRef, Span};
 
-use super::grants::Grants;
+use super::grants::GrantIndex;
 use super::lookup::Index;
 use super::rows::{NamedParent, ParentRow, RuleRow};
 
@@ -59,7 +59,7 @@ indexes! {
 
 /// A GatewayClass; one that Gateways only name has no object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Class {
+pub struct GatewayClass {
     /// Its node.
     pub node: NodeId,
     /// `spec.controllerName`; empty if unknown.
@@ -237,7 +237,7 @@ pub struct Route {
 
 /// A rule of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rule {
+pub struct RouteRule {
     /// Its node.
     pub node: NodeId,
     /// The route.
@@ -310,7 +310,7 @@ pub struct Backend {
 
 /// A port of a Service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Port {
+pub struct TopologyPort {
     /// Its node.
     pub node: NodeId,
     /// The Service.
@@ -334,31 +334,36 @@ pub struct Link {
 
 impl Link {
     /// A link.
-    pub(crate) fn new(listener: ListenerIx, route: RouteIx, parent_ref: u16, facts: Facts) -> Self {
-        let Facts { allowed, port, conflicted, hosts, isolated } = facts;
+    pub(crate) fn new(
+        listener: ListenerIx,
+        route: RouteIx,
+        parent_ref: u16,
+        facts: LinkFacts,
+    ) -> Self {
+        let LinkFacts { allowed, port, conflicted, hosts, isolated } = facts;
         let bits = [allowed, port, conflicted, hosts == HostFit::Intersects, isolated];
         let facts = bits.into_iter().zip(0..).fold(0, |all, (bit, n)| all | u8::from(bit) << n);
         Self { listener, route, parent_ref, facts }
     }
 
     /// What is known of it.
-    pub fn facts(&self) -> Facts {
+    pub fn facts(&self) -> LinkFacts {
         let bit = |n: u8| self.facts >> n & 1 == 1;
         let hosts = if bit(3) { HostFit::Intersects } else { HostFit::Subset };
-        Facts { allowed: bit(0), port: bit(1), conflicted: bit(2), hosts, isolated: bit(4) }
+        LinkFacts { allowed: bit(0), port: bit(1), conflicted: bit(2), hosts, isolated: bit(4) }
     }
 
     /// Whether Gateway API attaches the route here: the listener is meant, allows it and is in force; hostnames
     /// intersect in every link.
     pub fn accepted(&self) -> bool {
-        let Facts { allowed, port, conflicted, .. } = self.facts();
+        let LinkFacts { allowed, port, conflicted, .. } = self.facts();
         allowed && port && !conflicted
     }
 }
 
 /// What is known of a link; families filter on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Facts {
+pub struct LinkFacts {
     /// `allowedRoutes` of the listener lets the route in: namespace and kind.
     pub allowed: bool,
     /// The parentRef names no port, or that of the listener.
@@ -390,7 +395,7 @@ pub struct GatewayTopology {
     /// The nodes.
     pub nodes: Topology,
     /// GatewayClasses, by name.
-    pub classes: Vec<Class>,
+    pub classes: Vec<GatewayClass>,
     /// Gateways, by namespace and name.
     pub gateways: Vec<Gateway>,
     /// ListenerSets, by group, namespace and name.
@@ -406,7 +411,7 @@ pub struct GatewayTopology {
     /// Backends: every Service, and whatever else rules send to.
     pub backends: Vec<Backend>,
     /// Ports, by backend.
-    pub ports: Vec<Port>,
+    pub ports: Vec<TopologyPort>,
     /// What rules send to, by rule.
     pub uses: Vec<BackendUse>,
     /// What rules delegate to, by rule.
@@ -418,6 +423,6 @@ pub struct GatewayTopology {
     /// Routes at listeners, sorted by listener, then route.
     pub links: Vec<Link>,
     /// Which references across namespaces are permitted.
-    pub grants: Grants,
+    pub grants: GrantIndex,
     pub(crate) index: Index,
 }

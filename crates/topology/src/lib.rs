@@ -11,7 +11,7 @@
 //!  request   which rule takes a given request                    request.rs, routing.rs, matching.rs
 //! ```
 //!
-//! A link is kept with its [`Facts`] rather than filtered: families disagree about which facts count.
+//! A link is kept with its [`LinkFacts`] rather than filtered: families disagree about which facts count.
 
 pub mod codes;
 mod connect;
@@ -31,16 +31,19 @@ use overrule_model::Snapshot;
 use overrule_source::{Diagnostic, Documents};
 
 pub use graph::{
-    Backend, BackendFacts, BackendIx, BackendUse, Class, ClassIx, Delegation, Facts, Gateway,
-    GatewayIx, GatewayTopology, HostFit, Link, LinkIx, Listener, ListenerIx, ListenerSet, Port,
-    PortIx, Route, RouteIx, RouteKind, RouteKinds, Rule, RuleIx, SetIx,
+    Backend, BackendFacts, BackendIx, BackendUse, ClassIx, Delegation, Gateway, GatewayClass,
+    GatewayIx, GatewayTopology, HostFit, Link, LinkFacts, LinkIx, Listener, ListenerIx,
+    ListenerSet, PortIx, Route, RouteIx, RouteKind, RouteKinds, RouteRule, RuleIx, SetIx,
+    TopologyPort,
 };
 pub use matching::{Weight, http_weight};
 pub use parse::parse;
-pub use request::{Request, RequestError, Scheme};
-pub use resources::Resources;
+pub use request::{HttpRequest, RequestError, Scheme};
+pub use resources::GatewayResources;
 pub use routing::{Missed, Routed, Taken, route_request};
-pub use status::{Condition, ConditionStatus, ConditionType, Parent, ParentStatus, ParentTarget};
+pub use status::{
+    ConditionStatus, ConditionType, Parent, ParentStatus, ParentTarget, RouteCondition,
+};
 
 /// API group of the Gateway API.
 pub const GROUP: &str = "gateway.networking.k8s.io";
@@ -75,17 +78,17 @@ pub mod level {
 
 /// A topology and every finding made while building it.
 #[derive(Debug, Default)]
-pub struct Built {
+pub struct BuiltTopology {
     /// The graph.
     pub topology: GatewayTopology,
     /// What was wrong, by object.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads the specs of all Gateway API objects and connects them: [`parse`], then [`Resources::connect`].
-pub fn build(documents: &Documents, snapshot: &mut Snapshot) -> Built {
+/// Reads the specs of all Gateway API objects and connects them: [`parse`], then [`GatewayResources::connect`].
+pub fn build(documents: &Documents, snapshot: &mut Snapshot) -> BuiltTopology {
     let (resources, mut diagnostics) = parse(documents, snapshot);
     let built = resources.connect(snapshot);
     diagnostics.extend(built.diagnostics);
-    Built { topology: built.topology, diagnostics }
+    BuiltTopology { topology: built.topology, diagnostics }
 }

@@ -9,8 +9,9 @@ use overrule_source::{NodeRef, Span};
 use smallvec::SmallVec;
 
 use super::graph::{
-    Backend, BackendIx, BackendUse, Class, ClassIx, Delegation, Gateway, GatewayIx, Link, LinkIx,
-    Listener, ListenerIx, ListenerSet, Port, PortIx, Route, RouteIx, Rule, RuleIx, SetIx,
+    Backend, BackendIx, BackendUse, ClassIx, Delegation, Gateway, GatewayClass, GatewayIx, Link,
+    LinkIx, Listener, ListenerIx, ListenerSet, PortIx, Route, RouteIx, RouteRule, RuleIx, SetIx,
+    TopologyPort,
 };
 use super::hostname;
 use super::resources::{count, part};
@@ -58,7 +59,7 @@ macro_rules! places {
 impl GatewayTopology {
     accessors! {
         /// A class.
-        class(ClassIx) -> Class in classes;
+        class(ClassIx) -> GatewayClass in classes;
         /// A Gateway.
         gateway(GatewayIx) -> Gateway in gateways;
         /// A ListenerSet.
@@ -70,7 +71,7 @@ impl GatewayTopology {
         /// A backend.
         backend(BackendIx) -> Backend in backends;
         /// A port.
-        port(PortIx) -> Port in ports;
+        port(PortIx) -> TopologyPort in ports;
         /// A link.
         link(LinkIx) -> Link in links;
     }
@@ -115,11 +116,11 @@ impl GatewayTopology {
     }
 
     /// A rule.
-    pub fn rule(&self, ix: RuleIx) -> Option<Rule> {
+    pub fn rule(&self, ix: RuleIx) -> Option<RouteRule> {
         let row = self.rules.get(ix.at())?;
         let route = self.route(row.route)?;
         let index = ix.0.checked_sub(route.rules.start)?;
-        Some(Rule {
+        Some(RouteRule {
             node: NodeId(route.node.0 + 1 + index),
             route: row.route,
             index,
@@ -130,12 +131,12 @@ impl GatewayTopology {
     }
 
     /// Every rule, by route.
-    pub fn all_rules(&self) -> impl Iterator<Item = (RuleIx, Rule)> {
+    pub fn all_rules(&self) -> impl Iterator<Item = (RuleIx, RouteRule)> {
         (0..count(&self.rules)).filter_map(|i| Some((RuleIx(i), self.rule(RuleIx(i))?)))
     }
 
     /// The rules of a route, as written.
-    pub fn rules_of(&self, ix: RouteIx) -> impl Iterator<Item = (RuleIx, Rule)> {
+    pub fn rules_of(&self, ix: RouteIx) -> impl Iterator<Item = (RuleIx, RouteRule)> {
         let range = self.route(ix).map_or(0..0, |r| r.rules.clone());
         range.filter_map(|i| Some((RuleIx(i), self.rule(RuleIx(i))?)))
     }

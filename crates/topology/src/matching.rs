@@ -8,7 +8,7 @@ use overrule_source::View;
 use regex::bytes::RegexBuilder;
 
 use super::graph::RouteKind;
-use super::request::Request;
+use super::request::HttpRequest;
 
 /// Most bytes a compiled expression may take.
 const REGEX_SIZE: usize = 1 << 20;
@@ -44,7 +44,7 @@ pub(super) enum PathWeight {
 }
 
 /// How specific a match of an HTTPRoute is for a request, if it fits; greater wins.
-pub fn http_weight(matched: View<'_>, request: &Request) -> Option<Weight> {
+pub fn http_weight(matched: View<'_>, request: &HttpRequest) -> Option<Weight> {
     http(matched, request)
 }
 
@@ -57,7 +57,7 @@ pub(super) fn everything(kind: RouteKind) -> Weight {
 }
 
 /// The weight of an HTTP match, if it fits.
-pub(super) fn http(matched: View<'_>, request: &Request) -> Option<Weight> {
+pub(super) fn http(matched: View<'_>, request: &HttpRequest) -> Option<Weight> {
     let path = match matched.get("path").filter(|v| !v.is_null()) {
         Some(path) => path_weight(path, &request.path)?,
         None => PathWeight::Prefix(1),
@@ -69,7 +69,7 @@ pub(super) fn http(matched: View<'_>, request: &Request) -> Option<Weight> {
 }
 
 /// The weight of a gRPC match, if it fits.
-pub(super) fn grpc(matched: View<'_>, request: &Request) -> Option<Weight> {
+pub(super) fn grpc(matched: View<'_>, request: &HttpRequest) -> Option<Weight> {
     let path = request.path.strip_prefix('/')?;
     let (service, method) = path.split_once('/')?;
     let mut weight = Weight::default();
@@ -115,7 +115,7 @@ pub(super) fn is_prefix(prefix: &str, path: &str) -> bool {
 }
 
 /// Whether there is a method to match; nothing if it does not fit. `methods` is the experimental list.
-fn method(matched: View<'_>, request: &Request) -> Option<bool> {
+fn method(matched: View<'_>, request: &HttpRequest) -> Option<bool> {
     let list = matched.get("methods").filter(|v| !v.is_empty());
     if let Some(list) = list {
         return list.items().any(|m| m.as_str() == Some(&request.method)).then_some(true);

@@ -14,7 +14,7 @@ use std::str::FromStr;
 /// assert_eq!(request.query, [("item".to_owned(), "a b".to_owned())]);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct HttpRequest {
     /// Method, upper case.
     pub method: String,
     /// Scheme.
@@ -66,7 +66,7 @@ impl Scheme {
     }
 }
 
-impl Request {
+impl HttpRequest {
     /// The port it goes to: the written one, or that of the scheme.
     pub fn port(&self) -> u16 {
         self.port.unwrap_or_else(|| self.scheme.port())
@@ -107,7 +107,7 @@ fn bad<T>(message: String) -> Result<T, RequestError> {
     Err(RequestError(message))
 }
 
-impl FromStr for Request {
+impl FromStr for HttpRequest {
     type Err = RequestError;
 
     /// `METHOD URL`, or a URL alone: then the method is GET, for gRPC POST.

@@ -10,13 +10,13 @@ use hashbrown::HashMap;
 use overrule_model::{GroupKind, Labels, ObjectId, Selector, Sym};
 use overrule_source::{NodeId, Span};
 
-use super::grants::Grants;
+use super::grants::GrantIndex;
 use super::graph::{RouteKind, RouteKinds};
 use super::hostname::{HostIx, Hosts};
 
 /// The specs of all Gateway API objects of a snapshot.
 #[derive(Debug, Clone, Default)]
-pub struct Resources {
+pub struct GatewayResources {
     pub(crate) classes: Vec<ClassSpec>,
     pub(crate) gateways: Vec<GatewaySpec>,
     pub(crate) sets: Vec<SetSpec>,
@@ -33,12 +33,12 @@ pub struct Resources {
     /// Labels of Namespace objects, the implicit one included.
     pub(crate) namespaces: HashMap<Sym, Labels>,
     pub(crate) selectors: Vec<Selector>,
-    pub(crate) grants: Grants,
+    pub(crate) grants: GrantIndex,
     pub(crate) hosts: Hosts,
     pub(crate) words: Words,
 }
 
-impl Resources {
+impl GatewayResources {
     /// Makes room for routes, so that a fleet is not copied as it grows.
     pub(crate) fn reserve(&mut self, routes: usize) {
         self.routes.reserve_exact(routes);

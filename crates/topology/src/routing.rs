@@ -17,7 +17,7 @@ use super::GatewayTopology;
 use super::graph::{GatewayIx, LinkIx, Listener, ListenerIx, RouteIx, RouteKind, RuleIx};
 use super::hostname::{matches_host, specificity};
 use super::matching::{self, Weight};
-use super::request::Request;
+use super::request::HttpRequest;
 
 /// The rule that takes a request at one Gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub fn route_request(
     documents: &Documents,
     snapshot: &Snapshot,
     topology: &GatewayTopology,
-    request: &Request,
+    request: &HttpRequest,
 ) -> Routed {
     let router = Router { documents, snapshot, topology, request };
     let mut routed = Routed::default();
@@ -80,7 +80,7 @@ struct Router<'a> {
     documents: &'a Documents,
     snapshot: &'a Snapshot,
     topology: &'a GatewayTopology,
-    request: &'a Request,
+    request: &'a HttpRequest,
 }
 
 /// One match that fits, with everything it competes by. Greater wins.

@@ -94,7 +94,7 @@ pub enum ConditionStatus {
 
 /// One condition of a route towards one of its parents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Condition {
+pub struct RouteCondition {
     /// Which condition.
     pub kind: ConditionType,
     /// Whether it holds.
@@ -108,7 +108,7 @@ pub struct Condition {
 impl GatewayTopology {
     /// The conditions of a route as a controller would write them: Accepted and ResolvedRefs, per parentRef it has an
     /// answer for. Parents of other kinds have controllers of their own.
-    pub fn conditions(&self, route: RouteIx) -> Vec<Condition> {
+    pub fn conditions(&self, route: RouteIx) -> Vec<RouteCondition> {
         let refs = self.route(route).map_or(BackendFacts::Resolved, |r| r.refs);
         let (resolved, why) = match refs {
             BackendFacts::Resolved => (ConditionStatus::True, "ResolvedRefs"),
@@ -126,9 +126,9 @@ impl GatewayTopology {
             let index = parent.index;
             let reason = parent.status.reason();
             let kind = ConditionType::Accepted;
-            conditions.push(Condition { kind, status, reason, parent: index });
+            conditions.push(RouteCondition { kind, status, reason, parent: index });
             let kind = ConditionType::ResolvedRefs;
-            conditions.push(Condition { kind, status: resolved, reason: why, parent: index });
+            conditions.push(RouteCondition { kind, status: resolved, reason: why, parent: index });
         }
         conditions
     }

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use overrule_envoy::{
-    At, Inbound, Input, Options, Projection, Tls, Trust, Upstream, Version, bootstrap, filters,
-    json,
+    EnvoyInbound, FilterInput, FilterOptions, HostPort, Projection, TlsFiles, Trust, Upstream,
+    Version, bootstrap, filters, json,
 };
 
 use crate::failure::Failure;
@@ -28,7 +28,7 @@ pub fn emitted(rules: &Rules, setup: &Setup<'_>) -> Result<String, Failure> {
 /// # Errors
 /// They come in another form than was asked for.
 pub fn projected<'a>(rules: &'a Rules, setup: &Setup<'_>) -> Result<Projection<'a>, Failure> {
-    let input = Input {
+    let input = FilterInput {
         rules: &rules.rules,
         names: &rules.names,
         protocol: match setup.protocol {
@@ -38,12 +38,12 @@ pub fn projected<'a>(rules: &'a Rules, setup: &Setup<'_>) -> Result<Projection<'
         stat_prefix: LISTENER,
     };
     let form = match setup.form {
-        Form::List => overrule_envoy::Form::List,
-        Form::Tree => overrule_envoy::Form::Tree,
+        Form::List => overrule_envoy::FilterForm::List,
+        Form::Tree => overrule_envoy::FilterForm::Tree,
     };
     let version = crate::install::VERSION.parse::<Version>();
     let version = Some(version.map_err(Failure::of("version of Envoy"))?);
-    let projection = filters(&input, &Options { form, version, ..Options::default() });
+    let projection = filters(&input, &FilterOptions { form, version, ..FilterOptions::default() });
     // What is refused to a user is emitted strictly all the same, and strictness is proved too.
     if projection.form == form {
         Ok(projection)
@@ -71,16 +71,18 @@ pub fn inbound(
     let domains = [("trust-domain.mesh", mesh.as_str()), ("legacy.mesh", other.as_str())];
     let trust = if by_domain { Trust::Domains(&domains) } else { Trust::Bundle(&both) };
     let ip = setup.upstream.ip().to_string();
-    let here = At { address: "127.0.0.1", port: 0 };
+    let here = HostPort { address: "127.0.0.1", port: 0 };
     let upstream = match setup.protocol {
         Protocol::Http => Upstream::Envoy,
-        Protocol::Tcp => Upstream::ServerOnData(At { address: &ip, port: setup.upstream.port() }),
+        Protocol::Tcp => {
+            Upstream::ServerOnData(HostPort { address: &ip, port: setup.upstream.port() })
+        }
     };
-    let inbound = Inbound {
+    let inbound = EnvoyInbound {
         name: LISTENER,
         listen: here,
         admin: here,
-        tls: Tls { certificate: &certificate, key: &key, trust },
+        tls: TlsFiles { certificate: &certificate, key: &key, trust },
         upstream,
         tell: false,
     };

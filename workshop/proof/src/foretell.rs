@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 
 use overrule_access::{
-    Decision, Effect, Identity, Match, PathMatch, Request, Rule, Source, Verdict, naive, path,
+    Decision, Effect, Identity, Match, PathMatch, Request, Rule, RuleSource, Verdict, naive, path,
 };
 use overrule_envoy::{DEFAULT, GUARD, action_name};
 
@@ -116,12 +116,12 @@ fn judged(rules: &Rules, raw: &str) -> Option<String> {
     (!raw.contains('#')).then(|| path.to_owned())
 }
 
-fn rule(rules: &Rules, source: Source) -> Option<&Rule> {
+fn rule(rules: &Rules, source: RuleSource) -> Option<&Rule> {
     rules.rules.iter().find(|rule| rule.source == source)
 }
 
 /// The name Envoy knows the policy of a rule by.
-fn name(rules: &Rules, source: Source) -> Option<String> {
+fn name(rules: &Rules, source: RuleSource) -> Option<String> {
     let policy = usize::try_from(rule(rules, source)?.policy).ok()?;
     rules.names.get(policy).map(|kri| action_name(kri).into_owned())
 }

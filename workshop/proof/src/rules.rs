@@ -2,7 +2,7 @@
 //! In: policies as people think of them. Out: rules in list order, with the names of their policies. Not here: reading
 //! policies from YAML, deciding.
 
-use overrule_access::{Compiled, Effect, Identity, Match, PathMatch, Rule, Source};
+use overrule_access::{Compiled, Effect, Identity, Match, PathMatch, Rule, RuleSource};
 
 /// What one policy says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -34,7 +34,7 @@ impl Rules {
         let mut rules = Vec::new();
         let mut add = |policy: u32, effect: Effect, matches: &[Match]| {
             for one in matches {
-                let source = Source(u32::try_from(rules.len()).unwrap_or(u32::MAX));
+                let source = RuleSource(u32::try_from(rules.len()).unwrap_or(u32::MAX));
                 rules.push(Rule { effect, matches: one.clone(), source, policy });
             }
         };

@@ -9,7 +9,7 @@
 
 use overrule_ask::{Exit, Failure, Outcome};
 
-use super::key::Key;
+use super::key::CacheKey;
 use crate::output::Said;
 
 /// What every entry begins with; the number is the version of this format.
@@ -20,13 +20,13 @@ const HASH: usize = 32;
 
 /// An answer as it was given: what was said, in order, and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct CachedAnswer {
     pub said: Vec<Said>,
     pub outcome: Outcome,
 }
 
 /// The bytes of an entry; none if this answer is not one to keep: the world may do better next time.
-pub fn encode(key: &Key, answer: &Answer) -> Option<Vec<u8>> {
+pub fn encode(key: &CacheKey, answer: &CachedAnswer) -> Option<Vec<u8>> {
     let (tag, text) = match &answer.outcome {
         Ok(Exit::Fine) => (b'0', ""),
         Ok(Exit::Findings) => (b'1', ""),
@@ -57,7 +57,7 @@ fn part(bytes: &mut Vec<u8>, tag: u8, text: &str) {
 }
 
 /// The answer of an entry; none if it is damaged, of another version, or of another key.
-pub fn decode(key: &Key, bytes: &[u8]) -> Option<Answer> {
+pub fn decode(key: &CacheKey, bytes: &[u8]) -> Option<CachedAnswer> {
     let (content, checksum) = bytes.split_last_chunk::<HASH>()?;
     let mut rest = content.strip_prefix(MAGIC)?.strip_prefix(key.bytes())?;
     if blake3::hash(content) != blake3::Hash::from_bytes(*checksum) {
@@ -86,7 +86,7 @@ pub fn decode(key: &Key, bytes: &[u8]) -> Option<Answer> {
             b'u' => Err(Failure::Usage(text)),
             _ => return None,
         };
-        return rest.is_empty().then_some(Answer { said, outcome });
+        return rest.is_empty().then_some(CachedAnswer { said, outcome });
     }
 }
 
@@ -103,18 +103,18 @@ fn next(bytes: &[u8]) -> Option<(u8, String, &[u8])> {
 mod tests {
     use super::*;
 
-    fn key(n: u8) -> Key {
-        Key::for_tests(n)
+    fn key(n: u8) -> CacheKey {
+        CacheKey::for_tests(n)
     }
 
-    fn answer(outcome: Outcome) -> Answer {
+    fn answer(outcome: Outcome) -> CachedAnswer {
         let said = vec![
             Said::Result("KIND  NAME\nà\0\u{1b}[1m\n".to_owned()),
             Said::Remark("note: one\ntwo".to_owned()),
             Said::Problem(String::new()),
             Said::Result("more\n".to_owned()),
         ];
-        Answer { said, outcome }
+        CachedAnswer { said, outcome }
     }
 
     /// Bytes with a checksum that fits them.
@@ -135,7 +135,7 @@ mod tests {
             let bytes = encode(&key(1), &answer).unwrap();
             assert_eq!(decode(&key(1), &bytes), Some(answer));
         }
-        let silent = Answer { said: Vec::new(), outcome: Ok(Exit::Fine) };
+        let silent = CachedAnswer { said: Vec::new(), outcome: Ok(Exit::Fine) };
         assert_eq!(decode(&key(1), &encode(&key(1), &silent).unwrap()), Some(silent));
     }
 

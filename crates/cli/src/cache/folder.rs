@@ -24,7 +24,7 @@ const ABANDONED: i64 = 3600;
 
 /// What the folder may hold.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct CacheLimits {
     /// Bytes of one entry.
     pub entry: u64,
     /// Bytes of all.
@@ -37,12 +37,12 @@ pub struct Limits {
 #[derive(Debug)]
 pub struct Folder {
     dir: OwnedFd,
-    limits: Limits,
+    limits: CacheLimits,
 }
 
 impl Folder {
     /// Opens the folder below `base`, and makes it if it is not there. The error says what is wrong with it.
-    pub fn open(base: &Path, limits: Limits) -> Result<Self, String> {
+    pub fn open(base: &Path, limits: CacheLimits) -> Result<Self, String> {
         let at = |path: &Path, why: &str| format!("{}: {why}", path.display());
         let failed = |e: io::Error| at(base, &e.to_string());
         DirBuilder::new().recursive(true).mode(0o700).create(base).map_err(failed)?;
@@ -196,7 +196,7 @@ mod tests {
 
     use super::*;
 
-    const LIMITS: Limits = Limits { entry: 100, total: 1000, entries: 3 };
+    const LIMITS: CacheLimits = CacheLimits { entry: 100, total: 1000, entries: 3 };
 
     fn open(base: &Path) -> Folder {
         Folder::open(base, LIMITS).unwrap()
@@ -369,7 +369,7 @@ mod tests {
     #[test]
     fn all_of_them_stay_within_their_size() {
         let temp = tempfile::tempdir().unwrap();
-        let folder = Folder::open(temp.path(), Limits { entries: 100, ..LIMITS }).unwrap();
+        let folder = Folder::open(temp.path(), CacheLimits { entries: 100, ..LIMITS }).unwrap();
         for n in 1..=50 {
             folder.write(&name(n), &[b'x'; 90]).unwrap();
             assert!(folder.read(&name(n)).is_some(), "the newest is always there");

@@ -12,9 +12,9 @@ use crate::output::Out;
 
 /// What is asked of what, by which program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key(blake3::Hash);
+pub struct CacheKey(blake3::Hash);
 
-impl Key {
+impl CacheKey {
     /// The key of a question. `None` if this program cannot tell itself from another build of it.
     pub fn new(args: &Args, matrix: Option<&Text>, inputs: &[Input], out: &Out) -> Option<Self> {
         let mut parts = Parts::default();

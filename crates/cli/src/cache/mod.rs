@@ -19,21 +19,21 @@ use overrule_ask::{Outcome, Sink, Text};
 
 use crate::args::Args;
 use crate::output::{Out, Said};
-use entry::Answer;
-use folder::{Folder, Limits};
-use key::Key;
+use entry::CachedAnswer;
+use folder::{CacheLimits, Folder};
+use key::CacheKey;
 
 /// Bytes of input from which on answers are kept: below, answering is as fast as looking it up, and small runs leave
 /// no trace.
 const WORTH_IT: usize = 4 << 20;
 
 /// What is kept, at most. The least recently used goes first.
-const LIMITS: Limits = Limits { entry: 32 << 20, total: 256 << 20, entries: 1000 };
+const LIMITS: CacheLimits = CacheLimits { entry: 32 << 20, total: 256 << 20, entries: 1000 };
 
 /// The place of one answer.
 pub struct Cache {
     folder: Folder,
-    key: Key,
+    key: CacheKey,
 }
 
 impl Cache {
@@ -53,7 +53,7 @@ impl Cache {
                 return None;
             }
         };
-        Some(Self { folder, key: Key::new(args, matrix, inputs, out)? })
+        Some(Self { folder, key: CacheKey::new(args, matrix, inputs, out)? })
     }
 
     /// Says what was said before; none if nothing was, or if it cannot be trusted.
@@ -66,7 +66,7 @@ impl Cache {
 
     /// Keeps an answer that was given.
     pub fn keep(&self, said: Vec<Said>, outcome: &Outcome) {
-        let answer = Answer { said, outcome: outcome.clone() };
+        let answer = CachedAnswer { said, outcome: outcome.clone() };
         if let Some(bytes) = entry::encode(&self.key, &answer) {
             // A full disk is no reason to bother somebody who has the answer.
             let _ = self.folder.write(&self.key.name(), &bytes);

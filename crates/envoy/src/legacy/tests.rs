@@ -41,36 +41,36 @@ fn decide(projection: &Projection<'_>, sans: &[String]) -> (bool, bool) {
     (matches(rbac.rules.as_ref(), sans), matches(rbac.shadow_rules.as_ref(), sans))
 }
 
-fn first(rules: &[SubsetRule], client: &[(&str, &str)]) -> Option<Action> {
-    let has = |tag: &Tag| client.contains(&(tag.key.as_str(), tag.value.as_str())) != tag.not;
+fn first(rules: &[LegacySubset], client: &[(&str, &str)]) -> Option<SubsetAction> {
+    let has = |tag: &LegacyTag| client.contains(&(tag.key.as_str(), tag.value.as_str())) != tag.not;
     rules.iter().find(|rule| rule.tags.iter().all(has)).map(|rule| rule.action)
 }
 
-fn project(rules: &[SubsetRule], form: Form) -> Projection<'static> {
+fn project(rules: &[LegacySubset], form: FilterForm) -> Projection<'static> {
     let input = LegacyInput { rules, mesh: "m", protocol: Protocol::Tcp, stat_prefix: "in" };
-    legacy(&input, &Options { form, ..Options::default() })
+    legacy(&input, &FilterOptions { form, ..FilterOptions::default() })
 }
 
-fn rule(tags: &[(&str, &str, bool)], action: Action) -> SubsetRule {
-    let tag = |(key, value, not): &(&str, &str, bool)| Tag {
+fn rule(tags: &[(&str, &str, bool)], action: SubsetAction) -> LegacySubset {
+    let tag = |(key, value, not): &(&str, &str, bool)| LegacyTag {
         key: (*key).to_owned(),
         value: (*value).to_owned(),
         not: *not,
     };
-    SubsetRule { tags: tags.iter().map(tag).collect(), action }
+    LegacySubset { tags: tags.iter().map(tag).collect(), action }
 }
 
 #[test]
 fn allow_all_but_two_denies_both() {
     // As subset rules of "allow all, deny a, deny b" come out.
     let rules = [
-        rule(&[(SERVICE, "a", false)], Action::Deny),
-        rule(&[(SERVICE, "b", false)], Action::Deny),
-        rule(&[(SERVICE, "a", true)], Action::Allow),
-        rule(&[(SERVICE, "b", true)], Action::Allow),
+        rule(&[(SERVICE, "a", false)], SubsetAction::Deny),
+        rule(&[(SERVICE, "b", false)], SubsetAction::Deny),
+        rule(&[(SERVICE, "a", true)], SubsetAction::Allow),
+        rule(&[(SERVICE, "b", true)], SubsetAction::Allow),
     ];
-    let kuma = project(&rules, Form::Kuma(crate::Release::V2_13));
-    let ours = project(&rules, Form::List);
+    let kuma = project(&rules, FilterForm::Kuma(crate::Release::V2_13));
+    let ours = project(&rules, FilterForm::List);
     for (service, allowed) in [("a", false), ("b", false), ("c", true)] {
         let sans = sans("m", &[(SERVICE, service)]);
         assert!(decide(&kuma, &sans).0, "the release lets {service} in");
@@ -80,56 +80,58 @@ fn allow_all_but_two_denies_both() {
 
 #[test]
 fn a_client_of_a_denied_and_an_allowed_service_is_denied() {
-    let deny = rule(&[(SERVICE, "a", false)], Action::Deny);
-    let allow = rule(&[(SERVICE, "b", false)], Action::Allow);
+    let deny = rule(&[(SERVICE, "a", false)], SubsetAction::Deny);
+    let allow = rule(&[(SERVICE, "b", false)], SubsetAction::Allow);
     let both = sans("m", &[(SERVICE, "a"), (SERVICE, "b")]);
     for rules in [[deny.clone(), allow.clone()], [allow, deny]] {
-        assert!(!decide(&project(&rules, Form::List), &both).0, "{rules:?}");
+        assert!(!decide(&project(&rules, FilterForm::List), &both).0, "{rules:?}");
     }
 }
 
 #[test]
 fn without_denies_the_principals_are_those_of_the_release() {
     let rules = [
-        rule(&[(SERVICE, "a", false), ("version", "1", false)], Action::Allow),
-        rule(&[(SERVICE, "b", true)], Action::AllowWithShadowDeny),
+        rule(&[(SERVICE, "a", false), ("version", "1", false)], SubsetAction::Allow),
+        rule(&[(SERVICE, "b", true)], SubsetAction::AllowWithShadowDeny),
     ];
     let enforced = |projection: Projection<'static>| match &projection.filters[0].typed_config {
         Rbac::Network(rbac) => rbac.rules.clone(),
         Rbac::Http(_) => panic!("not asked for"),
     };
-    let kuma = project(&rules, Form::Kuma(crate::Release::V2_13));
-    assert_eq!(enforced(project(&rules, Form::List)), enforced(kuma));
+    let kuma = project(&rules, FilterForm::Kuma(crate::Release::V2_13));
+    assert_eq!(enforced(project(&rules, FilterForm::List)), enforced(kuma));
 }
 
 #[test]
 fn many_services_stay_linear() {
     let rules: Vec<_> = (0..1000)
         .map(|n| {
-            let action = if n % 2 == 0 { Action::Deny } else { Action::Allow };
+            let action = if n % 2 == 0 { SubsetAction::Deny } else { SubsetAction::Allow };
             rule(&[(SERVICE, &format!("s{n}"), false)], action)
         })
         .collect();
-    let size = crate::json(&project(&rules, Form::List).filters).unwrap().len();
+    let size = crate::json(&project(&rules, FilterForm::List).filters).unwrap().len();
     assert!(size < 100_000, "{size}");
 }
 
-fn any_action() -> impl Strategy<Value = Action> {
-    prop_oneof![Just(Action::Allow), Just(Action::AllowWithShadowDeny), Just(Action::Deny)]
+fn any_action() -> impl Strategy<Value = SubsetAction> {
+    prop_oneof![
+        Just(SubsetAction::Allow),
+        Just(SubsetAction::AllowWithShadowDeny),
+        Just(SubsetAction::Deny)
+    ]
 }
 
-fn any_tag() -> impl Strategy<Value = Tag> {
+fn any_tag() -> impl Strategy<Value = LegacyTag> {
     let key = prop_oneof![Just(SERVICE), Just("zone"), Just("env")];
-    (key, prop_oneof![Just("a"), Just("b")], prop::bool::ANY).prop_map(|(key, value, not)| Tag {
-        key: key.to_owned(),
-        value: value.to_owned(),
-        not,
+    (key, prop_oneof![Just("a"), Just("b")], prop::bool::ANY).prop_map(|(key, value, not)| {
+        LegacyTag { key: key.to_owned(), value: value.to_owned(), not }
     })
 }
 
-fn any_rule() -> impl Strategy<Value = SubsetRule> {
+fn any_rule() -> impl Strategy<Value = LegacySubset> {
     (prop::collection::vec(any_tag(), 0..3), any_action())
-        .prop_map(|(tags, action)| SubsetRule { tags, action })
+        .prop_map(|(tags, action)| LegacySubset { tags, action })
 }
 
 proptest! {
@@ -137,7 +139,7 @@ proptest! {
 
     #[test]
     fn the_first_subset_decides(rules in prop::collection::vec(any_rule(), 0..7)) {
-        let ours = project(&rules, Form::List);
+        let ours = project(&rules, FilterForm::List);
         let values = [None, Some("a"), Some("b"), Some("c")];
         for service in values {
             for (zone, env) in values.iter().flat_map(|z| values.iter().map(move |e| (z, e))) {
@@ -145,8 +147,8 @@ proptest! {
                 let client: Vec<_> =
                     tags.iter().filter_map(|(key, value)| Some((*key, (*value)?))).collect();
                 let action = first(&rules, &client);
-                let passes = action.is_some_and(|action| action != Action::Deny);
-                let counted = action == Some(Action::AllowWithShadowDeny);
+                let passes = action.is_some_and(|action| action != SubsetAction::Deny);
+                let counted = action == Some(SubsetAction::AllowWithShadowDeny);
                 let decided = decide(&ours, &sans("m", &client));
                 prop_assert_eq!(decided, (passes, counted), "{:?}", client);
             }
@@ -163,8 +165,8 @@ proptest! {
         ),
     ) {
         let client: Vec<_> = client.into_iter().collect();
-        if first(&rules, &client).is_none_or(|action| action == Action::Deny) {
-            prop_assert!(!decide(&project(&rules, Form::List), &sans("m", &client)).0);
+        if first(&rules, &client).is_none_or(|action| action == SubsetAction::Deny) {
+            prop_assert!(!decide(&project(&rules, FilterForm::List), &sans("m", &client)).0);
         }
     }
 }

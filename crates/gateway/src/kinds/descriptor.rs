@@ -7,7 +7,7 @@ use super::FieldPath;
 
 /// GEP-713's classes; they choose the defaults of everything else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Class {
+pub enum PolicyClass {
     /// One target kind, no inheritance, no merging.
     Direct,
     /// Acts on everything below its target.
@@ -116,7 +116,7 @@ pub struct Descriptor {
     /// Kind.
     pub kind: Box<str>,
     /// Class.
-    pub class: Class,
+    pub class: PolicyClass,
     /// Where the rules come from.
     pub provenance: Provenance,
     /// Kinds it may target; empty = every kind of the hierarchy.

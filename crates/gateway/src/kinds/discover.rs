@@ -6,7 +6,7 @@ use overrule_model::Snapshot;
 use overrule_source::{Diagnostic, Documents, View};
 
 use super::Kinds;
-use super::descriptor::{Class, Descriptor};
+use super::descriptor::{Descriptor, PolicyClass};
 use super::foreign;
 use crate::codes_policy as codes;
 
@@ -24,9 +24,9 @@ pub fn from_crds(
         let label = snapshot.names().lookup(LABEL).and_then(|label| crd.labels.get(label));
         let Some(label) = label.map(|v| snapshot.text(v)) else { continue };
         let class = match label.to_ascii_lowercase().as_str() {
-            "direct" => Class::Direct,
+            "direct" => PolicyClass::Direct,
             // `true` is an older spelling that says nothing about the class; inheriting is the wider reading.
-            "inherited" | "true" => Class::Inherited,
+            "inherited" | "true" => PolicyClass::Inherited,
             _ => {
                 let d = Diagnostic::new(
                     &codes::BAD_POLICY_LABEL,

@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 use overrule_model::{GroupKind, Names, Snapshot, Sym};
 use overrule_source::{Diagnostic, Documents};
 
-pub use descriptor::{Class, CrossNamespace, Descriptor, Provenance, Strategy, TargetKind};
+pub use descriptor::{CrossNamespace, Descriptor, PolicyClass, Provenance, Strategy, TargetKind};
 pub use paths::FieldPath;
 
 /// Descriptors every copy of Overrule carries, as the documents a user would write.

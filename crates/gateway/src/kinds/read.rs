@@ -6,7 +6,9 @@ use overrule_engine::{ListRule, MergePlan, Nulls, Rule};
 use overrule_model::{At, Fields};
 use overrule_source::{Diagnostic, View};
 
-use super::descriptor::{Class, CrossNamespace, Descriptor, Provenance, Strategy, TargetKind};
+use super::descriptor::{
+    CrossNamespace, Descriptor, PolicyClass, Provenance, Strategy, TargetKind,
+};
 use super::paths::FieldPath;
 use crate::codes_policy as codes;
 use overrule_topology::level;
@@ -85,8 +87,8 @@ impl Reader {
         let (group, _) = self.fields.required(spec, &at, "group")?;
         let (kind, _) = self.fields.required(spec, &at, "kind")?;
         let class = match self.word(spec, &at, "class", &["Direct", "Inherited"])? {
-            "Direct" => Class::Direct,
-            _ => Class::Inherited,
+            "Direct" => PolicyClass::Direct,
+            _ => PolicyClass::Inherited,
         };
         let targets = self.targets(spec, &at);
         let mut new = Descriptor::assumed(group, kind, class);
@@ -242,10 +244,10 @@ impl Reader {
 
 impl Descriptor {
     /// GEP-713's defaults for a class.
-    pub fn assumed(group: &str, kind: &str, class: Class) -> Self {
+    pub fn assumed(group: &str, kind: &str, class: PolicyClass) -> Self {
         let strategy = match class {
-            Class::Direct => Strategy::None,
-            Class::Inherited => Strategy::AtomicDefaults,
+            PolicyClass::Direct => Strategy::None,
+            PolicyClass::Inherited => Strategy::AtomicDefaults,
         };
         Self {
             group: group.into(),

@@ -3,7 +3,7 @@
 //! it is none.
 
 use hashbrown::{HashMap, HashSet};
-use overrule_model::{GroupKind, Object, ObjectId, Requirement, Scope, Selector, Snapshot, Sym};
+use overrule_model::{GroupKind, Object, ObjectId, Scope, Selector, SelectorClause, Snapshot, Sym};
 
 use super::{Policy, Reference, Who};
 
@@ -25,7 +25,7 @@ impl LabelIndex {
                 let kind = GroupKind { group: reference.group, kind: reference.kind };
                 let within = within(snapshot, object, reference, everywhere);
                 for requirement in &selector.requirements {
-                    let Requirement::Equals(key, value) = requirement else { continue };
+                    let SelectorClause::Equals(key, value) = requirement else { continue };
                     index.entry((kind, within, *key, *value)).or_default();
                     kinds.insert(kind);
                     keys.insert(*key);
@@ -58,7 +58,7 @@ impl LabelIndex {
             within.is_none_or(|scope| o.scope == scope) && selector.matches(&o.labels)
         };
         let pairs = selector.requirements.iter().filter_map(|r| match r {
-            Requirement::Equals(key, value) => {
+            SelectorClause::Equals(key, value) => {
                 Some(self.0.get(&(kind, within, *key, *value)).map_or(&[][..], Vec::as_slice))
             }
             _ => None,

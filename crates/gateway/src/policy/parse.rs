@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: an object and the descriptor of its kind. Out: a [`Policy`]. Not here: whether its targets exist.
 
-use overrule_model::{At, Fields, Object, ObjectId, Requirement, Selector, Snapshot, Sym};
+use overrule_model::{At, Fields, Object, ObjectId, Selector, SelectorClause, Snapshot, Sym};
 use overrule_source::{Diagnostic, Documents, Kind, Layered, NodeRef, Span, View};
 use smallvec::SmallVec;
 
@@ -224,8 +224,10 @@ impl Parser<'_> {
             let at = at.key("matchLabels");
             for (key, value) in map.entries() {
                 match value.as_str() {
-                    Some(text) => requirements
-                        .push(Requirement::Equals(self.intern(key.key_text()), self.intern(text))),
+                    Some(text) => requirements.push(SelectorClause::Equals(
+                        self.intern(key.key_text()),
+                        self.intern(text),
+                    )),
                     None => {
                         self.fields.wrong_type(&at.key(key.key_text()), value, "a string");
                         requirements.push(never());
@@ -243,7 +245,7 @@ impl Parser<'_> {
         Selector { requirements }
     }
 
-    fn clause(&mut self, item: View<'_>, at: &At<'_>) -> Option<Requirement> {
+    fn clause(&mut self, item: View<'_>, at: &At<'_>) -> Option<SelectorClause> {
         const OPERATORS: [&str; 4] = ["In", "NotIn", "Exists", "DoesNotExist"];
         let (key, _) = self.fields.required(item, at, "key")?;
         let (operator, view) = self.fields.required(item, at, "operator")?;
@@ -266,10 +268,10 @@ impl Parser<'_> {
             return None;
         }
         match operator {
-            "In" => Some(Requirement::In(key, values)),
-            "NotIn" => Some(Requirement::NotIn(key, values)),
-            "Exists" => Some(Requirement::Exists(key)),
-            "DoesNotExist" => Some(Requirement::Absent(key)),
+            "In" => Some(SelectorClause::In(key, values)),
+            "NotIn" => Some(SelectorClause::NotIn(key, values)),
+            "Exists" => Some(SelectorClause::Exists(key)),
+            "DoesNotExist" => Some(SelectorClause::Absent(key)),
             other => {
                 self.fields.bad_value(&at.key("operator"), view, other, &OPERATORS);
                 None
@@ -428,8 +430,8 @@ impl Descriptor {
 }
 
 /// A clause that no labels meet: a selector with an unreadable clause must not widen.
-fn never() -> Requirement {
-    Requirement::In(Sym::EMPTY, SmallVec::new())
+fn never() -> SelectorClause {
+    SelectorClause::In(Sym::EMPTY, SmallVec::new())
 }
 
 /// Builds the stack of path frames for a descriptor's path and calls with it.

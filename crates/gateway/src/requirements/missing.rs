@@ -20,12 +20,12 @@ pub struct Missing {
     /// The path.
     pub path: PathId,
     /// What is missing.
-    pub what: What,
+    pub what: MissingPolicy,
 }
 
 /// What is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum MissingPolicy {
     /// No policy reaches the path.
     Policy,
     /// Policies reach it, but nothing is in force.
@@ -103,17 +103,17 @@ impl<'a> World<'a> {
             && requirement.selector.as_ref().is_none_or(|s| s.matches(&object.labels))
     }
 
-    fn what(self, requirement: &Requirement, kind: KindId, path: PathId) -> Option<What> {
+    fn what(self, requirement: &Requirement, kind: KindId, path: PathId) -> Option<MissingPolicy> {
         let ladder = self.resolution.ladder(kind, path);
         let reached = !matches!(ladder, LadderId::EMPTY | LadderId::NONE);
         if !self.resolution.is_covered(kind, path) {
-            return Some(if reached { What::Everything } else { What::Policy });
+            return Some(if reached { MissingPolicy::Everything } else { MissingPolicy::Policy });
         }
         let value = self.resolution.effective(ladder).and_then(|e| e.value.as_ref());
         let Some(value) = value else {
             // A policy of another kind stands for it; what it adds is not in the input.
             let unknown = !requirement.rules.is_empty();
-            return unknown.then(|| What::Rules(requirement.rules.clone()));
+            return unknown.then(|| MissingPolicy::Rules(requirement.rules.clone()));
         };
         let mut rules = Vec::new();
         value.parts(self.documents, &mut |pointer, _, _| {
@@ -121,7 +121,7 @@ impl<'a> World<'a> {
         });
         let met = |wanted: &str| is_met(wanted, &rules) || self.holds(value, wanted);
         let unmet: Vec<Box<str>> = requirement.rules.iter().filter(|r| !met(r)).cloned().collect();
-        (!unmet.is_empty()).then_some(What::Rules(unmet))
+        (!unmet.is_empty()).then_some(MissingPolicy::Rules(unmet))
     }
 
     /// Whether a value has something at a dotted path, for kinds whose rules are any fields.
@@ -150,7 +150,7 @@ impl<'a> World<'a> {
     ) -> Diagnostic {
         let (name, kind) = (&requirement.name, &requirement.kind);
         let what = match missing.first().map(|m| &m.what) {
-            Some(What::Rules(rules)) => {
+            Some(MissingPolicy::Rules(rules)) => {
                 let rules: Vec<String> = rules.iter().map(|r| format!("`{r}`")).collect();
                 format!(
                     "{} of {kind} {} not in force",
@@ -158,7 +158,7 @@ impl<'a> World<'a> {
                     if rules.len() == 1 { "is" } else { "are" }
                 )
             }
-            Some(What::Everything) => format!("no rule of {kind} is in force here"),
+            Some(MissingPolicy::Everything) => format!("no rule of {kind} is in force here"),
             _ => format!("no {kind} reaches this"),
         };
         let first = missing.first().map(|m| self.path_name(m.path)).unwrap_or_default();
@@ -169,7 +169,7 @@ impl<'a> World<'a> {
         let message = format!("requirement `{name}` is not met: {what} {places}");
         let display = self.snapshot.display(object.id);
         let help = match missing.first().map(|m| &m.what) {
-            Some(What::Rules(_) | What::Everything) => format!(
+            Some(MissingPolicy::Rules(_) | MissingPolicy::Everything) => format!(
                 "add the rules to the {kind} of `{display}`, or let a default above it be merged; see overrule explain {display}"
             ),
             _ => format!(

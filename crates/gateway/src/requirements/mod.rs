@@ -18,7 +18,7 @@ mod parse;
 use overrule_model::{ObjectId, Selector, Sym};
 use overrule_source::Span;
 
-pub use missing::{Missing, What, report};
+pub use missing::{Missing, MissingPolicy, report};
 pub use parse::parse;
 
 /// API group of the document.

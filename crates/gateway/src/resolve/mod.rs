@@ -23,7 +23,7 @@ use overrule_family::{Options, Resolved};
 use overrule_model::Snapshot;
 use overrule_source::Documents;
 
-use crate::kinds::{Class, Descriptor, Kinds, Provenance, Strategy};
+use crate::kinds::{Descriptor, Kinds, PolicyClass, Provenance, Strategy};
 use crate::policy::{self, Policy};
 use findings::Findings;
 use overrule_topology::GatewayTopology;
@@ -55,7 +55,7 @@ pub(crate) struct Active<'k> {
 impl Active<'_> {
     /// Whether the kind is resolved per target, without inheritance.
     pub(crate) fn is_direct(&self) -> bool {
-        self.descriptor.class == Class::Direct
+        self.descriptor.class == PolicyClass::Direct
     }
 
     /// Whether one policy of a target counts alone and the others are refused.
@@ -129,9 +129,9 @@ fn activate<'k>(
     // A kind nobody uses has no symbols of its own; the lookup then gives the empty ones.
     let sym = |text| snapshot.names().lookup(text).unwrap_or_default();
     let keys = match (descriptor.class, descriptor.strategy) {
-        (Class::Direct, _) => DIRECT_KEYS,
-        (Class::Inherited, Strategy::None) => NONE_KEYS,
-        (Class::Inherited, _) => INHERITED_KEYS,
+        (PolicyClass::Direct, _) => DIRECT_KEYS,
+        (PolicyClass::Inherited, Strategy::None) => NONE_KEYS,
+        (PolicyClass::Inherited, _) => INHERITED_KEYS,
     };
     let id = builder.kind(NewKind {
         group: sym(&descriptor.group),

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "every test file uses its part")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use overrule_gateway::topology::{Built, GatewayTopology, RouteIx, build};
+use overrule_gateway::topology::{BuiltTopology, GatewayTopology, RouteIx, build};
 use overrule_model::{Snapshot, TargetName};
 use overrule_source::{Diagnostic, Documents, Input, ReadOptions, read};
 
@@ -22,7 +22,7 @@ pub fn world_of(files: &[(&str, String)]) -> World {
     let parsed = overrule_model::parse(&read.documents);
     assert_eq!(parsed.diagnostics, [], "the test's own manifests are wrong");
     let mut snapshot = parsed.snapshot;
-    let Built { topology, diagnostics } = build(&read.documents, &mut snapshot);
+    let BuiltTopology { topology, diagnostics } = build(&read.documents, &mut snapshot);
     World { documents: read.documents, snapshot, topology, diagnostics }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use overrule_guard::certificate::RuleError;
 use overrule_guard::{
-    CertificateRule, Certificates, ClientCertificate, Denied, Doors, How, Names, Tokens, now,
+    CertificateRule, Certificates, ClientCertificate, Denied, Doors, HostNames, How, Tokens, now,
 };
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::lab::{Server, closed, exchange, tight, token};
 
 async fn server(doors: Doors) -> Server {
-    Server::start(tight(), doors, None, Names::default()).await
+    Server::start(tight(), doors, None, HostNames::default()).await
 }
 
 #[tokio::test]

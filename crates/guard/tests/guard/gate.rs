@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use overrule_guard::{Limits, Names};
+use overrule_guard::{HostNames, ListenerLimits};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::{Instant, sleep};
 
@@ -11,7 +11,7 @@ use crate::lab::{Server, closed, exchange, tight};
 
 #[tokio::test]
 async fn foreign_hosts_and_origins_are_refused() {
-    let names = Names::new(["overrule.example"]).unwrap();
+    let names = HostNames::new(["overrule.example"]).unwrap();
     let server = Server::start(tight(), overrule_guard::Doors::open(), None, names).await;
     let ask = async |head: &str| {
         exchange(&mut server.connect().await, format!("{head}Connection: close\r\n\r\n").as_bytes())
@@ -44,7 +44,7 @@ async fn request_ids_are_given_or_kept_if_harmless() {
 
 #[tokio::test]
 async fn bodies_are_bounded() {
-    let server = Server::open(Limits { body_bytes: 1000, ..tight() }).await;
+    let server = Server::open(ListenerLimits { body_bytes: 1000, ..tight() }).await;
     let post = async |headers: &str, body: &str| {
         let head = server.request("POST", "/echo", &format!("Connection: close\r\n{headers}"));
         exchange(&mut server.connect().await, format!("{head}{body}").as_bytes()).await
@@ -63,7 +63,7 @@ async fn bodies_are_bounded() {
 
 #[tokio::test]
 async fn when_all_places_are_taken_others_are_told_to_come_back() {
-    let server = Server::open(Limits { requests_in_flight: 2, ..tight() }).await;
+    let server = Server::open(ListenerLimits { requests_in_flight: 2, ..tight() }).await;
     let mut slow = Vec::new();
     for _ in 0..2 {
         let mut stream = server.connect().await;
@@ -82,8 +82,8 @@ async fn when_all_places_are_taken_others_are_told_to_come_back() {
 #[tokio::test]
 async fn strangers_take_no_place() {
     let (doors, right) = closed();
-    let limits = Limits { requests_in_flight: 1, ..tight() };
-    let server = Server::start(limits, doors, None, Names::default()).await;
+    let limits = ListenerLimits { requests_in_flight: 1, ..tight() };
+    let server = Server::start(limits, doors, None, HostNames::default()).await;
     let mut strangers = Vec::new();
     for _ in 0..20 {
         let mut stream = server.connect().await;
@@ -106,7 +106,7 @@ async fn an_answer_that_takes_too_long_is_given_up() {
 
 #[tokio::test]
 async fn endless_answers_have_places_of_their_own() {
-    let limits = Limits { requests_in_flight: 1, event_streams: 2, ..tight() };
+    let limits = ListenerLimits { requests_in_flight: 1, event_streams: 2, ..tight() };
     let server = Server::open(limits).await;
     let mut streams = Vec::new();
     for _ in 0..2 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Grants: text there and back, and no scope that reaches further than it says.
 
-use overrule_guard::{Grant, GrantError, Grants, Role, Scope, Target};
+use overrule_guard::{Grant, GrantError, GrantScope, Grants, Protected, Role};
 use proptest::prelude::*;
 
 fn grants(text: &str) -> Grants {
@@ -15,9 +15,9 @@ fn names() -> impl Strategy<Value = String> {
 
 fn one_grant() -> impl Strategy<Value = Grant> {
     let scope = prop_oneof![
-        Just(Scope::All),
-        names().prop_map(Scope::Mesh),
-        names().prop_map(Scope::Namespace),
+        Just(GrantScope::All),
+        names().prop_map(GrantScope::Mesh),
+        names().prop_map(GrantScope::Namespace),
     ];
     let role = prop::sample::select(vec![Role::Read, Role::Write, Role::Admin]);
     (role, scope)
@@ -33,12 +33,12 @@ enum Owned {
 }
 
 impl Owned {
-    fn target(&self) -> Target<'_> {
+    fn target(&self) -> Protected<'_> {
         match self {
-            Self::Cluster => Target::Cluster,
-            Self::Namespace(namespace) => Target::Namespace(namespace),
-            Self::Mesh(mesh) => Target::Mesh(mesh),
-            Self::Both(mesh, namespace) => Target::Both { mesh, namespace },
+            Self::Cluster => Protected::Cluster,
+            Self::Namespace(namespace) => Protected::Namespace(namespace),
+            Self::Mesh(mesh) => Protected::Mesh(mesh),
+            Self::Both(mesh, namespace) => Protected::Both { mesh, namespace },
         }
     }
 }
@@ -74,11 +74,11 @@ proptest! {
     /// The rule written once more, as a table of what one grant reaches.
     #[test]
     fn a_scope_reaches_what_it_says(list in prop::collection::vec(one_grant(), 0..4), target in target()) {
-        let reaches = |role: Role, want: &dyn Fn(&Scope) -> bool| {
-            list.iter().any(|grant| grant.role() >= role && (grant.scope() == &Scope::All || want(grant.scope())))
+        let reaches = |role: Role, want: &dyn Fn(&GrantScope) -> bool| {
+            list.iter().any(|grant| grant.role() >= role && (grant.scope() == &GrantScope::All || want(grant.scope())))
         };
-        let mesh = |role, name: &String| reaches(role, &|scope| matches!(scope, Scope::Mesh(mesh) if mesh == name));
-        let space = |role, name: &String| reaches(role, &|scope| matches!(scope, Scope::Namespace(space) if space == name));
+        let mesh = |role, name: &String| reaches(role, &|scope| matches!(scope, GrantScope::Mesh(mesh) if mesh == name));
+        let space = |role, name: &String| reaches(role, &|scope| matches!(scope, GrantScope::Namespace(space) if space == name));
         let none = |role| reaches(role, &|_| false);
         let (read, write) = match &target {
             Owned::Cluster => (none(Role::Read), none(Role::Write)),
@@ -108,26 +108,26 @@ proptest! {
 #[test]
 fn scopes_never_widen() {
     let shop = grants("write:namespace/shop");
-    assert!(shop.may_write(&Target::Namespace("shop")));
+    assert!(shop.may_write(&Protected::Namespace("shop")));
     for target in [
-        Target::Cluster,
-        Target::Namespace("shop2"),
-        Target::Namespace("sho"),
-        Target::Mesh("shop"),
-        Target::Both { mesh: "shop", namespace: "other" },
+        Protected::Cluster,
+        Protected::Namespace("shop2"),
+        Protected::Namespace("sho"),
+        Protected::Mesh("shop"),
+        Protected::Both { mesh: "shop", namespace: "other" },
     ] {
         assert!(!shop.may_read(&target), "{target:?}");
         assert!(!shop.may_write(&target), "{target:?}");
     }
-    let inside = Target::Both { mesh: "default", namespace: "shop" };
+    let inside = Protected::Both { mesh: "default", namespace: "shop" };
     assert!(shop.may_read(&inside));
     assert!(!shop.may_write(&inside), "naming a mesh does not open it");
     assert!(grants("write:namespace/shop,write:mesh/default").may_write(&inside));
     assert!(!grants("write:namespace/shop,read:mesh/default").may_write(&inside));
     let reader = grants("read");
-    assert!(reader.may_read(&Target::Cluster) && !reader.may_write(&Target::Cluster));
+    assert!(reader.may_read(&Protected::Cluster) && !reader.may_write(&Protected::Cluster));
     assert!(reader.reads_all() && !reader.writes_all() && !reader.is_admin());
-    assert!(!grants("").may_read(&Target::Cluster));
+    assert!(!grants("").may_read(&Protected::Cluster));
     assert!(!grants("write").is_admin());
     assert!(grants("admin").writes_all());
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use overrule_guard::Limits;
+use overrule_guard::ListenerLimits;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
@@ -164,7 +164,8 @@ async fn rapid_reset() {
 /// Slow enough that each request is begun before it is given up.
 #[tokio::test]
 async fn steady_reset() {
-    let limits = Limits { abandoned_requests: 50, grace: Duration::from_millis(200), ..tight() };
+    let limits =
+        ListenerLimits { abandoned_requests: 50, grace: Duration::from_millis(200), ..tight() };
     let server = Server::open(limits).await;
     let mut client = Client::new(&server, &[]).await;
     client.goes_on("/hang", 8).await;
@@ -178,7 +179,8 @@ async fn steady_reset() {
 /// Told to go, it answers no ping and asks on, for pages that are done at once: it is quiet whenever it is looked at.
 #[tokio::test]
 async fn goodbye_is_not_heard() {
-    let limits = Limits { abandoned_requests: 0, grace: Duration::from_millis(200), ..tight() };
+    let limits =
+        ListenerLimits { abandoned_requests: 0, grace: Duration::from_millis(200), ..tight() };
     let server = Server::open(limits).await;
     let mut client = Client::new(&server, &[]).await;
     let mut bytes = client.get(1, "/hang");
@@ -193,7 +195,7 @@ async fn goodbye_is_not_heard() {
 
 #[tokio::test]
 async fn many_streams() {
-    let limits = Limits { streams_per_connection: 10, ..tight() };
+    let limits = ListenerLimits { streams_per_connection: 10, ..tight() };
     let server = Server::open(limits).await;
     let mut client = Client::new(&server, &[]).await;
     let mut bytes = Vec::new();
@@ -324,7 +326,7 @@ async fn a_body_that_never_comes() {
 /// A peer that answers no ping cannot be told gently, and holds nobody up.
 #[tokio::test]
 async fn a_deaf_peer_does_not_delay_stopping() {
-    let server = Server::open(Limits { grace: SOON, idle_timeout: SOON, ..tight() }).await;
+    let server = Server::open(ListenerLimits { grace: SOON, idle_timeout: SOON, ..tight() }).await;
     let mut client = Client::new(&server, &[]).await;
     let request = client.get(1, "/");
     client.send(&request).await;

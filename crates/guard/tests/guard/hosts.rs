@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 
 use http::Request;
-use overrule_guard::{Exposure, HostRefused, Names, Peer, check_address, host_and_origin};
+use overrule_guard::{Exposure, HostNames, HostRefused, Peer, check_address, host_and_origin};
 
 fn at(text: &str) -> SocketAddr {
     text.parse().unwrap()
@@ -46,7 +46,7 @@ fn judge(
         request = request.header(*name, *value);
     }
     let (parts, ()) = request.body(()).unwrap().into_parts();
-    host_and_origin(&parts, &peer, &Names::new(names).unwrap())
+    host_and_origin(&parts, &peer, &HostNames::new(names).unwrap())
 }
 
 fn host(local: &str, host: &str) -> Result<(), HostRefused> {
@@ -123,7 +123,7 @@ fn the_target_and_the_header_have_to_agree() {
             request = request.header("host", host);
         }
         let (parts, ()) = request.body(()).unwrap().into_parts();
-        host_and_origin(&parts, &peer, &Names::default())
+        host_and_origin(&parts, &peer, &HostNames::default())
     };
     assert_eq!(judge("http://localhost/", None), Ok(()));
     assert_eq!(judge("http://localhost/", Some("localhost")), Ok(()));
@@ -160,7 +160,7 @@ fn origins() {
     ] {
         assert_eq!(judge(false, foreign), Err(HostRefused::Origin), "{foreign}");
     }
-    assert!(Names::new(["https://"]).is_err());
-    assert!(Names::new(["a b"]).is_err());
-    assert!(Names::new(["name:port"]).is_err());
+    assert!(HostNames::new(["https://"]).is_err());
+    assert!(HostNames::new(["a b"]).is_err());
+    assert!(HostNames::new(["name:port"]).is_err());
 }

@@ -16,8 +16,8 @@ use http_body_util::{BodyExt as _, Full, LengthLimitError};
 use hyper::body::{Body, Frame, Incoming};
 use overrule_guard::body::Upload;
 use overrule_guard::{
-    Acceptor, Doors, Gate, GateSettings, Grants, Limits, Names, Principal, Report, Token, TokenRow,
-    Tokens, serve,
+    Acceptor, Doors, GateLayer, GateSettings, Grants, HostNames, ListenerLimits, Principal, Report,
+    Token, TokenRecord, Tokens, serve,
 };
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -35,8 +35,8 @@ static BIG: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(vec![b'x'; 32 << 20])
 pub(crate) type Page = UnsyncBoxBody<Bytes, Infallible>;
 
 /// Bounds that are hit within a test.
-pub(crate) fn tight() -> Limits {
-    Limits {
+pub(crate) fn tight() -> ListenerLimits {
+    ListenerLimits {
         header_timeout: Duration::from_millis(400),
         request_timeout: Duration::from_millis(1500),
         idle_timeout: Duration::from_millis(1200),
@@ -45,33 +45,33 @@ pub(crate) fn tight() -> Limits {
         tls_reload: Duration::from_millis(100),
         grace: Duration::from_secs(2),
         body_bytes: 100_000,
-        ..Limits::default()
+        ..ListenerLimits::default()
     }
 }
 
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
-    pub(crate) gate: Gate<Arc<Doors>, Page>,
+    pub(crate) gate: GateLayer<Arc<Doors>, Page>,
     pub(crate) doors: Arc<Doors>,
     stop: oneshot::Sender<()>,
     done: JoinHandle<Report>,
 }
 
 impl Server {
-    pub(crate) async fn open(limits: Limits) -> Self {
-        Self::start(limits, Doors::open(), None, Names::default()).await
+    pub(crate) async fn open(limits: ListenerLimits) -> Self {
+        Self::start(limits, Doors::open(), None, HostNames::default()).await
     }
 
     pub(crate) async fn start(
-        limits: Limits,
+        limits: ListenerLimits,
         doors: Doors,
         tls: Option<Arc<Acceptor>>,
-        names: Names,
+        names: HostNames,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let doors = Arc::new(doors);
-        let gate = Gate::new(GateSettings {
+        let gate = GateLayer::new(GateSettings {
             limits,
             names,
             authenticator: Arc::clone(&doors),
@@ -234,9 +234,9 @@ impl Body for Events {
 }
 
 /// A token and its row.
-pub(crate) fn token(name: &str, grants: &str) -> (String, TokenRow) {
+pub(crate) fn token(name: &str, grants: &str) -> (String, TokenRecord) {
     let minted = Token::mint().unwrap();
-    let row = TokenRow {
+    let row = TokenRecord {
         id: minted.id,
         name: name.to_owned(),
         hash: minted.hash,

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use overrule_guard::Limits;
+use overrule_guard::ListenerLimits;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
@@ -48,7 +48,7 @@ async fn slow_heads_and_silence() {
 
 #[tokio::test]
 async fn a_slow_second_head_on_a_good_connection() {
-    let server = Server::open(Limits { idle_timeout: SOON, ..tight() }).await;
+    let server = Server::open(ListenerLimits { idle_timeout: SOON, ..tight() }).await;
     let mut stream = server.connect().await;
     stream.write_all(server.request("GET", "/", "").as_bytes()).await.unwrap();
     let mut some = [0; 15];
@@ -231,8 +231,9 @@ async fn pipelining_without_reading() {
 
 #[tokio::test]
 async fn too_many_connections_of_one_address() {
-    let limits = Limits { connections_per_ip: 5, connections: 12, ..tight() };
-    let server = Server::open(Limits { header_timeout: SOON, idle_timeout: SOON, ..limits }).await;
+    let limits = ListenerLimits { connections_per_ip: 5, connections: 12, ..tight() };
+    let server =
+        Server::open(ListenerLimits { header_timeout: SOON, idle_timeout: SOON, ..limits }).await;
     let mut held = Vec::new();
     for _ in 0..20 {
         held.push(server.connect_from(2).await);

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use overrule_guard::Limits;
+use overrule_guard::ListenerLimits;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep};
@@ -12,7 +12,8 @@ use crate::lab::{SOON, Server, closes, rest, tight};
 
 #[tokio::test]
 async fn requests_in_flight_finish() {
-    let server = Server::open(Limits { header_timeout: SOON, idle_timeout: SOON, ..tight() }).await;
+    let server =
+        Server::open(ListenerLimits { header_timeout: SOON, idle_timeout: SOON, ..tight() }).await;
     let address = server.address;
     let mut silent = server.connect().await;
     let mut busy = Vec::new();
@@ -38,7 +39,7 @@ async fn requests_in_flight_finish() {
 
 #[tokio::test]
 async fn what_does_not_finish_is_closed() {
-    let limits = Limits { grace: Duration::from_millis(300), ..tight() };
+    let limits = ListenerLimits { grace: Duration::from_millis(300), ..tight() };
     let server = Server::open(limits).await;
     let mut stream = server.connect().await;
     stream.write_all(server.request("GET", "/events", "").as_bytes()).await.unwrap();
@@ -53,7 +54,7 @@ async fn what_does_not_finish_is_closed() {
 /// The answer ends long after the signal, and its peer reads slowly: all of it arrives.
 #[tokio::test]
 async fn a_large_answer_is_sent_to_its_end() {
-    let limits = Limits { grace: Duration::from_secs(8), ..tight() };
+    let limits = ListenerLimits { grace: Duration::from_secs(8), ..tight() };
     let server = Server::open(limits).await;
     let mut stream = server.connect().await;
     stream.write_all(server.request("GET", "/big", "").as_bytes()).await.unwrap();

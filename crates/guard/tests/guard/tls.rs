@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use overrule_guard::{
-    Acceptor, CertificateRule, Certificates, ClientCertificate, ClientCerts, Doors, Limits, Names,
-    Tls, TlsError, Tokens,
+    Acceptor, CertificateRule, Certificates, ClientCertificate, ClientCerts, Doors, HostNames,
+    ListenerLimits, Tls, TlsError, Tokens,
 };
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
@@ -148,7 +148,7 @@ fn alice() -> Certificates {
 }
 
 async fn serve(place: &Place, client: ClientCerts, doors: Doors) -> Server {
-    Server::start(tight(), doors, Some(place.load(client)), Names::default()).await
+    Server::start(tight(), doors, Some(place.load(client)), HostNames::default()).await
 }
 
 #[tokio::test]
@@ -222,10 +222,10 @@ async fn certificates_are_reloaded() {
     let acceptor = place.load(ClientCerts::None);
     let (doors, header) = closed();
     let server = Server::start(
-        Limits { idle_timeout: SOON, ..tight() },
+        ListenerLimits { idle_timeout: SOON, ..tight() },
         doors,
         Some(Arc::clone(&acceptor)),
-        Names::default(),
+        HostNames::default(),
     )
     .await;
     let mut old = place.connect(&server, None).await.unwrap();

@@ -15,7 +15,7 @@ pub const LABEL: &str = "delegation.kgateway.dev/label";
 
 /// How a reference means routes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Meant {
+pub enum RouteReference {
     /// One by name.
     Name,
     /// All of a namespace.
@@ -70,26 +70,26 @@ impl<'a> Index<'a> {
     }
 
     /// How a reference means routes.
-    pub(crate) fn how(&self, reference: &Delegation) -> Meant {
+    pub(crate) fn how(&self, reference: &Delegation) -> RouteReference {
         let text = |sym| self.snapshot.text(sym);
         match (text(reference.group), text(reference.kind), text(reference.name)) {
-            (GROUP, _, "" | "*") => Meant::Namespace,
-            (GROUP, ..) => Meant::Name,
-            (_, "label", _) => Meant::Label,
-            _ => Meant::Nothing,
+            (GROUP, _, "" | "*") => RouteReference::Namespace,
+            (GROUP, ..) => RouteReference::Name,
+            (_, "label", _) => RouteReference::Label,
+            _ => RouteReference::Nothing,
         }
     }
 
     /// The routes a reference means, by name.
     pub(crate) fn meant(&self, reference: &Delegation) -> Vec<RouteIx> {
         match self.how(reference) {
-            Meant::Nothing => Vec::new(),
-            Meant::Name => self.named(reference).into_iter().collect(),
-            Meant::Namespace => {
+            RouteReference::Nothing => Vec::new(),
+            RouteReference::Name => self.named(reference).into_iter().collect(),
+            RouteReference::Namespace => {
                 let range = self.namespaces.get(&reference.namespace).cloned().unwrap_or(0..0);
                 range.map(RouteIx).collect()
             }
-            Meant::Label => {
+            RouteReference::Label => {
                 let found = match Some(reference.namespace) == self.wildcard {
                     true => self.everywhere.get(&reference.name),
                     false => self.labels.get(&(reference.name, reference.namespace)),

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 /// One match of an HTTPRoute rule, with defaults filled in.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Match {
+pub struct RuleMatch {
     /// `PathPrefix`, `Exact` or `RegularExpression`.
     pub path_type: Box<str>,
     /// The path.
@@ -33,7 +33,7 @@ pub struct Named {
 
 const PREFIX: &str = "PathPrefix";
 
-impl Match {
+impl RuleMatch {
     /// What a rule without matches takes.
     pub fn everything() -> Self {
         Self {
@@ -143,10 +143,10 @@ fn join(parent: &str, child: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Match, Named, join};
+    use super::{Named, RuleMatch, join};
 
-    fn prefix(path: &str) -> Match {
-        Match { path: path.into(), ..Match::everything() }
+    fn prefix(path: &str) -> RuleMatch {
+        RuleMatch { path: path.into(), ..RuleMatch::everything() }
     }
 
     fn named(name: &str, value: &str) -> Named {
@@ -158,31 +158,31 @@ mod tests {
         assert!(prefix("/a").includes(&prefix("/a/1")));
         assert!(prefix("/a").includes(&prefix("/ab")), "texts are compared, not segments");
         assert!(!prefix("/a").includes(&prefix("/b")));
-        let strict = Match {
+        let strict = RuleMatch {
             headers: vec![named("X-Env", "p")],
             method: Some("GET".into()),
             ..prefix("/a")
         };
         assert!(!strict.includes(&prefix("/a/1")));
-        let child = Match {
+        let child = RuleMatch {
             headers: vec![named("X-Env", "p"), named("y", "z")],
             method: Some("GET".into()),
             ..prefix("/a/1")
         };
         assert!(strict.includes(&child));
-        let exact = Match { path_type: "Exact".into(), ..prefix("/a") };
+        let exact = RuleMatch { path_type: "Exact".into(), ..prefix("/a") };
         assert!(!exact.includes(&exact), "only prefixes are delegated");
         assert!(prefix("/a").includes(&exact));
     }
 
     #[test]
     fn an_inheriting_child_adds_to_the_parent() {
-        let parent = Match {
+        let parent = RuleMatch {
             headers: vec![named("b", "parent")],
             method: Some("GET".into()),
             ..prefix("/api")
         };
-        let child = Match {
+        let child = RuleMatch {
             path_type: "Exact".into(),
             headers: vec![named("b", "child"), named("a", "child")],
             method: Some("POST".into()),

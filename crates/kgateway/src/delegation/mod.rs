@@ -20,8 +20,8 @@ use overrule_source::{Documents, View};
 use smallvec::SmallVec;
 
 use index::Index;
-pub use index::{LABEL, LABEL_GROUP, Meant};
-pub use matching::{Match, Named};
+pub use index::{LABEL, LABEL_GROUP, RouteReference};
+pub use matching::{Named, RuleMatch};
 
 use crate::policy::inherits_matcher;
 
@@ -39,7 +39,7 @@ pub struct RuleNode {
     /// The rule.
     pub rule: RuleIx,
     /// Its matches on this path; none if they are those it has written.
-    pub matches: Option<Arc<[Match]>>,
+    pub matches: Option<Arc<[RuleMatch]>>,
     /// Whether it answers requests itself; one that only hands over does not.
     pub serves: bool,
     /// Why it answers 500.
@@ -70,7 +70,7 @@ pub enum Fault {
 
 /// Why a route that a rule means is not entered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Refusal {
+pub enum DelegationRefusal {
     /// It has hostnames of its own.
     Hostnames,
     /// Its parentRefs name other parents.
@@ -85,7 +85,7 @@ pub struct Delegations {
     /// By the route at the top; routes that hand nothing over have none.
     pub trees: BTreeMap<RouteIx, Vec<RuleNode>>,
     /// Routes that a rule means by name and does not enter, or does not enter because of their hostnames.
-    pub refused: BTreeMap<(RuleIx, RouteIx), Refusal>,
+    pub refused: BTreeMap<(RuleIx, RouteIx), DelegationRefusal>,
     /// Whether something was cut because there was too much of it.
     pub cut: bool,
 }
@@ -143,7 +143,7 @@ impl Follower<'_> {
     }
 
     /// A rule with what is below it.
-    fn rule(&mut self, rule: RuleIx, matches: Option<Arc<[Match]>>) -> RuleNode {
+    fn rule(&mut self, rule: RuleIx, matches: Option<Arc<[RuleMatch]>>) -> RuleNode {
         let topology = self.topology;
         let references = topology.delegations_of(rule);
         let mut node =
@@ -184,21 +184,21 @@ impl Follower<'_> {
         node: &mut RuleNode,
         reference: &Delegation,
         child: RouteIx,
-        above: &Arc<[Match]>,
+        above: &Arc<[RuleMatch]>,
     ) {
-        let by_name = self.index.how(reference) == Meant::Name;
+        let by_name = self.index.how(reference) == RouteReference::Name;
         // A route that names other parents is not asked further: a wildcard may meet the route it stands in.
         if !self.accepts_parent(child) {
             if by_name {
-                self.out.refused.insert((node.rule, child), Refusal::Parents);
+                self.out.refused.insert((node.rule, child), DelegationRefusal::Parents);
             }
             return;
         }
         match self.enter(child, above) {
             Ok(rules) => node.children.push(RouteNode { route: child, rules }),
             // What a wildcard or label happens to find and does not fit is not meant.
-            Err(Refusal::Hostnames) => {
-                self.out.refused.insert((node.rule, child), Refusal::Hostnames);
+            Err(DelegationRefusal::Hostnames) => {
+                self.out.refused.insert((node.rule, child), DelegationRefusal::Hostnames);
             }
             Err(why) if by_name => {
                 self.out.refused.insert((node.rule, child), why);
@@ -208,12 +208,16 @@ impl Follower<'_> {
     }
 
     /// The rules of a child that fit, with all that is below them.
-    fn enter(&mut self, child: RouteIx, above: &Arc<[Match]>) -> Result<Vec<RuleNode>, Refusal> {
+    fn enter(
+        &mut self,
+        child: RouteIx,
+        above: &Arc<[RuleMatch]>,
+    ) -> Result<Vec<RuleNode>, DelegationRefusal> {
         let topology = self.topology;
-        let route = topology.route(child).ok_or(Refusal::Matches)?;
+        let route = topology.route(child).ok_or(DelegationRefusal::Matches)?;
         let broken = route.broken || !topology.hostnames_of(child).is_empty();
         if broken {
-            return Err(Refusal::Hostnames);
+            return Err(DelegationRefusal::Hostnames);
         }
         let inherits = inherits_matcher(self.documents, self.snapshot, route.object);
         self.chain.push(child);
@@ -232,7 +236,7 @@ impl Follower<'_> {
             rules.push(node);
         }
         self.chain.pop();
-        if rules.is_empty() { Err(Refusal::Matches) } else { Ok(rules) }
+        if rules.is_empty() { Err(DelegationRefusal::Matches) } else { Ok(rules) }
     }
 
     /// Whether a child lets the route above it be its parent: one that names parents must name it, group and kind
@@ -259,9 +263,9 @@ impl Follower<'_> {
     }
 
     /// The matches by which requests reach a rule of a child.
-    fn fitting(&mut self, rule: RuleIx, above: &[Match], inherits: bool) -> Vec<Match> {
+    fn fitting(&mut self, rule: RuleIx, above: &[RuleMatch], inherits: bool) -> Vec<RuleMatch> {
         let own = self.own(rule);
-        let mut found: Vec<Match> = match inherits {
+        let mut found: Vec<RuleMatch> = match inherits {
             true if own.is_empty() => above.to_vec(),
             true => above
                 .iter()
@@ -278,14 +282,14 @@ impl Follower<'_> {
     }
 
     /// The matches a rule has written.
-    fn own(&self, rule: RuleIx) -> Vec<Match> {
+    fn own(&self, rule: RuleIx) -> Vec<RuleMatch> {
         written_matches(self.documents, self.topology, rule)
     }
 
     /// The same, and everything where there is none.
-    fn written(&self, rule: RuleIx) -> Vec<Match> {
+    fn written(&self, rule: RuleIx) -> Vec<RuleMatch> {
         let own = self.own(rule);
-        if own.is_empty() { vec![Match::everything()] } else { own }
+        if own.is_empty() { vec![RuleMatch::everything()] } else { own }
     }
 }
 
@@ -294,8 +298,8 @@ pub fn written_matches(
     documents: &Documents,
     topology: &GatewayTopology,
     rule: RuleIx,
-) -> Vec<Match> {
+) -> Vec<RuleMatch> {
     let tree = topology.rule(rule).map(|r| documents.view(r.tree));
     let list = tree.and_then(|t| t.get("matches")).into_iter();
-    list.flat_map(View::items).map(Match::read).collect()
+    list.flat_map(View::items).map(RuleMatch::read).collect()
 }

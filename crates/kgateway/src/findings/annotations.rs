@@ -8,7 +8,7 @@ use overrule_source::{Diagnostic, View};
 
 use crate::policy::{PRIORITY, RETIRED_PRIORITY, annotations};
 use crate::resolve::Found;
-use crate::{Strategy, codes};
+use crate::{InheritedPriority, codes};
 
 pub(super) fn report(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
     let topology = found.world.topology;
@@ -43,22 +43,22 @@ fn object(found: &Found<'_>, object: ObjectId, vain: Option<Vain>, out: &mut Vec
     if let Some(value) = read(RETIRED_PRIORITY) {
         let message =
             format!("`{RETIRED_PRIORITY}` is an old name of the annotation and is ignored");
-        out.push(
-            at(&codes::RETIRED_PRIORITY, message, value, RETIRED_PRIORITY)
-                .help(format!("write `{PRIORITY}` with one of: {}", Strategy::NAMES.join(", "))),
-        );
+        out.push(at(&codes::RETIRED_PRIORITY, message, value, RETIRED_PRIORITY).help(format!(
+            "write `{PRIORITY}` with one of: {}",
+            InheritedPriority::NAMES.join(", ")
+        )));
     }
     let Some(value) = read(PRIORITY) else { return };
     let text = value.scalar_text().unwrap_or("");
-    if value.as_str().and_then(Strategy::from_name).is_none() {
+    if value.as_str().and_then(InheritedPriority::from_name).is_none() {
         let message = format!(
             "`{text}` is not a policy priority, so the default applies: {}",
-            Strategy::default().name()
+            InheritedPriority::default().name()
         );
-        let near = nearest(text.trim(), Strategy::NAMES.iter().copied(), 1);
+        let near = nearest(text.trim(), InheritedPriority::NAMES.iter().copied(), 1);
         let help = match near.first() {
             Some(near) => format!("write `{near}`, exactly so"),
-            None => format!("write one of: {}", Strategy::NAMES.join(", ")),
+            None => format!("write one of: {}", InheritedPriority::NAMES.join(", ")),
         };
         out.push(at(&codes::BAD_PRIORITY, message, value, PRIORITY).help(help));
         return;

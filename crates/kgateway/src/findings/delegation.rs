@@ -9,7 +9,7 @@ use overrule_source::{Diagnostic, Span};
 
 use crate::codes;
 use crate::delegation::{
-    Fault, MOST_LEVELS, MOST_MATCHES, MOST_RULES, Refusal, RuleNode, written_matches,
+    DelegationRefusal, Fault, MOST_LEVELS, MOST_MATCHES, MOST_RULES, RuleNode, written_matches,
 };
 use crate::resolve::Found;
 
@@ -29,7 +29,7 @@ pub(super) fn report(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
     }
     for ((rule, child), why) in &found.delegations.refused {
         // A rule that hands nothing over is told about once.
-        if *why == Refusal::Matches && !has_prefix(found, *rule) {
+        if *why == DelegationRefusal::Matches && !has_prefix(found, *rule) {
             continue;
         }
         out.extend(refused(found, *rule, *child, *why));
@@ -121,23 +121,23 @@ fn refused(
     found: &Found<'_>,
     rule: RuleIx,
     child: overrule_gateway::topology::RouteIx,
-    why: Refusal,
+    why: DelegationRefusal,
 ) -> Option<Diagnostic> {
     let (parent, name) = (rule_name(found, rule), route_name(found, child));
     let object = found.world.topology.route(child)?.object;
     let at = found.world.snapshot.get(object)?.at;
     let (because, field, help) = match why {
-        Refusal::Hostnames => (
+        DelegationRefusal::Hostnames => (
             "it has `hostnames`; a child takes those of its parent",
             "spec.hostnames",
             "remove `hostnames`",
         ),
-        Refusal::Parents => (
+        DelegationRefusal::Parents => (
             "its parentRefs do not name that route with group and kind",
             "spec.parentRefs",
             "add a parentRef with group gateway.networking.k8s.io, kind HTTPRoute, and name and namespace of the parent, or remove all",
         ),
-        Refusal::Matches => (
+        DelegationRefusal::Matches => (
             "none of its matches lies within those of the rule",
             "spec.rules",
             "let its paths begin with the path of the parent's rule and keep its headers, parameters and method, or set delegation.kgateway.dev/inherit-parent-matcher",
@@ -151,7 +151,7 @@ fn refused(
 /// Whether a rule has something to hand over.
 fn has_prefix(found: &Found<'_>, rule: RuleIx) -> bool {
     let matches = written_matches(found.world.documents, found.world.topology, rule);
-    matches.is_empty() || matches.iter().any(crate::delegation::Match::is_prefix)
+    matches.is_empty() || matches.iter().any(crate::delegation::RuleMatch::is_prefix)
 }
 
 /// Only prefixes can be handed over.

@@ -10,7 +10,7 @@ use overrule_gateway::topology::level;
 use overrule_source::Diagnostic;
 
 use super::some_of;
-use crate::kinds::{ROUTE_ACTION, Shape, TRAFFIC_POLICY};
+use crate::kinds::{KindShape, ROUTE_ACTION, TRAFFIC_POLICY};
 use crate::resolve::Found;
 use crate::{codes, reasons};
 
@@ -40,7 +40,7 @@ fn kind(found: &Found<'_>, index: usize) -> Option<KindId> {
 /// Broken policies, each with the rules that answer 500 because of it.
 fn fails_closed(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
     let mut failing: BTreeMap<PolicyId, BTreeSet<String>> = BTreeMap::new();
-    for active in found.kinds.iter().filter(|k| k.info.shape == Shape::Path) {
+    for active in found.kinds.iter().filter(|k| k.info.shape == KindShape::Path) {
         for (path, ladder) in found.resolution.contexts(active.id) {
             let Some(effective) = found.resolution.effective(ladder) else { continue };
             for (step, _) in effective.poison() {
@@ -69,7 +69,7 @@ fn fails_closed(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
 /// Rules with two answers.
 fn second_action(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
     let mut told: BTreeSet<String> = BTreeSet::new();
-    for active in found.kinds.iter().filter(|k| k.info.shape == Shape::Sequential) {
+    for active in found.kinds.iter().filter(|k| k.info.shape == KindShape::Sequential) {
         for (path, ladder) in found.resolution.contexts(active.id) {
             let poisoned =
                 found.resolution.effective(ladder).is_some_and(|e| !e.poison().is_empty());
@@ -103,7 +103,7 @@ fn second_action(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
 fn misnamed(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
     let mut told: BTreeSet<(PolicyId, String)> = BTreeSet::new();
     for active in
-        found.kinds.iter().filter(|k| matches!(k.info.shape, Shape::Path | Shape::BuiltIn))
+        found.kinds.iter().filter(|k| matches!(k.info.shape, KindShape::Path | KindShape::BuiltIn))
     {
         for ladder in ladders(found, active.id).into_keys() {
             for loss in found.resolution.effective(ladder).iter().flat_map(|e| &e.losses) {
@@ -236,8 +236,12 @@ fn is_https(found: &Found<'_>, path: PathId) -> bool {
 /// Fields that need a backend, on rules that answer by themselves.
 fn no_route_action(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
     let Some(kind) = kind(found, TRAFFIC_POLICY) else { return };
-    let direct: Vec<KindId> =
-        found.kinds.iter().filter(|k| k.info.shape == Shape::Sequential).map(|k| k.id).collect();
+    let direct: Vec<KindId> = found
+        .kinds
+        .iter()
+        .filter(|k| k.info.shape == KindShape::Sequential)
+        .map(|k| k.id)
+        .collect();
     let redirecting: BTreeSet<_> = found
         .built_ins
         .rules()

@@ -8,7 +8,7 @@ use overrule_gateway::topology::level;
 use overrule_source::Diagnostic;
 
 use crate::codes;
-use crate::kinds::Shape;
+use crate::kinds::KindShape;
 use crate::policy::Policy;
 use crate::resolve::Found;
 use crate::resolve::{SecuredBackends, serves};
@@ -32,16 +32,16 @@ pub(super) fn report(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
 fn unreferenced(policy: &Policy) -> Diagnostic {
     let kind = policy.info.kind;
     let message = match policy.info.shape {
-        Shape::Path | Shape::Sequential => {
+        KindShape::Path | KindShape::Sequential => {
             format!("this {kind} has no target and no rule's filter names it, so it does nothing")
         }
         _ => format!("this {kind} has no target, so it does nothing"),
     };
     let (field, help) = match policy.info.shape {
-        Shape::Sequential => {
+        KindShape::Sequential => {
             ("metadata.name", "name it in the filters of a rule, type ExtensionRef")
         }
-        Shape::Path => (
+        KindShape::Path => (
             "spec.targetRefs",
             "add `targetRefs`, or name it in the filters of a rule, type ExtensionRef",
         ),
@@ -110,7 +110,7 @@ fn backend_tls(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
         return;
     }
     for attachment in &found.attached.attachments {
-        let policy = found.policy(attachment.policy).filter(|p| p.info.shape == Shape::Backend);
+        let policy = found.policy(attachment.policy).filter(|p| p.info.shape == KindShape::Backend);
         let Some(policy) = policy else { continue };
         let tls = world.documents.view(policy.spec).get_entry("tls");
         let here = secured.has(attachment.node);

@@ -4,7 +4,7 @@
 use overrule_model::{ObjectId, Snapshot};
 use overrule_source::{Documents, View};
 
-use crate::Strategy;
+use crate::InheritedPriority;
 
 /// How policies of this object meet those of what is below it.
 pub const PRIORITY: &str = "kgateway.dev/inherited-policy-priority";
@@ -35,9 +35,13 @@ pub(crate) fn annotations<'a>(
 }
 
 /// What an object says about the policies its children inherit; anything but one of the four words is the default.
-pub(crate) fn strategy(documents: &Documents, snapshot: &Snapshot, object: ObjectId) -> Strategy {
+pub(crate) fn strategy(
+    documents: &Documents,
+    snapshot: &Snapshot,
+    object: ObjectId,
+) -> InheritedPriority {
     let value = annotation(documents, snapshot, object, PRIORITY);
-    value.and_then(View::as_str).and_then(Strategy::from_name).unwrap_or_default()
+    value.and_then(View::as_str).and_then(InheritedPriority::from_name).unwrap_or_default()
 }
 
 /// Whether a child adds its matches to those of its parent.

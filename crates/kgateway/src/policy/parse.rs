@@ -9,7 +9,7 @@ use overrule_model::{At, Fields, GroupKind, Object, ObjectKey, Scope, Snapshot};
 use overrule_source::{Diagnostic, Documents, Kind, NodeRef, View};
 
 use super::{Policies, Policy, Provider, WEIGHT, annotation};
-use crate::kinds::{ALL, BUILTIN, GROUP, KindInfo, PROVIDERS, Shape};
+use crate::kinds::{ALL, BUILTIN, GROUP, KindInfo, KindShape, PROVIDERS};
 use crate::{codes, reasons};
 
 /// The most references the CRDs let in.
@@ -54,7 +54,7 @@ impl Reader<'_> {
         let root = self.documents.view(self.object.root);
         let spec = root.get("spec").filter(|v| v.kind() == Kind::Map);
         let references = match info.shape {
-            Shape::Sequential => Vec::new(),
+            KindShape::Sequential => Vec::new(),
             _ => references(self.fields, self.snapshot, descriptor, root),
         };
         let references = self.with_labels(references);
@@ -78,7 +78,7 @@ impl Reader<'_> {
                 if !info.fields.is_empty() {
                     let targets = ["targetRefs", "targetSelectors"];
                     let known: Vec<&str> = match info.shape {
-                        Shape::Sequential => info.fields.to_vec(),
+                        KindShape::Sequential => info.fields.to_vec(),
                         _ => info.fields.iter().copied().chain(targets).collect(),
                     };
                     self.fields.only(spec, &at, &known);
@@ -140,7 +140,7 @@ impl Reader<'_> {
             ("tracing", ANY),
             ("statPrefix", ANY),
         ];
-        if policy.info.shape != Shape::Path {
+        if policy.info.shape != KindShape::Path {
             return;
         }
         for (field, kinds) in fields {
@@ -197,7 +197,7 @@ impl Reader<'_> {
 
     /// The providers that units name.
     fn providers(&mut self, policy: &mut Policy, spec: View<'_>) {
-        if policy.info.shape != Shape::Path {
+        if policy.info.shape != KindShape::Path {
             return;
         }
         for (unit, (path, _)) in PROVIDERS.iter().enumerate() {

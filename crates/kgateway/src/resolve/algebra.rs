@@ -18,13 +18,13 @@ use super::plans::{Plans, Role, kind_of, role_of, strategy_of};
 use super::walk::Masks;
 use super::{Active, values};
 use crate::World;
-use crate::kinds::{PROVIDERS, Shape};
-use crate::{Profile, Strategy, reasons};
+use crate::kinds::{KindShape, PROVIDERS};
+use crate::{InheritedPriority, Profile, reasons};
 
 /// The algebra of all of kgateway's kinds.
 pub(crate) struct Kgateway<'a> {
     pub(super) world: World<'a>,
-    shapes: Vec<Shape>,
+    shapes: Vec<KindShape>,
     contents: &'a [Content],
     masks: Masks,
     /// Whether any policy switches something off; mostly none does, and then nobody looks for it.
@@ -57,8 +57,8 @@ impl<'a> Kgateway<'a> {
         self.world.profile
     }
 
-    fn shape(&self, group: &Group) -> Shape {
-        self.shapes.get(kind_of(group.spec)).copied().unwrap_or(Shape::Path)
+    fn shape(&self, group: &Group) -> KindShape {
+        self.shapes.get(kind_of(group.spec)).copied().unwrap_or(KindShape::Path)
     }
 
     fn content(&self, step: StepId) -> Option<&'a Content> {
@@ -73,13 +73,13 @@ impl<'a> Kgateway<'a> {
     }
 
     /// A policy, or what a rule says itself, on its level.
-    fn step(&self, shape: Shape, id: StepId, mode: u16, held: Option<&Traced>) -> Action<'_> {
+    fn step(&self, shape: KindShape, id: StepId, mode: u16, held: Option<&Traced>) -> Action<'_> {
         if let Some(problem) = self.content(id).and_then(|c| c.problem) {
             return Action::Poison(problem);
         }
         match shape {
-            Shape::Sequential if held.is_some() => Action::Poison(&reasons::SECOND_ACTION),
-            Shape::BuiltIn => {
+            KindShape::Sequential if held.is_some() => Action::Poison(&reasons::SECOND_ACTION),
+            KindShape::BuiltIn => {
                 let strategy = Class::strategy_of(mode);
                 let prefer = self.profile().builtin_prefers(strategy);
                 let reason: Reason = match prefer == strategy.prefers() {
@@ -93,7 +93,7 @@ impl<'a> Kgateway<'a> {
     }
 
     /// A level of a chain: its policies meet everything below it.
-    fn level(&self, strategy: Strategy) -> Action<'_> {
+    fn level(&self, strategy: InheritedPriority) -> Action<'_> {
         let plan = self.plans.chain(strategy);
         let reason: Reason = match strategy.prefers() {
             Prefer::Held if strategy.is_deep() => &reasons::DEEP_CHILD_PREFERRED,
@@ -105,7 +105,7 @@ impl<'a> Kgateway<'a> {
     }
 
     /// A tier: its policies meet those of the chain and of the tiers before it.
-    fn tier(&self, strategy: Strategy) -> Action<'_> {
+    fn tier(&self, strategy: InheritedPriority) -> Action<'_> {
         let reason: Reason = match strategy.prefers() {
             Prefer::Held => &reasons::MORE_SPECIFIC,
             Prefer::Incoming => &reasons::GATEWAY_PREFERRED,
@@ -255,9 +255,9 @@ impl Algebra for Kgateway<'_> {
             (None, Some(inner)) => match (role_of(turn.group.spec), role_of(inner.spec)) {
                 (Role::Path, Role::Level | Role::Side) => self.tier(strategy_of(inner.spec)),
                 // A listener goes before the Gateway it is a part of, whatever the annotation of the Gateway.
-                (Role::Side, _) => self.tier(Strategy::default()),
+                (Role::Side, _) => self.tier(InheritedPriority::default()),
                 // A chain meets something only if a backend of the rule has filters of its own.
-                (Role::Path, _) => self.tier(Strategy::default()),
+                (Role::Path, _) => self.tier(InheritedPriority::default()),
                 _ => self.level(strategy_of(inner.spec)),
             },
             (None, None) => Action::Pass(&reasons::SAME_LEVEL),
@@ -285,13 +285,13 @@ impl Algebra for Kgateway<'_> {
     fn finish(&self, ladder: &Group, effective: &mut Effective) {
         match self.shape(ladder) {
             // Two answers are no answer.
-            Shape::Sequential if !effective.poison().is_empty() => {
+            KindShape::Sequential if !effective.poison().is_empty() => {
                 for step in effective.value.take().map(|v| v.steps()).unwrap_or_default() {
                     effective.fail(step, &reasons::SECOND_ACTION);
                 }
             }
-            Shape::Backend if ladder.extra != 0 => self.give_way_to_tls(effective),
-            Shape::Path => {
+            KindShape::Backend if ladder.extra != 0 => self.give_way_to_tls(effective),
+            KindShape::Path => {
                 self.mask(self.masks.get(ladder.extra), effective);
                 if self.disables {
                     self.switch_off(effective);

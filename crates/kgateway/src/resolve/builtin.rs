@@ -10,7 +10,7 @@ use overrule_source::{NodeRef, View};
 use smallvec::SmallVec;
 
 use crate::World;
-use crate::{Profile, Strategy};
+use crate::{InheritedPriority, Profile};
 
 /// A slot of a route that one built-in can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,7 +50,12 @@ pub(crate) struct Taken {
 pub(crate) type Slots = SmallVec<[Taken; 2]>;
 
 /// Slots along a chain: those held from below, and those of an ancestor with its strategy.
-pub(crate) fn compete(profile: Profile, held: &mut Slots, above: &Slots, strategy: Strategy) {
+pub(crate) fn compete(
+    profile: Profile,
+    held: &mut Slots,
+    above: &Slots,
+    strategy: InheritedPriority,
+) {
     for taken in above {
         let place = held.iter_mut().find(|t| t.slot == taken.slot);
         match (place, profile.builtin_prefers(strategy)) {

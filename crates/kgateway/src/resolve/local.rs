@@ -20,9 +20,9 @@ use super::builtin::BuiltIns;
 use super::plans::{Role, spec};
 use super::{Active, attach_references, values};
 use crate::World;
-use crate::kinds::{ALL, GROUP, Shape};
+use crate::kinds::{ALL, GROUP, KindShape};
 use crate::policy::{Policy, strategy};
-use crate::{Strategy, codes, reasons};
+use crate::{InheritedPriority, codes, reasons};
 
 /// How a policy came to its place; the position is the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,13 +45,13 @@ impl Class {
         Self::NAMES.get(usize::from(mode & 3)).copied().unwrap_or("")
     }
 
-    fn mode(self, strategy: Strategy) -> u16 {
+    fn mode(self, strategy: InheritedPriority) -> u16 {
         self as u16 | strategy.code() << 2
     }
 
     /// The strategy of the level a built-in comes from.
-    pub(crate) fn strategy_of(mode: u16) -> Strategy {
-        Strategy::from_code(mode >> 2)
+    pub(crate) fn strategy_of(mode: u16) -> InheritedPriority {
+        InheritedPriority::from_code(mode >> 2)
     }
 }
 
@@ -316,7 +316,7 @@ struct Maker<'a, 'b> {
     /// Kind, node and step of everything that landed.
     places: Vec<(usize, NodeId, StepId)>,
     /// The strategy of each object that was asked for.
-    strategies: HashMap<ObjectId, Strategy>,
+    strategies: HashMap<ObjectId, InheritedPriority>,
 }
 
 impl Maker<'_, '_> {
@@ -360,7 +360,7 @@ impl Maker<'_, '_> {
             block: block(class, level),
             level,
             value: policy.spec,
-            mode: class.mode(Strategy::default()),
+            mode: class.mode(InheritedPriority::default()),
             extra: filter,
         };
         let order = match class {
@@ -395,7 +395,7 @@ impl Maker<'_, '_> {
             let groups = (0..self.kinds.len()).map(|kind| {
                 let own = places.iter().filter(|(k, _, _)| *k == kind);
                 let rungs = own.map(|(_, _, step)| Rung::Step(*step)).collect();
-                let spec = spec(kind, Role::Level, Strategy::default());
+                let spec = spec(kind, Role::Level, InheritedPriority::default());
                 let group = Group { spec, extra: 0, rungs };
                 if group.rungs.is_empty() {
                     LadderId::EMPTY
@@ -414,7 +414,7 @@ impl Maker<'_, '_> {
     /// What rules say themselves.
     fn built_ins(&mut self, built_ins: &BuiltIns) -> BTreeMap<RuleIx, super::builtin::Slots> {
         let mut slots = BTreeMap::new();
-        let Some(kind) = self.kinds.iter().position(|k| k.info.shape == Shape::BuiltIn) else {
+        let Some(kind) = self.kinds.iter().position(|k| k.info.shape == KindShape::BuiltIn) else {
             return slots;
         };
         let Some(id) = self.kinds.get(kind).map(|k| k.id) else { return slots };
@@ -454,7 +454,7 @@ impl Maker<'_, '_> {
         slots
     }
 
-    fn strategy(&mut self, object: ObjectId) -> Strategy {
+    fn strategy(&mut self, object: ObjectId) -> InheritedPriority {
         let world = self.world;
         *self
             .strategies
@@ -463,19 +463,19 @@ impl Maker<'_, '_> {
     }
 
     /// The strategy of the object a node belongs to.
-    fn strategy_at(&mut self, node: NodeId) -> Strategy {
+    fn strategy_at(&mut self, node: NodeId) -> InheritedPriority {
         let Some(found) = self.world.topology.nodes.get(node) else {
-            return Strategy::default();
+            return InheritedPriority::default();
         };
         let above = found.level < level::ROUTE;
         match found.object {
             Some(_) if above && !self.world.profile.reads_annotation_above_routes() => {
-                Strategy::default()
+                InheritedPriority::default()
             }
             // Nothing inherits from a route that hands nothing over.
-            Some(_) if !above && !self.hands_over(node) => Strategy::default(),
+            Some(_) if !above && !self.hands_over(node) => InheritedPriority::default(),
             Some(object) if found.level <= level::RULE => self.strategy(object),
-            _ => Strategy::default(),
+            _ => InheritedPriority::default(),
         }
     }
 

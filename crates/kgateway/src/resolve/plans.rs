@@ -4,8 +4,8 @@
 
 use overrule_engine::{ListRule, MergePlan, Nulls, Rule};
 
-use crate::kinds::{Shape, TWO_UNITS};
-use crate::{Profile, Settings, Strategy};
+use crate::kinds::{KindShape, TWO_UNITS};
+use crate::{InheritedPriority, Profile, Settings};
 
 /// What a group is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(crate) enum Role {
 }
 
 /// What `Group::spec` holds: kind, role, strategy of the object the level belongs to.
-pub(crate) fn spec(kind: usize, role: Role, strategy: Strategy) -> u16 {
+pub(crate) fn spec(kind: usize, role: Role, strategy: InheritedPriority) -> u16 {
     let kind = u16::try_from(kind).unwrap_or(u16::MAX >> 4);
     kind << 4 | (role as u16) << 2 | strategy.code()
 }
@@ -42,8 +42,8 @@ pub(crate) fn role_of(spec: u16) -> Role {
 }
 
 /// The strategy of a group.
-pub(crate) fn strategy_of(spec: u16) -> Strategy {
-    Strategy::from_code(spec & 3)
+pub(crate) fn strategy_of(spec: u16) -> InheritedPriority {
+    InheritedPriority::from_code(spec & 3)
 }
 
 /// Numbers of the combinators.
@@ -86,7 +86,8 @@ pub(crate) struct Plans {
 
 impl Plans {
     pub(crate) fn new(profile: Profile, settings: &Settings) -> Self {
-        let by_strategy = |make: &dyn Fn(Strategy) -> MergePlan| Strategy::ALL.map(make);
+        let by_strategy =
+            |make: &dyn Fn(InheritedPriority) -> MergePlan| InheritedPriority::ALL.map(make);
         Self {
             level: units(&|unit| deep(unit).filter(|_| settings.is_deep(unit))),
             chain: by_strategy(&|strategy| chain(profile, strategy)),
@@ -111,21 +112,21 @@ impl Plans {
         }
     }
 
-    pub(crate) fn chain(&self, strategy: Strategy) -> &MergePlan {
+    pub(crate) fn chain(&self, strategy: InheritedPriority) -> &MergePlan {
         self.chain.get(strategy as usize).unwrap_or(&self.level)
     }
 
-    pub(crate) fn tier(&self, strategy: Strategy) -> &MergePlan {
+    pub(crate) fn tier(&self, strategy: InheritedPriority) -> &MergePlan {
         self.tier.get(strategy as usize).unwrap_or(&self.level)
     }
 
     /// The plan of one level of a kind.
-    pub(crate) fn of_level(&self, shape: Shape) -> &MergePlan {
+    pub(crate) fn of_level(&self, shape: KindShape) -> &MergePlan {
         match shape {
-            Shape::Path => &self.level,
-            Shape::Listener => &self.listener,
-            Shape::BuiltIn => &self.builtin,
-            Shape::Backend | Shape::Sequential => &self.fields,
+            KindShape::Path => &self.level,
+            KindShape::Listener => &self.listener,
+            KindShape::BuiltIn => &self.builtin,
+            KindShape::Backend | KindShape::Sequential => &self.fields,
         }
     }
 }
@@ -166,7 +167,7 @@ fn units<'a>(combined: &dyn Fn(&'a str) -> Option<Rules<'a>>) -> MergePlan {
 
 /// Along a chain: whole fields, or combined ones. Where the controller prefers the parent for what it combines and the
 /// child for all else, fields that cannot be combined are told so one by one.
-fn chain(profile: Profile, strategy: Strategy) -> MergePlan {
+fn chain(profile: Profile, strategy: InheritedPriority) -> MergePlan {
     if !strategy.is_deep() {
         return units(&|_| None);
     }
@@ -182,7 +183,7 @@ fn chain(profile: Profile, strategy: Strategy) -> MergePlan {
 
 /// Between tiers: filters of different providers all run, header changes of all tiers are made, timeouts are filled in
 /// one by one; everything else is whole.
-fn tier(strategy: Strategy) -> MergePlan {
+fn tier(strategy: InheritedPriority) -> MergePlan {
     let mut rules: Rules<'_> = vec![
         (vec!["*"], Rule::Atomic),
         (vec!["timeouts", "*"], Rule::Atomic),

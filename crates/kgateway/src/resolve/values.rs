@@ -5,7 +5,7 @@
 use overrule_engine::{Key, StepId, Traced, Word};
 use overrule_source::{Documents, NodeRef, View};
 
-use crate::kinds::{PROVIDERS, Shape, TWO_UNITS};
+use crate::kinds::{KindShape, PROVIDERS, TWO_UNITS};
 use crate::policy::Policy;
 
 /// Members of the normal form of a unit that names providers.
@@ -23,7 +23,7 @@ pub(crate) fn of_policy(documents: &Documents, step: StepId, policy: &Policy) ->
         !matches!(key.text(documents), "targetRefs" | "targetSelectors")
             && !value.is_null(documents)
     });
-    if policy.info.shape != Shape::Path {
+    if policy.info.shape != KindShape::Path {
         return Traced::map(set);
     }
     Traced::map(set.filter_map(|(key, value)| {

@@ -20,10 +20,10 @@ use super::local::Locals;
 use super::plans::{Role, spec, strategy_of};
 use super::{Active, SecuredBackends, serves};
 use crate::World;
-use crate::delegation::{Delegations, Fault, Match, RuleNode};
-use crate::kinds::Shape;
+use crate::delegation::{Delegations, Fault, RuleMatch, RuleNode};
+use crate::kinds::KindShape;
 use crate::policy::strategy;
-use crate::{Strategy, reasons};
+use crate::{InheritedPriority, reasons};
 
 /// What a walk found.
 #[derive(Default)]
@@ -31,7 +31,7 @@ pub(crate) struct Walked {
     /// For each kind, its ladder at each path.
     pub(crate) ladders: Vec<Vec<LadderId>>,
     /// Matches of rules below a delegation.
-    pub(crate) matches: BTreeMap<PathId, Arc<[Match]>>,
+    pub(crate) matches: BTreeMap<PathId, Arc<[RuleMatch]>>,
     /// Slots that built-ins take, by number.
     pub(crate) masks: Masks,
 }
@@ -88,7 +88,7 @@ struct Above {
     /// For each kind: the chain so far.
     chains: SmallVec<[LadderId; 4]>,
     /// Slots that ancestors take, nearest first, with the strategy of each.
-    slots: Vec<(Slots, Strategy)>,
+    slots: Vec<(Slots, InheritedPriority)>,
     /// Why everything below fails: a broken filter of a rule that hands over.
     broken: Option<(Reason, Span)>,
 }
@@ -106,7 +106,7 @@ struct Walk<'a, 'b> {
     locals: &'b Locals,
     delegations: &'b Delegations,
     walked: Walked,
-    strategies: HashMap<RouteIx, Strategy>,
+    strategies: HashMap<RouteIx, InheritedPriority>,
 }
 
 impl Walk<'_, '_> {
@@ -162,7 +162,7 @@ impl Walk<'_, '_> {
         let path = self.add(Some(parent), listener.node);
         let tiers = self.tiers(gateway, set, listener);
         for (kind, active) in self.kinds.iter().enumerate() {
-            if active.info.shape == Shape::Listener {
+            if active.info.shape == KindShape::Listener {
                 let ladder = tiers.groups.get(kind).and_then(|g| g.first()).copied();
                 self.say(kind, path, ladder.unwrap_or(LadderId::EMPTY));
             }
@@ -190,7 +190,7 @@ impl Walk<'_, '_> {
             let (section, whole) = (of(listener.node), of(gateway.node));
             let of_set = set.map_or(LadderId::EMPTY, |s| of(s.node));
             let ladders = &mut self.builder.ladders;
-            let flat = active.info.shape != Shape::Path;
+            let flat = active.info.shape != KindShape::Path;
             let tiers: SmallVec<[LadderId; 3]> = match set {
                 // One merge: listener, set, Gateway.
                 _ if one_level || flat => {
@@ -308,7 +308,7 @@ impl Walk<'_, '_> {
         Above { path, chains, slots, broken: self.broken(rule).or(above.broken) }
     }
 
-    fn strategy(&mut self, ix: RouteIx, route: &Route) -> Strategy {
+    fn strategy(&mut self, ix: RouteIx, route: &Route) -> InheritedPriority {
         let world = self.world;
         *self
             .strategies
@@ -343,7 +343,7 @@ impl Walk<'_, '_> {
         for (kind, ladder) in ladders.iter().enumerate() {
             self.say(kind, path, *ladder);
             let sequential =
-                self.kinds.get(kind).is_some_and(|k| k.info.shape == Shape::Sequential);
+                self.kinds.get(kind).is_some_and(|k| k.info.shape == KindShape::Sequential);
             responds |= sequential && !matches!(*ladder, LadderId::EMPTY | LadderId::NONE);
         }
         // Sending on to a backend is an answer too.
@@ -378,7 +378,7 @@ impl Walk<'_, '_> {
             for (kind, active) in self.kinds.iter().enumerate() {
                 let own = backend.groups.get(kind).copied().unwrap_or(LadderId::EMPTY);
                 let of_rule = ladders.get(kind).copied().unwrap_or(LadderId::NONE);
-                if active.info.shape != Shape::Path || of_rule == LadderId::NONE {
+                if active.info.shape != KindShape::Path || of_rule == LadderId::NONE {
                     continue;
                 }
                 let ladder = self.with_backend(kind, own, of_rule, tiers, several);
@@ -401,7 +401,7 @@ impl Walk<'_, '_> {
         }
         let Group { spec: known, extra, rungs } = self.builder.ladders.get(of_rule).clone();
         let spec = if of_rule == LadderId::EMPTY {
-            spec(kind, Role::Path, Strategy::default())
+            spec(kind, Role::Path, InheritedPriority::default())
         } else {
             known
         };
@@ -436,7 +436,7 @@ impl Walk<'_, '_> {
                     let higher = above.chains.get(kind).copied().unwrap_or(LadderId::EMPTY);
                     let chain = self.chain(kind, higher, route, rule);
                     match active.info.shape {
-                        Shape::Path => self.path(kind, chain, tiers, mask),
+                        KindShape::Path => self.path(kind, chain, tiers, mask),
                         _ => chain,
                     }
                 }
@@ -458,7 +458,7 @@ impl Walk<'_, '_> {
         let own = rule.map_or(LadderId::EMPTY, of);
         let ladders = &mut self.builder.ladders;
         let level = ladders.extend(own, of(route.node));
-        let is_path = self.kinds.get(kind).is_some_and(|k| k.info.shape == Shape::Path);
+        let is_path = self.kinds.get(kind).is_some_and(|k| k.info.shape == KindShape::Path);
         if !is_path {
             return ladders.extend(level, higher);
         }
@@ -469,7 +469,11 @@ impl Walk<'_, '_> {
         if higher != LadderId::EMPTY {
             rungs.extend_from_slice(&ladders.get(higher).rungs);
         }
-        ladders.group(Group { spec: spec(kind, Role::Chain, Strategy::default()), extra: 0, rungs })
+        ladders.group(Group {
+            spec: spec(kind, Role::Chain, InheritedPriority::default()),
+            extra: 0,
+            rungs,
+        })
     }
 
     /// A path: the chain, then the tiers.
@@ -481,7 +485,7 @@ impl Walk<'_, '_> {
         if rungs.is_empty() {
             return LadderId::EMPTY;
         }
-        let spec = spec(kind, Role::Path, Strategy::default());
+        let spec = spec(kind, Role::Path, InheritedPriority::default());
         self.builder.ladders.group(Group { spec, extra: mask, rungs })
     }
 
@@ -491,7 +495,7 @@ impl Walk<'_, '_> {
         let topology = world.topology;
         let secured = SecuredBackends::read(world);
         for (kind, active) in self.kinds.iter().enumerate() {
-            if active.info.shape != Shape::Backend {
+            if active.info.shape != KindShape::Backend {
                 continue;
             }
             for backend in &topology.backends {

@@ -16,7 +16,7 @@ use overrule_source::Documents;
 
 use crate::Profile;
 use crate::World;
-use crate::kinds::{Shape, TWO_UNITS};
+use crate::kinds::{KindShape, TWO_UNITS};
 use crate::policy::Policy;
 
 /// How far a policy got in the merges below one ancestor; the worst counts.
@@ -102,7 +102,7 @@ impl Merges<'_> {
     fn all(mut self) -> BTreeMap<(PolicyId, NodeId), Got> {
         let kinds = crate::kinds::ALL;
         let text = |sym| self.world.snapshot.text(sym);
-        let shapes: Vec<(KindId, Shape)> = self
+        let shapes: Vec<(KindId, KindShape)> = self
             .resolution
             .kinds()
             .filter_map(|(id, k)| Some((id, kinds.iter().find(|i| i.kind == text(k.kind))?.shape)))
@@ -112,8 +112,8 @@ impl Merges<'_> {
             for (path, ladder) in self.resolution.contexts(kind) {
                 let Some(ancestor) = ancestor(self.world, self.resolution, path) else { continue };
                 match shape {
-                    Shape::BuiltIn => {}
-                    Shape::Path => {
+                    KindShape::BuiltIn => {}
+                    KindShape::Path => {
                         for rung in &self.resolution.ladders.get(ladder).rungs {
                             if let Rung::Group(group) = rung {
                                 met.insert((ancestor, *group, true));
@@ -121,10 +121,10 @@ impl Merges<'_> {
                         }
                     }
                     // Kinds that no origins are kept of say Attached, whatever happened.
-                    Shape::Sequential | Shape::Backend => {
+                    KindShape::Sequential | KindShape::Backend => {
                         met.insert((ancestor, ladder, false));
                     }
-                    Shape::Listener => {
+                    KindShape::Listener => {
                         met.insert((ancestor, ladder, true));
                     }
                 }

@@ -13,7 +13,7 @@ use overrule_engine::{
     dotted,
 };
 use overrule_gateway::topology::{self, GatewayTopology};
-use overrule_kgateway::delegation::Match;
+use overrule_kgateway::delegation::RuleMatch;
 use overrule_kgateway::reasons::MASKED_BY_BUILTIN;
 use overrule_kgateway::{Options, Policies, Profile, Settings, UnitMerge, World, status};
 use overrule_model::Snapshot;
@@ -36,7 +36,7 @@ pub struct Run<'g> {
     pub ground: &'g Ground,
     pub profile: Profile,
     pub resolution: Resolution,
-    pub matches: BTreeMap<PathId, Arc<[Match]>>,
+    pub matches: BTreeMap<PathId, Arc<[RuleMatch]>>,
     /// Codes and messages of the findings, sorted.
     pub findings: Vec<String>,
 }
@@ -175,7 +175,7 @@ impl Run<'_> {
             matches: self
                 .matches
                 .get(&path)
-                .map_or(Vec::new(), |list| list.iter().map(Match::to_json).collect()),
+                .map_or(Vec::new(), |list| list.iter().map(RuleMatch::to_json).collect()),
         };
         let Some(effective) = effective else { return answer };
         for (unit, value) in self.units(kind, effective) {

@@ -8,7 +8,7 @@ use overrule_model::{nearest, with_article};
 use overrule_source::{Diagnostic, Kind, NodeRef, View};
 
 use super::Findings;
-use crate::kinds::{Class, KUADRANT};
+use crate::kinds::{KUADRANT, MergeClass};
 use crate::policy::{Block, Policy, span};
 use crate::{Profile, codes};
 
@@ -16,7 +16,7 @@ use crate::{Profile, codes};
 pub(super) fn report(findings: &Findings<'_>, policy: &Policy, out: &mut Vec<Diagnostic>) {
     let written = Written { findings, policy };
     match policy.info.class {
-        Class::Inherited => {
+        MergeClass::Inherited => {
             policy.blocks(findings.world.profile).for_each(|b| written.condition(b, out));
             written.other_when(out);
             written.dead_blocks(out);
@@ -24,14 +24,14 @@ pub(super) fn report(findings: &Findings<'_>, policy: &Policy, out: &mut Vec<Dia
             written.unread(out);
             written.unknown_fields(out);
         }
-        Class::Generates { kind, .. } => out.extend(written.generated(kind)),
-        Class::Direct => written.only(written.spec(), "spec", policy.info.fields(), out),
+        MergeClass::Generates { kind, .. } => out.extend(written.generated(kind)),
+        MergeClass::Direct => written.only(written.spec(), "spec", policy.info.fields(), out),
     }
 }
 
 /// Reports only misspelt fields: often they are why a policy is refused.
 pub(super) fn fields(findings: &Findings<'_>, policy: &Policy, out: &mut Vec<Diagnostic>) {
-    if policy.info.class == Class::Inherited {
+    if policy.info.class == MergeClass::Inherited {
         Written { findings, policy }.unknown_fields(out);
     }
 }

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::{Block, Policies, Policy, Removal, Violation, When, rules, validate};
 use crate::codes;
-use crate::kinds::{ALL, Class, KindInfo};
+use crate::kinds::{ALL, KindInfo, MergeClass};
 
 /// Reads every policy. Findings that keep a policy out are in its violations: they count by profile.
 pub fn parse(documents: &Documents, snapshot: &mut Snapshot) -> (Policies, Vec<Diagnostic>) {
@@ -72,7 +72,7 @@ impl<'a> Reader<'a> {
         match spec {
             None => self.no_spec(root),
             Some(spec) => {
-                if self.info.class == Class::Inherited {
+                if self.info.class == MergeClass::Inherited {
                     policy.blocks = self.blocks(spec);
                     policy.removals = self.removals(spec);
                 }

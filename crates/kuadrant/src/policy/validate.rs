@@ -7,7 +7,7 @@ use overrule_source::{Diagnostic, Kind, Span, View};
 
 use super::Violation;
 use crate::codes;
-use crate::kinds::{Class, KindInfo};
+use crate::kinds::{KindInfo, MergeClass};
 
 /// Checks a spec against the rules of its CRD. `readable`: the target reference has been read without complaint.
 pub(super) fn spec(
@@ -21,14 +21,14 @@ pub(super) fn spec(
         checker.target();
     }
     match info.class {
-        Class::Inherited => {
+        MergeClass::Inherited => {
             checker.exclusive();
             checker.content();
             checker.windows();
         }
-        Class::Direct if info.kind == "DNSPolicy" => checker.dns(),
-        Class::Direct => checker.tls(),
-        Class::Generates { .. } => {}
+        MergeClass::Direct if info.kind == "DNSPolicy" => checker.dns(),
+        MergeClass::Direct => checker.tls(),
+        MergeClass::Generates { .. } => {}
     }
     checker.found
 }

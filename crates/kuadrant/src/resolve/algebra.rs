@@ -8,7 +8,7 @@
 use std::cell::RefCell;
 
 use hashbrown::HashMap;
-use overrule_condition::Verdict;
+use overrule_condition::ConditionVerdict;
 use overrule_engine::{
     Action, Algebra, Check, Combine, Effective, Fate, Group, Guard, Loss, MergePlan, Nulls, Op,
     PolicyId, Prefer, Reason, Rule as PlanRule, Seen, StepId, Traced, Turn,
@@ -106,9 +106,9 @@ impl<'a> Kuadrant<'a> {
         };
         let evaluation = condition.evaluate(&below);
         let (verdict, error) = match evaluation.verdict {
-            Verdict::Met => (Guard::Met, "".into()),
-            Verdict::NotMet => (Guard::NotMet, "".into()),
-            Verdict::Failed(why) => (Guard::Failed, why.into()),
+            ConditionVerdict::Met => (Guard::Met, "".into()),
+            ConditionVerdict::NotMet => (Guard::NotMet, "".into()),
+            ConditionVerdict::Failed(why) => (Guard::Failed, why.into()),
         };
         let seen = evaluation.saw.into_iter().map(|(path, value)| Seen {
             path: path.into(),

@@ -15,7 +15,7 @@ use overrule_source::NodeRef;
 
 use super::{Active, Conflict};
 use crate::World;
-use crate::kinds::Class;
+use crate::kinds::MergeClass;
 use crate::policy::{Policy, Removal, Rule, When, shape};
 
 /// What a step does.
@@ -229,14 +229,14 @@ impl<'a> Maker<'a, '_> {
         let profile = self.world.profile;
         let mut steps: Vec<New<'a>> = Vec::new();
         match policy.info.class {
-            Class::Direct => steps.push(New::bare(Mode::Direct, policy.spec)),
-            Class::Generates { overrides: true, .. } => {
+            MergeClass::Direct => steps.push(New::bare(Mode::Direct, policy.spec)),
+            MergeClass::Generates { overrides: true, .. } => {
                 steps.push(New::bare(Mode::GeneratedOverrides, policy.spec));
             }
-            Class::Generates { overrides: false, .. } => {
+            MergeClass::Generates { overrides: false, .. } => {
                 steps.push(New::bare(Mode::GeneratedRules, policy.spec));
             }
-            Class::Inherited => {
+            MergeClass::Inherited => {
                 steps.extend(policy.blocks(profile).map(|block| New {
                     block: block.name,
                     mode: match (block.is_override(), block.merge) {

@@ -23,7 +23,7 @@ use overrule_family::{Options, Resolved};
 use overrule_gateway::policy as generic;
 use overrule_gateway::walk::walk;
 
-use crate::kinds::{ALL, Class, KindInfo};
+use crate::kinds::{ALL, KindInfo, MergeClass};
 use crate::policy::Policy;
 use crate::{FAMILY, Profile, World, findings};
 
@@ -44,10 +44,10 @@ pub fn resolve(world: World<'_>, options: &Options) -> Resolved {
     let sym = |text| world.snapshot.names().lookup(text).unwrap_or_default();
     for kind in &kinds {
         let covers = match kind.info.class {
-            Class::Generates { kind: other, .. } => {
+            MergeClass::Generates { kind: other, .. } => {
                 kinds.iter().find(|k| k.info.kind == other).map(|k| k.id)
             }
-            Class::Inherited | Class::Direct => None,
+            MergeClass::Inherited | MergeClass::Direct => None,
         };
         builder.kind(NewKind {
             group: sym(kind.info.group),

@@ -10,7 +10,7 @@ use overrule_gateway::resolve::policy_name;
 use overrule_gateway::topology::{GatewayIx, GatewayTopology, ParentTarget, RouteIx, RouteKind};
 
 use crate::World;
-use crate::kinds::{ALL, Class};
+use crate::kinds::{ALL, MergeClass};
 
 /// Policies by kind, at one node or in reach of one.
 type ByKind = BTreeMap<usize, BTreeSet<PolicyId>>;
@@ -20,7 +20,7 @@ pub fn affected(world: World<'_>, resolution: &Resolution) -> Vec<Affected> {
     let mut own: BTreeMap<NodeId, ByKind> = BTreeMap::new();
     for attachment in &resolution.attachments {
         let policy = world.policies.list.get(attachment.policy.0 as usize);
-        let Some(policy) = policy.filter(|p| !matches!(p.info.class, Class::Generates { .. }))
+        let Some(policy) = policy.filter(|p| !matches!(p.info.class, MergeClass::Generates { .. }))
         else {
             continue;
         };

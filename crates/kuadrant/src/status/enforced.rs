@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use overrule_engine::{Effective, Fate, Guard, LadderId, PolicyId, Traced, dotted};
 
 use super::{Condition, Names};
-use crate::kinds::Class;
+use crate::kinds::MergeClass;
 
 /// What became of the rules of one policy over all paths.
 #[derive(Default, Clone)]
@@ -28,9 +28,11 @@ pub(super) fn all(names: &Names<'_>) -> Vec<Option<Condition>> {
     let tales = tales(names);
     let policies = names.world.policies.list.iter().zip(&tales);
     let condition = |(policy, tale): (&crate::policy::Policy, &Tale)| match policy.info.class {
-        Class::Inherited if names.is_operator() => Some(shipped(names, policy.info.kind, tale)),
-        Class::Inherited => Some(truthful(names, policy.info.kind, tale)),
-        Class::Direct | Class::Generates { .. } => None,
+        MergeClass::Inherited if names.is_operator() => {
+            Some(shipped(names, policy.info.kind, tale))
+        }
+        MergeClass::Inherited => Some(truthful(names, policy.info.kind, tale)),
+        MergeClass::Direct | MergeClass::Generates { .. } => None,
     };
     policies.map(condition).collect()
 }

@@ -15,7 +15,7 @@ use overrule_gateway::resolve::policy_name;
 pub use affected::affected;
 
 use crate::World;
-use crate::kinds::Class;
+use crate::kinds::MergeClass;
 use crate::policy::Policy;
 use crate::{Profile, reasons};
 
@@ -86,7 +86,7 @@ impl Names<'_> {
             Who::Named(name, _) => self.world.snapshot.text(*name),
             Who::Labelled(_) | Who::Unreadable => "",
         };
-        let section = reference.section.filter(|_| policy.info.class != Class::Direct);
+        let section = reference.section.filter(|_| policy.info.class != MergeClass::Direct);
         match section {
             Some((section, _)) => format!("{name}#{}", self.world.snapshot.text(section)),
             None => name.to_owned(),

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use overrule_access::{
-    Because, Clause, Compiled, Effect, Enforcement, Request, Rule, Ruling, Source, Verdict, naive,
+    Because, Clause, Compiled, Effect, Enforcement, Request, Rule, RuleSource, Ruling, Verdict,
+    naive,
 };
 use overrule_source::{Documents, NodeRef};
 
@@ -108,7 +109,7 @@ pub struct Asking<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
     /// By number of the source.
-    Match(Source),
+    Match(RuleSource),
     /// By place in [`Gate::from`].
     From(usize),
 }
@@ -214,7 +215,7 @@ impl Gate {
     /// The clause of a number.
     pub fn clause(&self, by: By) -> Option<ClauseAt<'_>> {
         match by {
-            By::Match(Source(number)) => {
+            By::Match(RuleSource(number)) => {
                 let written = self.permissions.written.get(number as usize)?;
                 let Rule { effect, matches, .. } = self.permissions.rules.get(number as usize)?;
                 let Written { policy, entry, index, node, .. } = *written;

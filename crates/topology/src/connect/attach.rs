@@ -11,7 +11,9 @@ use overrule_model::{GroupKind, ObjectKey, Scope, Sym};
 use overrule_source::{DocId, Span};
 use smallvec::SmallVec;
 
-use super::super::graph::{BackendFacts, Facts, HostFit, Link, ListenerIx, Route, RouteIx, SetIx};
+use super::super::graph::{
+    BackendFacts, HostFit, Link, LinkFacts, ListenerIx, Route, RouteIx, SetIx,
+};
 use super::super::hostname::HostIx;
 use super::super::resources::{ListenerSpec, ParentSpec, Protocol, RouteSpec, count, part};
 use super::super::rows::{NamedParent, ParentRow, RuleRow};
@@ -153,7 +155,7 @@ impl Connector<'_> {
         let shadowed = finder.shadowed.get(listener.at()).copied().unwrap_or(false);
         let isolated = shadowed && self.is_isolated(listener, at, spec);
         let allowed = self.allows(listener, spec);
-        let facts = Facts { allowed, port, conflicted, hosts, isolated };
+        let facts = LinkFacts { allowed, port, conflicted, hosts, isolated };
         Some(Link::new(listener, route, parent.index, facts))
     }
 

@@ -11,7 +11,7 @@ use overrule_source::Diagnostic;
 
 use super::super::grants::{Referent, Referrer};
 use super::super::graph::{
-    Backend, BackendFacts, BackendIx, BackendUse, Delegation, Port, RouteIx,
+    Backend, BackendFacts, BackendIx, BackendUse, Delegation, RouteIx, TopologyPort,
 };
 use super::super::level;
 use super::super::lookup::NOWHERE;
@@ -205,7 +205,7 @@ impl Connector<'_> {
                 let kind = self.specs.words.service_port;
                 let node = self.out.nodes.add_section(node, kind, port.name, level::PORT, port.at);
                 let backend = BackendIx::from(index);
-                self.out.ports.push(Port { node, backend, number: port.number });
+                self.out.ports.push(TopologyPort { node, backend, number: port.number });
             }
             let group = self.snapshot.get(id).map_or(Sym::EMPTY, |o| o.kind.group);
             self.out.backends.push(Backend { node, group, ports: start..count(&self.out.ports) });

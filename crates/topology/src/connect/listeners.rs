@@ -10,7 +10,9 @@ use overrule_model::{GroupKind, ObjectId, ObjectKey, Scope, Sym};
 use overrule_source::Diagnostic;
 
 use super::super::grants::{Referent, Referrer};
-use super::super::graph::{Class, ClassIx, Gateway, GatewayIx, Listener, ListenerSet, SetIx};
+use super::super::graph::{
+    ClassIx, Gateway, GatewayClass, GatewayIx, Listener, ListenerSet, SetIx,
+};
 use super::super::resources::{CertificateSpec, ListenerSpec, SetSpec, part};
 use super::super::{RouteIx, level};
 use super::Connector;
@@ -93,7 +95,7 @@ impl Connector<'_> {
                 Some(object) => self.object_node(object, level::CLASS),
                 None => self.absent_class(name),
             };
-            self.out.classes.push(Class { node, controller });
+            self.out.classes.push(GatewayClass { node, controller });
             found.insert(text.to_owned(), ClassIx::from(index));
         }
         found

@@ -15,14 +15,14 @@ use overrule_source::Diagnostic;
 
 use super::graph::GatewayTopology;
 use super::lookup::{CROWD, NOWHERE};
-use super::resources::Resources;
-use super::{Built, LEVELS};
+use super::resources::GatewayResources;
+use super::{BuiltTopology, LEVELS};
 use namespaces::Namespaces;
 use report::Suggestions;
 
-impl Resources {
+impl GatewayResources {
     /// Connects the specs to a graph. Reads no tree.
-    pub fn connect(&self, snapshot: &Snapshot) -> Built {
+    pub fn connect(&self, snapshot: &Snapshot) -> BuiltTopology {
         let mut connector = Connector {
             specs: self,
             snapshot,
@@ -43,12 +43,12 @@ impl Resources {
         connector.backends();
         connector.index_sections();
         connector.out.nodes.shrink();
-        Built { topology: connector.out, diagnostics: connector.diagnostics }
+        BuiltTopology { topology: connector.out, diagnostics: connector.diagnostics }
     }
 }
 
 struct Connector<'a> {
-    specs: &'a Resources,
+    specs: &'a GatewayResources,
     snapshot: &'a Snapshot,
     out: GatewayTopology,
     diagnostics: Vec<Diagnostic>,

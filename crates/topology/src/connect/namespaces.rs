@@ -4,16 +4,16 @@
 use hashbrown::HashMap;
 use overrule_model::{Labels, Sym};
 
-use super::super::resources::{NamespacesFrom, Resources};
+use super::super::resources::{GatewayResources, NamespacesFrom};
 
 /// Answers questions about namespaces; each selector meets each namespace once.
 pub(super) struct Namespaces<'a> {
-    specs: &'a Resources,
+    specs: &'a GatewayResources,
     known: HashMap<(u32, Sym), bool>,
 }
 
 impl<'a> Namespaces<'a> {
-    pub(super) fn new(specs: &'a Resources) -> Self {
+    pub(super) fn new(specs: &'a GatewayResources) -> Self {
         Self { specs, known: HashMap::new() }
     }
 
@@ -32,7 +32,7 @@ impl<'a> Namespaces<'a> {
 }
 
 /// A namespace without an object in the input has the one label every namespace has.
-fn selects(specs: &Resources, index: u32, namespace: Sym) -> bool {
+fn selects(specs: &GatewayResources, index: u32, namespace: Sym) -> bool {
     let Some(selector) = specs.selectors.get(index as usize) else { return false };
     match specs.namespaces.get(&namespace) {
         Some(labels) => selector.matches(labels),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: `allowedRoutes` and `allowedListeners`. Out: namespaces and kinds that may attach. Not here: whether one does.
 
-use overrule_model::{At, Requirement, Selector, Sym};
+use overrule_model::{At, Selector, SelectorClause, Sym};
 use overrule_source::{Kind, View};
 use smallvec::SmallVec;
 
@@ -118,7 +118,7 @@ impl<'a> Reader<'a> {
             for (key, value) in labels.entries() {
                 if let Some(text) = self.text(Some(value), &at, key.key_text()) {
                     let key = self.intern(key.key_text());
-                    requirements.push(Requirement::Equals(key, self.intern(text)));
+                    requirements.push(SelectorClause::Equals(key, self.intern(text)));
                 }
             }
         }
@@ -136,7 +136,7 @@ impl<'a> Reader<'a> {
         NamespacesFrom::Selector(index)
     }
 
-    fn expression(&mut self, of: View<'a>, at: &At<'_>) -> Option<Requirement> {
+    fn expression(&mut self, of: View<'a>, at: &At<'_>) -> Option<SelectorClause> {
         let [key, operator, list] = self.members(of, at, fields::EXPRESSION)?;
         let (key, _) = self.needed(key, of, at, "key")?;
         let (operator, view) = self.needed(operator, of, at, "operator")?;
@@ -155,10 +155,10 @@ impl<'a> Reader<'a> {
                 self.fields.missing(&at.key("values"), of);
                 None
             }
-            "In" => Some(Requirement::In(key, values)),
-            "NotIn" => Some(Requirement::NotIn(key, values)),
-            "Exists" => Some(Requirement::Exists(key)),
-            "DoesNotExist" => Some(Requirement::Absent(key)),
+            "In" => Some(SelectorClause::In(key, values)),
+            "NotIn" => Some(SelectorClause::NotIn(key, values)),
+            "Exists" => Some(SelectorClause::Exists(key)),
+            "DoesNotExist" => Some(SelectorClause::Absent(key)),
             _ => {
                 let allowed = ["In", "NotIn", "Exists", "DoesNotExist"];
                 self.fields.bad_value(&at.key("operator"), view, operator, &allowed);

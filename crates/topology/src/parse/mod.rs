@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: the trees of Gateway API objects, Services, Namespaces and ReferenceGrants. Out: [`Resources`], and what is
+//! In: the trees of Gateway API objects, Services, Namespaces and ReferenceGrants. Out: [`GatewayResources`], and what is
 //! wrong inside single objects. Not here: links between objects (`connect`).
 //!
 //! Bad parts shrink the result and never widen it: a selector that cannot be read selects nothing, a hostname that is
@@ -19,12 +19,15 @@ use overrule_source::{Diagnostic, Documents, NodeRef, Span, View};
 
 use super::graph::RouteKind;
 use super::hostname::{self, HostIx};
-use super::resources::{Resources, Words};
+use super::resources::{GatewayResources, Words};
 use super::{GROUP, X_GROUP};
 use crate::codes;
 
 /// Reads the specs of all Gateway API objects. Names go to the interner of the snapshot.
-pub fn parse(documents: &Documents, snapshot: &mut Snapshot) -> (Resources, Vec<Diagnostic>) {
+pub fn parse(
+    documents: &Documents,
+    snapshot: &mut Snapshot,
+) -> (GatewayResources, Vec<Diagnostic>) {
     let mut reader = Reader::new(documents, snapshot);
     reader.each(GROUP, "GatewayClass", Reader::class);
     reader.each(GROUP, "Gateway", Reader::gateway);
@@ -72,7 +75,7 @@ struct Reader<'a> {
     documents: &'a Documents,
     snapshot: &'a mut Snapshot,
     fields: Fields,
-    out: Resources,
+    out: GatewayResources,
     /// `rule-1`, `rule-2`, as far as any route needed them.
     rule_names: Vec<Sym>,
     /// Names of sections of the object at hand: where they are, and at which position.
@@ -86,7 +89,7 @@ impl<'a> Reader<'a> {
             documents,
             snapshot,
             fields: Fields::default(),
-            out: Resources { words, ..Resources::default() },
+            out: GatewayResources { words, ..GatewayResources::default() },
             rule_names: Vec::new(),
             seen: HashMap::new(),
         }

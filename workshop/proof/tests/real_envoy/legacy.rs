@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use overrule_envoy::{Action, LegacyInput, Options, SubsetRule, Tag, legacy};
+use overrule_envoy::{FilterOptions, LegacyInput, LegacySubset, LegacyTag, SubsetAction, legacy};
 use overrule_proof::random::Rng;
 use overrule_proof::{
     Answer, Ask, Case, Expected, Failure, Form, Holder, Lab, Protocol, Setup, inbound, run,
@@ -50,9 +50,14 @@ fn san(key: &str, value: &str) -> String {
     }
 }
 
-fn subsets(rng: &mut Rng) -> Vec<SubsetRule> {
-    let actions =
-        [Action::Allow, Action::Allow, Action::AllowWithShadowDeny, Action::Deny, Action::Deny];
+fn subsets(rng: &mut Rng) -> Vec<LegacySubset> {
+    let actions = [
+        SubsetAction::Allow,
+        SubsetAction::Allow,
+        SubsetAction::AllowWithShadowDeny,
+        SubsetAction::Deny,
+        SubsetAction::Deny,
+    ];
     let mut any = |end: usize| usize::try_from(rng.below(u64::try_from(end).unwrap())).unwrap();
     (0..any(6))
         .map(|_| {
@@ -60,38 +65,38 @@ fn subsets(rng: &mut Rng) -> Vec<SubsetRule> {
             for (key, values) in TAGS {
                 if any(2) == 0 {
                     let value = values[any(values.len())].to_owned();
-                    tags.push(Tag { key: key.to_owned(), value, not: any(3) == 0 });
+                    tags.push(LegacyTag { key: key.to_owned(), value, not: any(3) == 0 });
                 }
             }
-            SubsetRule { tags, action: actions[any(actions.len())] }
+            LegacySubset { tags, action: actions[any(actions.len())] }
         })
         .collect()
 }
 
-fn emitted(rules: &[SubsetRule], setup: &Setup<'_>) -> Result<String, Failure> {
+fn emitted(rules: &[LegacySubset], setup: &Setup<'_>) -> Result<String, Failure> {
     let protocol = match setup.protocol {
         Protocol::Http => overrule_envoy::Protocol::Http,
         Protocol::Tcp => overrule_envoy::Protocol::Tcp,
     };
     let input = LegacyInput { rules, mesh: MESH, protocol, stat_prefix: "inbound" };
-    inbound(&legacy(&input, &Options::default()), setup, false)
+    inbound(&legacy(&input, &FilterOptions::default()), setup, false)
 }
 
 /// The action of the first subset that contains the client.
-fn first(rules: &[SubsetRule], holder: &Holder) -> Option<Action> {
-    let has = |tag: &Tag| holder.uris.contains(&san(&tag.key, &tag.value)) != tag.not;
+fn first(rules: &[LegacySubset], holder: &Holder) -> Option<SubsetAction> {
+    let has = |tag: &LegacyTag| holder.uris.contains(&san(&tag.key, &tag.value)) != tag.not;
     rules.iter().find(|rule| rule.tags.iter().all(has)).map(|rule| rule.action)
 }
 
-fn foretell(rules: &[SubsetRule], _: &Setup<'_>, _: &Ask, holder: &Holder) -> Expected {
+fn foretell(rules: &[LegacySubset], _: &Setup<'_>, _: &Ask, holder: &Holder) -> Expected {
     let name = || "MeshTrafficPermission".to_owned();
     let shadow = || Some(name());
     let (answer, counted) = match first(rules, holder) {
-        Some(Action::Allow) => (Answer::Allowed { policy: name(), shadow: None }, None),
-        Some(Action::AllowWithShadowDeny) => {
+        Some(SubsetAction::Allow) => (Answer::Allowed { policy: name(), shadow: None }, None),
+        Some(SubsetAction::AllowWithShadowDeny) => {
             (Answer::Allowed { policy: name(), shadow: shadow() }, shadow())
         }
-        Some(Action::Deny) | None => (Answer::Denied { policy: "none".to_owned() }, None),
+        Some(SubsetAction::Deny) | None => (Answer::Denied { policy: "none".to_owned() }, None),
     };
     Expected { answer, counted, path: None }
 }
@@ -136,7 +141,7 @@ fn a_client_of_two_services_loses_no_deny() {
         let seen = lab.observe(&config, Protocol::Http, &asks).unwrap().seen;
         for (ask, seen) in asks.iter().zip(seen) {
             let action = first(&rules, &lab.holders()[&ask.client]);
-            if matches!(action, Some(Action::Deny) | None) {
+            if matches!(action, Some(SubsetAction::Deny) | None) {
                 denied += 1;
                 let right = Answer::Denied { policy: "none".to_owned() };
                 assert_eq!(seen.answer, right, "{} {rules:?}", ask.client);

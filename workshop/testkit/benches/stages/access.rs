@@ -3,9 +3,9 @@
 //! of policies.
 
 use overrule::overrule_access::{
-    Compiled, Effect, Identity, Match, Request, Rule, Source, Verdict, naive,
+    Compiled, Effect, Identity, Match, Request, Rule, RuleSource, Verdict, naive,
 };
-use overrule_envoy::{Form, Input, Options, Protocol, Version, filters, json};
+use overrule_envoy::{FilterForm, FilterInput, FilterOptions, Protocol, Version, filters, json};
 
 use crate::{Task, stage};
 
@@ -28,10 +28,15 @@ pub fn access(task: &Task) -> Option<()> {
     });
     assert!(allowed > 0 && allowed < callers.len(), "{allowed} of {}", callers.len());
     let names: Vec<String> = (0..=count / 10).map(|n| format!("callers-{n}")).collect();
-    let input =
-        Input { rules: &rules, names: &names, protocol: Protocol::Http, stat_prefix: "inbound" };
-    for (name, form) in [("project-list", Form::List), ("project-tree", Form::Tree)] {
-        let options = Options { form, version: Some(Version::RESUMES), ..Options::default() };
+    let input = FilterInput {
+        rules: &rules,
+        names: &names,
+        protocol: Protocol::Http,
+        stat_prefix: "inbound",
+    };
+    for (name, form) in [("project-list", FilterForm::List), ("project-tree", FilterForm::Tree)] {
+        let options =
+            FilterOptions { form, version: Some(Version::RESUMES), ..FilterOptions::default() };
         let text = stage("access", name, || json(&filters(&input, &options).filters));
         assert!(text.expect("JSON").len() > count as usize);
     }
@@ -46,7 +51,7 @@ fn rule(n: u32) -> Rule {
         _ => (Effect::Deny, Identity::Exact(caller(n).into())),
     };
     let matches = Match { identity: Some(identity), ..Match::default() };
-    Rule { effect, matches, source: Source(n), policy: n / 10 }
+    Rule { effect, matches, source: RuleSource(n), policy: n / 10 }
 }
 
 fn namespace(n: u32) -> String {

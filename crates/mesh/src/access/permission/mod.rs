@@ -57,7 +57,7 @@ pub fn permissions<'p>(
         found.policies.push(policy.place);
         for (list, index, matches, at) in read::matches(documents, node) {
             let source =
-                overrule_access::Source(u32::try_from(found.written.len()).unwrap_or(u32::MAX));
+                overrule_access::RuleSource(u32::try_from(found.written.len()).unwrap_or(u32::MAX));
             found.written.push(Written { policy: policy.place, entry, list, index, node: at });
             let effect = match list {
                 "deny" => overrule_access::Effect::Deny,

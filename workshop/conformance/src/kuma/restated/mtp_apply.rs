@@ -2,7 +2,7 @@
 //! In: listeners as they were before permissions, and the rules that were matched for them. Out: the listeners with
 //! the filters of the release. Not here: comparing with the golden file.
 
-use overrule_envoy::{Chains, Projection, Protocol, SubsetRule, apply};
+use overrule_envoy::{Chains, LegacySubset, Projection, Protocol, apply};
 use serde_json::{Map, Value, json};
 
 use super::mtp_filters::{ByIdentity, by_tags, legacy_filters, optional};
@@ -86,7 +86,7 @@ fn egress(input: &Value, name: &str, listener: &mut Value) -> Result<(), String>
 
 /// The external services of a mesh with their rules: a mapping from names, or a list of names or of mappings with a
 /// `name`. A service has its rules with it or in a mapping beside.
-fn external_services(mesh: &Value) -> Result<Vec<(String, Vec<SubsetRule>)>, String> {
+fn external_services(mesh: &Value) -> Result<Vec<(String, Vec<LegacySubset>)>, String> {
     let beside = ["rulesByExternalService", "rulesByService"].map(|key| mesh.get(key));
     let beside = |name: &str| beside.iter().flatten().find_map(|rules| rules.get(name));
     let with = |name: &str, own: Option<&Value>| -> Result<_, String> {

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use overrule_access::naive::in_list_order;
 use overrule_access::{Compiled, Request, Verdict};
 use overrule_envoy::{
-    Action, Input, LegacyInput, Options, Projection, Protocol, SubsetRule, filters, legacy,
-    policy_name,
+    FilterInput, FilterOptions, LegacyInput, LegacySubset, Projection, Protocol, SubsetAction,
+    filters, legacy, policy_name,
 };
 use overrule_mesh::Profile;
 use overrule_mesh::matched::in_order;
@@ -63,10 +63,14 @@ fn decision(case: &Value) -> Outcome {
     in_rule_order(case, &names)?;
     let listed = in_list_order(rules.rules.clone());
     let compiled = Compiled::new(&listed);
-    let input =
-        Input { rules: &listed, names: &names, protocol: Protocol::Tcp, stat_prefix: "inbound" };
+    let input = FilterInput {
+        rules: &listed,
+        names: &names,
+        protocol: Protocol::Tcp,
+        stat_prefix: "inbound",
+    };
     let release = filters(&input, &release_options());
-    let own = filters(&input, &Options::default());
+    let own = filters(&input, &FilterOptions::default());
     for expected in expected(case)? {
         let client = text(expected, "client")?;
         let told = |e: String| format!("{client}: {e}");
@@ -162,12 +166,12 @@ fn legacy_decision(case: &Value) -> Outcome {
     }
     let of_release = subset_rules(&built.rules, &actions);
     let of_own = subset_rules(&deciding(&entries), &actions);
-    let form = |rules, options: &Options| {
+    let form = |rules, options: &FilterOptions| {
         let input = LegacyInput { rules, mesh: MESH, protocol: Protocol::Tcp, stat_prefix: "in" };
         filter(&legacy(&input, options))
     };
     let release = form(&of_release, &release_options())?;
-    let own = form(&of_own, &Options::default())?;
+    let own = form(&of_own, &FilterOptions::default())?;
     for expected in expected(case)? {
         need(expected, "client")?;
         let tags = pairs(expected, "client")?;
@@ -181,21 +185,21 @@ fn legacy_decision(case: &Value) -> Outcome {
 const MESH: &str = "default";
 
 /// Rules with the action of the last entry that has one.
-fn subset_rules(rules: &[Rule], actions: &[Option<Action>]) -> Vec<SubsetRule> {
+fn subset_rules(rules: &[Rule], actions: &[Option<SubsetAction>]) -> Vec<LegacySubset> {
     let action = |rule: &Rule| {
         let relevant = rule.relevant.iter().rev();
         relevant.filter_map(|at| actions.get(*at)).find_map(|action| *action)
     };
     let rule =
-        |rule: &Rule| Some(SubsetRule { tags: envoy_tags(&rule.subset), action: action(rule)? });
+        |rule: &Rule| Some(LegacySubset { tags: envoy_tags(&rule.subset), action: action(rule)? });
     rules.iter().filter_map(rule).collect()
 }
 
-fn name(action: Action) -> &'static str {
+fn name(action: SubsetAction) -> &'static str {
     match action {
-        Action::Allow => "Allow",
-        Action::AllowWithShadowDeny => "AllowWithShadowDeny",
-        Action::Deny => "Deny",
+        SubsetAction::Allow => "Allow",
+        SubsetAction::AllowWithShadowDeny => "AllowWithShadowDeny",
+        SubsetAction::Deny => "Deny",
     }
 }
 
@@ -203,13 +207,13 @@ fn one_legacy(
     expected: &Value,
     tags: &BTreeMap<String, String>,
     entries: &[Subset],
-    actions: &[Option<Action>],
+    actions: &[Option<SubsetAction>],
     [release, own]: [&Value; 2],
 ) -> Outcome {
     let action = decide(entries, tags).and_then(|at| actions.get(at).copied().flatten());
     verify(expected, "action", &json!(action.map(name))).map_err(|e| format!("action: {e}"))?;
     let word = |allowed| Value::from(if allowed { "ALLOW" } else { "DENY" });
-    let allowed = action.is_some_and(|action| action != Action::Deny);
+    let allowed = action.is_some_and(|action| action != SubsetAction::Deny);
     verify(expected, "decision", &word(allowed)).map_err(|e| format!("decision: {e}"))?;
     let client = Client::tagged(MESH, tags);
     verify_or(expected, "kuma213Rbac", "decision", &word(answer(release, &client)?.0))?;

@@ -2,10 +2,10 @@
 //! In: cases about the filters that the release makes of permissions, alone and in listeners. Out: what differs.
 //! Not here: what the filters decide (`mtp_envoy`).
 
-use overrule_access::{Effect, Identity, Match, Rule, Source};
+use overrule_access::{Effect, Identity, Match, Rule, RuleSource};
 use overrule_envoy::{
-    Action, Form, Input, LegacyInput, Options, Projection, Protocol, Release, SubsetRule, Tag,
-    filters, json, legacy,
+    FilterForm, FilterInput, FilterOptions, LegacyInput, LegacySubset, LegacyTag, Projection,
+    Protocol, Release, SubsetAction, filters, json, legacy,
 };
 use overrule_mesh::kinds::{KindName, TRAFFIC_PERMISSION};
 use overrule_mesh::kri::Kri;
@@ -25,8 +25,8 @@ pub(super) fn run(area: &str, case: &Value) -> Option<Outcome> {
 }
 
 /// Filters exactly as the release has them.
-pub(super) fn release_options() -> Options {
-    Options { form: Form::Kuma(Release::V2_13), ..Options::default() }
+pub(super) fn release_options() -> FilterOptions {
+    FilterOptions { form: FilterForm::Kuma(Release::V2_13), ..FilterOptions::default() }
 }
 
 /// Rules by identity, and the names of their policies.
@@ -49,7 +49,7 @@ impl ByIdentity {
             ] {
                 for written in optional(need(entry, "conf")?, key)? {
                     let source = u32::try_from(found.rules.len()).map_err(|e| e.to_string())?;
-                    let (matches, source) = (one_match(written)?, Source(source));
+                    let (matches, source) = (one_match(written)?, RuleSource(source));
                     found.rules.push(Rule { effect, matches, source, policy });
                 }
             }
@@ -60,7 +60,7 @@ impl ByIdentity {
     /// The filters of an inbound.
     pub(super) fn filters<'a>(&'a self, protocol: Protocol, listener: &'a str) -> Projection<'a> {
         let Self { rules, names } = self;
-        let input = Input { rules, names, protocol, stat_prefix: listener };
+        let input = FilterInput { rules, names, protocol, stat_prefix: listener };
         filters(&input, &release_options())
     }
 }
@@ -94,8 +94,8 @@ fn one_match(written: &Value) -> Result<Match, String> {
 }
 
 /// Tags in the form that filters are made of.
-pub(super) fn envoy_tags(subset: &Subset) -> Vec<Tag> {
-    let tag = |tag: &overrule_mesh::subset::Tag| Tag {
+pub(super) fn envoy_tags(subset: &Subset) -> Vec<LegacyTag> {
+    let tag = |tag: &overrule_mesh::subset::Tag| LegacyTag {
         key: tag.key.to_string(),
         value: tag.value.to_string(),
         not: tag.not,
@@ -104,40 +104,40 @@ pub(super) fn envoy_tags(subset: &Subset) -> Vec<Tag> {
 }
 
 /// What a conf does; none if it does not say.
-pub(super) fn action_of(conf: &Value) -> Result<Option<Action>, String> {
+pub(super) fn action_of(conf: &Value) -> Result<Option<SubsetAction>, String> {
     Ok(Some(match text(conf, "action")? {
-        "Allow" => Action::Allow,
-        "AllowWithShadowDeny" => Action::AllowWithShadowDeny,
-        "Deny" => Action::Deny,
+        "Allow" => SubsetAction::Allow,
+        "AllowWithShadowDeny" => SubsetAction::AllowWithShadowDeny,
+        "Deny" => SubsetAction::Deny,
         "" => return Ok(None),
         other => return Err(format!("the action `{other}` is not known")),
     }))
 }
 
-fn tag(written: &Value) -> Result<Tag, String> {
+fn tag(written: &Value) -> Result<LegacyTag, String> {
     let not = match written.get("not") {
         None => false,
         Some(_) => flag(written, "not")?,
     };
     need(written, "key")?;
-    Ok(Tag { key: text(written, "key")?.into(), value: text(written, "value")?.into(), not })
+    Ok(LegacyTag { key: text(written, "key")?.into(), value: text(written, "value")?.into(), not })
 }
 
 /// Reads rules over sets of tags.
-pub(super) fn by_tags(rules: &[Value]) -> Result<Vec<SubsetRule>, String> {
+pub(super) fn by_tags(rules: &[Value]) -> Result<Vec<LegacySubset>, String> {
     let mut found = Vec::new();
     for rule in rules {
         let action = action_of(need(rule, "conf")?)?;
         let action = action.ok_or_else(|| format!("{} has no action", short(rule)))?;
         let tags = list(rule, "subset")?.iter().map(tag).collect::<Result<_, _>>()?;
-        found.push(SubsetRule { tags, action });
+        found.push(LegacySubset { tags, action });
     }
     Ok(found)
 }
 
 /// The filters of an inbound by rules over sets of tags.
 pub(super) fn legacy_filters(
-    rules: &[SubsetRule],
+    rules: &[LegacySubset],
     mesh: &str,
     protocol: Protocol,
     listener: &str,
