@@ -16,8 +16,8 @@ use overrule_topology::GatewayTopology;
 use serde_json::Value;
 
 use crate::{
-    Affected, Condition, ControllerMetrics, Extra, Family, Ground, Mentions, Options, Reading,
-    Resolved, Setting, Settings, World,
+    Affected, Condition, ControllerMetrics, Extra, Family, Ground, Options, Reading, Resolved,
+    Setting, Settings, World,
 };
 
 /// What some family read besides policies.
@@ -61,9 +61,7 @@ pub trait AnyFamily: FamilyWords {
     fn settings(&self) -> &'static [Setting];
     fn check(&self, key: &str, value: &Value) -> Result<(), String>;
     fn metrics(&self) -> Option<ControllerMetrics>;
-    fn mentions(&self, settings: &Settings) -> Mentions;
     fn read(&self, reading: Reading<'_>, settings: &Settings) -> Box<dyn AnyGround>;
-    fn for_part(&self, ground: &dyn AnyGround) -> Option<Box<dyn AnyGround>>;
     fn policies(&self, reading: Reading<'_>, ground: &dyn AnyGround) -> AnyPolicies;
     fn changed_policies(
         &self,
@@ -137,16 +135,8 @@ impl<F: Family> AnyFamily for F {
         Family::metrics(self)
     }
 
-    fn mentions(&self, settings: &Settings) -> Mentions {
-        Family::mentions(self, settings)
-    }
-
     fn read(&self, reading: Reading<'_>, settings: &Settings) -> Box<dyn AnyGround> {
         Box::new(Family::read(self, reading, settings))
-    }
-
-    fn for_part(&self, ground: &dyn AnyGround) -> Option<Box<dyn AnyGround>> {
-        Some(Box::new(Family::for_part(self, of::<F>(ground)?)?))
     }
 
     fn policies(&self, reading: Reading<'_>, ground: &dyn AnyGround) -> AnyPolicies {

@@ -13,7 +13,6 @@
 
 mod answer;
 mod any;
-mod mentions;
 mod settings;
 
 use std::fmt::Debug;
@@ -25,7 +24,6 @@ use overrule_topology::GatewayTopology;
 
 pub use answer::{Affected, Condition, ControllerMetrics, Extra, Fit, Options, Resolved};
 pub use any::{AnyAnswer, AnyExtra, AnyFamily, AnyGround, AnyPolicies, Known};
-pub use mentions::Mentions;
 pub use settings::{Setting, Settings};
 
 /// Rules by which policies of some kinds become effective policies.
@@ -71,18 +69,8 @@ pub trait Family: FamilyWords + Sized + 'static {
         None
     }
 
-    /// How its resources can concern others.
-    fn mentions(&self, _: &Settings) -> Mentions {
-        Mentions::default()
-    }
-
     /// Reads what does not depend on policies.
     fn read(&self, reading: Reading<'_>, settings: &Settings) -> Self::Ground;
-
-    /// What was read of the whole world, if it holds for a part of it too and need not be read again.
-    fn for_part(&self, _: &Self::Ground) -> Option<Self::Ground> {
-        None
-    }
 
     /// Reads its policies.
     fn policies(&self, reading: Reading<'_>, ground: &Self::Ground) -> Self::Policies;

@@ -62,10 +62,6 @@ impl Family for Gep713 {
         KnownKinds(Arc::new(kinds))
     }
 
-    fn for_part(&self, kinds: &KnownKinds) -> Option<KnownKinds> {
-        Some(kinds.clone())
-    }
-
     fn policies(&self, reading: Reading<'_>, kinds: &KnownKinds) -> Layered<Policy> {
         let (policies, found) = policy::parse(reading.documents, reading.snapshot, &kinds.0);
         reading.diagnostics.extend(found);

@@ -6,15 +6,14 @@ use std::sync::Arc;
 
 use overrule_engine::{FamilyWords, PathId, Resolution};
 use overrule_family::{
-    Condition, Extra, Family, Fit, Ground, Mentions, Options, Reading, Resolved, Setting,
-    Settings as Given,
+    Condition, Extra, Family, Fit, Ground, Options, Reading, Resolved, Setting, Settings as Given,
 };
 use overrule_gateway::topology::{GatewayClass, HttpRequest, http_weight};
 use overrule_model::{GroupKind, ObjectId};
 use overrule_source::{Code, Input, ReadOptions, read};
 use serde_json::Value;
 
-use crate::delegation::{LABEL, RuleMatch};
+use crate::delegation::RuleMatch;
 use crate::resolve::mode_name;
 use crate::{Policies, Profile, Settings, codes, kinds, policy, resolve, status};
 
@@ -96,16 +95,6 @@ impl Family for Kgateway {
 
     fn check(&self, key: &str, value: &Value) -> Result<(), String> {
         Settings::default().set(key, value)
-    }
-
-    fn mentions(&self, given: &Given) -> Mentions {
-        let settings = Settings::read(given.of(FAMILY));
-        Mentions {
-            targets: None,
-            naming_label: Some(LABEL),
-            names_everywhere: Some(settings.wildcard_namespace),
-            selects_everywhere: settings.global_namespace,
-        }
     }
 
     fn read(&self, _: Reading<'_>, given: &Given) -> Settings {

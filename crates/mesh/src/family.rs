@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use overrule_engine::{FamilyWords, NodeId, Topology};
 use overrule_family::{
-    Extra, Family, Ground, Identity, Mentions, Options as Asked, Reading, Resolved as Answer,
-    Setting, Settings as Given, World as Known,
+    Extra, Family, Ground, Identity, Options as Asked, Reading, Resolved as Answer, Setting,
+    Settings as Given, World as Known,
 };
 use overrule_model::{ObjectId, Snapshot, Sym};
 use overrule_source::{Code, Documents};
@@ -129,10 +129,6 @@ impl Family for Kuma {
 
     fn check(&self, key: &str, value: &Value) -> Result<(), String> {
         Settings::default().set(key, value)
-    }
-
-    fn mentions(&self, _: &Given) -> Mentions {
-        Mentions { targets: Some((GROUP, "Dataplane")), ..Mentions::default() }
     }
 
     fn read(&self, reading: Reading<'_>, given: &Given) -> Meshes {

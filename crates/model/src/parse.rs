@@ -4,7 +4,7 @@
 
 use std::cmp::Ordering;
 
-use overrule_source::{Diagnostic, DocId, Documents, Kind, NodeRef, View};
+use overrule_source::{Diagnostic, DocId, Documents, Kind, NodeId, NodeRef, View};
 
 use crate::scope::{MeshScope, cluster_scoped, mesh_scoped};
 use crate::{
@@ -32,13 +32,12 @@ pub fn parse(documents: &Documents) -> Parsed {
     parser.finish()
 }
 
-/// Takes in documents that say something else about the resources they had, of which there were so many. Gives these, too.
-/// None if that is not all: if another resource came or went with them, or if something about them is to be told.
+/// Takes in documents that say something else about the one resource that each of them is. Gives these, too. None if that
+/// is not all: if a document is or was something else, or if something about them is to be told.
 pub fn again(
     before: &Snapshot,
     documents: &Documents,
     changed: &[DocId],
-    had: usize,
 ) -> Option<(Snapshot, Vec<ObjectId>)> {
     let mut parser = Parser::new(documents, before.names().clone());
     for doc in changed {
@@ -46,9 +45,9 @@ pub fn again(
         parser.document(root, NodeRef { doc: *doc, node: root.id() });
     }
     let told = !parser.fields.diagnostics.is_empty() || !parser.cluster_scoped.is_empty();
-    (!told && had == parser.objects.len())
-        .then(|| before.with(parser.names, parser.objects))
-        .flatten()
+    let roots = parser.objects.iter().map(|object| object.root);
+    let whole = roots.eq(changed.iter().map(|doc| NodeRef { doc: *doc, node: NodeId(0) }));
+    (!told && whole).then(|| before.with(parser.names, parser.objects)).flatten()
 }
 
 struct Parser<'a> {

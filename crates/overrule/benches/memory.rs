@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 use overrule::gateway::kinds::Kinds;
 use overrule::gateway::{Options as GatewayOptions, policy, topology};
-use overrule::live::{Text, World};
+use overrule::live::{Text, Workspace};
 use overrule::source::{Input, ReadOptions, read};
 use overrule::{Analysis, Options};
 use overrule_testkit::fleet::{FleetSpec, Format, manifests};
@@ -148,8 +148,7 @@ fn whole(spec: &FleetSpec, gib: Option<f64>, report: &mut Report) {
     report.line(format!("  {paths} paths, {} findings", analysis.diagnostics.len()));
 }
 
-/// What a world holds beyond the analysis of the same texts, so that it can be changed: whom each text concerns, and the
-/// indexes of that.
+/// What a workspace holds beyond the analysis of the same texts, so that it can be changed.
 fn live(spec: &FleetSpec, report: &mut Report) {
     let before = HEAP.current_usage();
     let held = || HEAP.current_usage() - before;
@@ -157,7 +156,8 @@ fn live(spec: &FleetSpec, report: &mut Report) {
     let (alone, resources) = (held(), analysis.snapshot.len());
     drop(analysis);
     let given = |input: Input| Text { key: input.name.clone(), input, created: None };
-    let world = World::new(inputs(spec).into_iter().map(given).collect(), Options::default());
+    let workspace =
+        Workspace::new(inputs(spec).into_iter().map(given).collect(), Options::default());
     let more = (held() - alone) as f64;
     report.line(format!(
         "live, a text for each of {resources} resources: {:.0} MB beyond the analysis of {:.0} MB, {:.0} bytes each",
@@ -165,7 +165,7 @@ fn live(spec: &FleetSpec, report: &mut Report) {
         alone as f64 / 1e6,
         more / resources as f64
     ));
-    drop(world);
+    drop(workspace);
 }
 
 /// The most memory of this process that was resident at once; only Linux tells.

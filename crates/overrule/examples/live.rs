@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A policy changes, and the answer about one route follows without resolving everything again.
+//! A policy changes, and the answers follow without resolving everything again.
 #![allow(clippy::print_stdout, reason = "an example shows its answer")]
 
 use std::error::Error;
 
-use overrule::live::{Edit, Text, World};
+use overrule::live::{Edit, Text, Workspace};
 use overrule::source::Input;
 use overrule::{Manifests, Options};
 
@@ -18,15 +18,10 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     };
     let (rest, policy) = overrule::doc_example().rsplit_once("---\n").ok_or("no policy")?;
     let texts = vec![text("rest", rest), text("policy", policy)];
-    let mut world = World::new(texts, Options::default());
+    let mut workspace = Workspace::new(texts, Options::default());
 
     let slower = text("policy", &policy.replace("5s", "30s"));
-    let published = world.change(vec![Edit::Put(slower)]);
-    // Some changes are answered only after everything was resolved again.
-    let now = match published.about(CART) {
-        Some(analysis) => analysis.clone(),
-        None => world.settle().whole.clone(),
-    };
+    let now = workspace.change(vec![Edit::Put(slower)]);
     for policy in Manifests::of(now, Options::default()).effective(CART)? {
         let timeout = policy.at(["timeouts", "request"]).and_then(|value| value.as_str());
         println!("{}: {}", policy.policy_kind, timeout.unwrap_or("none"));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
 
-use overrule_engine::Resolution;
+use overrule_engine::{LadderId, Resolution};
 use overrule_family::{AnyGround, AnyPolicies, Family, Reading, Settings};
 use overrule_gateway::kinds::Kinds;
 use overrule_gateway::requirements::{self, Requirement};
@@ -19,7 +19,7 @@ use overrule_view::{Findings, Other, Part, Scene};
 
 use crate::answers::{Answered, Resolving, nothing};
 use crate::families;
-use crate::reworded::Patch;
+use crate::patch::Patch;
 
 /// What to assume about objects that carry no creation time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -92,6 +92,20 @@ pub struct Analysis {
     pub answers: Vec<Arc<Answered>>,
     /// Every finding of every stage, by place, none twice.
     pub diagnostics: Vec<Diagnostic>,
+    /// What may differ from the analysis that this one was made of. A [`Workspace`](crate::live::Workspace) makes each
+    /// analysis of the one before.
+    pub touched: Touched,
+}
+
+/// The effective policies that may differ between an analysis and the one it was made of. All others are the same, on the
+/// same paths, and come from the same policies.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Touched {
+    /// Any of them: everything was resolved, and ids of before mean nothing now.
+    #[default]
+    Everything,
+    /// Those of these ladders, in order. A number before a ladder is the place of its answer in [`Analysis::answers`].
+    Ladders(Vec<(usize, LadderId)>),
 }
 
 /// The policies of a family as written.
@@ -124,7 +138,7 @@ impl Deref for Analysis {
 }
 
 impl Base {
-    fn of(documents: &Documents, options: &Options, course: Course<'_>) -> (Snapshot, Arc<Self>) {
+    fn of(documents: &Documents, options: &Options) -> (Snapshot, Arc<Self>) {
         let parsed = overrule_model::parse(documents);
         let (mut snapshot, mut diagnostics) = (parsed.snapshot, parsed.diagnostics);
         assume(&mut snapshot, documents, options);
@@ -132,15 +146,10 @@ impl Base {
         let (resources, found) = topology::parse(documents, &mut snapshot);
         diagnostics.extend(found);
         let mut grounds: Vec<Box<dyn AnyGround>> = Vec::new();
-        for (place, family) in families().iter().enumerate() {
-            let known = match course {
-                Course::Part { of: Some(whole) } => whole.grounds.get(place),
-                _ => None,
-            };
-            grounds.push(known.and_then(|known| family.for_part(&**known)).unwrap_or_else(|| {
-                let (snapshot, diagnostics) = (&mut snapshot, &mut diagnostics);
-                family.read(Reading { documents, snapshot, diagnostics }, &options.settings)
-            }));
+        for family in families() {
+            let (snapshot, diagnostics) = (&mut snapshot, &mut diagnostics);
+            let reading = Reading { documents, snapshot, diagnostics };
+            grounds.push(family.read(reading, &options.settings));
         }
         let (requirements, found) = requirements::parse(documents, &mut snapshot);
         diagnostics.extend(found);
@@ -163,16 +172,6 @@ impl Base {
         static NONE: LazyLock<Kinds> = LazyLock::new(Kinds::default);
         self.ground::<Gep713>().map_or(&NONE, |KnownKinds(kinds)| kinds)
     }
-}
-
-/// What is resolved, and what is at hand for it.
-#[derive(Clone, Copy)]
-enum Course<'a> {
-    /// Everything, from nothing.
-    Whole,
-    /// What a part lacks can be elsewhere, so that nothing is told about it. What is known of the whole and holds for the
-    /// part need not be read again.
-    Part { of: Option<&'a Base> },
 }
 
 /// Gives resources without a creation time the one that is to be assumed.
@@ -209,20 +208,8 @@ impl Analysis {
     /// Runs the pipeline on texts that were read with the same options. Give them by name: where two texts have the same
     /// resource, the first one counts.
     pub fn of(read: Read, options: &Options) -> Self {
-        Self::on_course(read, options, Course::Whole)
-    }
-
-    /// The same for a part of a world that has all that decides about what is asked, without findings. `whole` is what is
-    /// known of all of it.
-    pub(crate) fn of_part(read: Read, options: &Options, whole: Option<&Base>) -> Self {
-        let mut part = Self::on_course(read, options, Course::Part { of: whole });
-        part.diagnostics = Vec::new();
-        part
-    }
-
-    fn on_course(read: Read, options: &Options, course: Course<'_>) -> Self {
         let Read { documents, diagnostics } = read;
-        let (mut snapshot, base) = Base::of(&documents, options, course);
+        let (mut snapshot, base) = Base::of(&documents, options);
         let mut written = Vec::new();
         for (family, ground) in families().iter().zip(&base.grounds) {
             let (snapshot, mut diagnostics) = (&mut snapshot, Vec::new());
@@ -231,7 +218,7 @@ impl Analysis {
             let policies = family.policies(reading, &**ground);
             written.push(Written { policies, diagnostics });
         }
-        Self::on(base, documents, snapshot, written, diagnostics, options, course)
+        Self::on(base, documents, snapshot, written, diagnostics, options)
     }
 
     /// The same, when these texts changed and have nothing but policies. What does not depend on policies is taken from
@@ -270,7 +257,7 @@ impl Analysis {
             });
         }
         let base = Arc::clone(&self.base);
-        Some(Self::on(base, documents, snapshot, written, read, options, Course::Whole))
+        Some(Self::on(base, documents, snapshot, written, read, options))
     }
 
     fn is_policy(&self, object: ObjectId) -> bool {
@@ -286,7 +273,6 @@ impl Analysis {
         written: Vec<Written>,
         mut diagnostics: Vec<Diagnostic>,
         options: &Options,
-        course: Course<'_>,
     ) -> Self {
         let reading = written.iter().flat_map(|written| &written.diagnostics);
         diagnostics.extend(base.diagnostics.iter().chain(reading).cloned());
@@ -301,14 +287,14 @@ impl Analysis {
             policies: &policies,
             include_kinds: &include_kinds,
             options,
-            silent: matches!(course, Course::Part { .. }),
         };
         let answers = resolving.resolve(&mut diagnostics);
         let diagnostics = settle(diagnostics, &documents);
         // Whatever is made of this one shares its names with it.
         snapshot.settle();
         let answers = answers.into_iter().map(Arc::new).collect();
-        Self { documents, snapshot, base, written, answers, diagnostics }
+        let touched = Touched::Everything;
+        Self { documents, snapshot, base, written, answers, diagnostics, touched }
     }
 
     /// The policies of a family as written.

@@ -110,8 +110,6 @@ pub(crate) struct Resolving<'a> {
     /// Kinds to resolve although no policy of them is there: asked for, or required.
     pub(crate) include_kinds: &'a [String],
     pub(crate) options: &'a Options,
-    /// Whether nobody reads findings.
-    pub(crate) silent: bool,
 }
 
 impl Resolving<'_> {
@@ -120,7 +118,7 @@ impl Resolving<'_> {
         let Self { documents, snapshot, base, .. } = *self;
         let mut options = FamilyOptions {
             include: self.include_kinds.to_vec(),
-            silent: self.silent,
+            silent: false,
             focus: self.options.focus.iter().flat_map(|name| self.named(name)).collect(),
             compare: self.options.compare,
         };
@@ -135,7 +133,7 @@ impl Resolving<'_> {
             }
             for Wanted { profile, shown } in Wanted::of(*family, self.options) {
                 // Findings come from the answers that are shown.
-                options.silent = self.silent || !shown;
+                options.silent = !shown;
                 let found = family.resolve(known, profile, &options);
                 if shown {
                     diagnostics.extend(found.diagnostics);

@@ -33,11 +33,11 @@ pub mod live;
 pub mod lookup;
 mod manifests;
 mod meshes;
-mod reworded;
+mod patch;
 mod targets;
 
 pub use access::{InboundAccess, Question};
-pub use analysis::{Analysis, Assume, Base, Options, Stage, Stages};
+pub use analysis::{Analysis, Assume, Base, Options, Stage, Stages, Touched};
 pub use answers::Answered;
 pub use families::{families, family, register, setting_keys};
 pub use lookup::{LookupError, Suggestions};

@@ -7,9 +7,7 @@
     reason = "a test stops at the first surprise"
 )]
 
-use std::sync::Arc;
-
-use overrule::live::{Edit, Text, World};
+use overrule::live::{Edit, Text, Workspace};
 use overrule::source::Input;
 use overrule::{Call, LookupError, Manifests, Options};
 
@@ -92,7 +90,7 @@ fn a_broken_document_is_a_finding_and_hides_no_other() {
 }
 
 #[test]
-fn a_settled_world_has_every_answer_and_finding() {
+fn a_changed_workspace_has_every_answer_and_finding() {
     let text = |content: String| Text {
         key: "all".into(),
         input: Input::new("all.yaml", content),
@@ -100,11 +98,9 @@ fn a_settled_world_has_every_answer_and_finding() {
     };
     let before = overrule::doc_example().to_owned();
     let after = before.replace("5s", "30s");
-    let mut world = World::new(vec![text(before)], Options::default());
-    world.change(vec![Edit::Put(text(after.clone()))]);
-    let published = world.settle();
-    assert!(published.is_settled());
-    let live = Manifests::of(Arc::clone(&published.whole), Options::default());
+    let mut workspace = Workspace::new(vec![text(before)], Options::default());
+    let changed = workspace.change(vec![Edit::Put(text(after.clone()))]);
+    let live = Manifests::of(changed, Options::default());
     let scratch = Manifests::from_inputs(vec![Input::new("all.yaml", after)], Options::default());
     let json = |m: &Manifests| {
         let effective = m.effective("httproute/shop/cart").unwrap();

@@ -3,9 +3,7 @@
 //! request. Not here: HTTP.
 //!
 //! ```text
-//!                 ┌─► Near: routes that a change affects, in microseconds ─┐
-//! store ──changes──► World                                                 ├─swap─► readers (never wait for a writer)
-//!                 └─► State: everything, by the next whole resolution ─────┘
+//! store ──changes──► Workspace ──► State ──swap──► readers (never wait for the writer)
 //! ```
 
 use std::collections::BTreeMap;
@@ -14,7 +12,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use overrule::kuma::inspect::Flavour;
-use overrule::live::{Edit, Published, Text, World};
+use overrule::live::{Edit, Text, Workspace};
 use overrule::model::Created;
 use overrule::source::Input;
 use overrule::{Analysis, Assume, Options};
@@ -55,10 +53,10 @@ impl Resolving {
         Self { options, flavour }
     }
 
-    /// A world of these resources, resolved.
-    fn world(&self, records: &Records) -> World {
+    /// These resources, resolved.
+    fn workspace(&self, records: &Records) -> Workspace {
         let texts = records.iter().map(|(key, record)| text(key, record));
-        World::new(texts.collect(), self.options.clone())
+        Workspace::new(texts.collect(), self.options.clone())
     }
 
     /// An analysis beside the live one: of other resources, or of more than a version keeps ready for all: the paths of
@@ -112,29 +110,14 @@ pub struct Look {
     pub kinds: Vec<String>,
 }
 
-/// What is known of changes before everything is resolved again.
-struct Ahead {
-    revision: u64,
-    records: Records,
-    world: World,
-}
-
-/// Answers about single routes and dataplanes, which come before everything else of their version.
-pub struct Near {
-    /// The version.
-    pub revision: u64,
-    published: Arc<Published>,
-}
-
 /// The newest state, and how to come to others.
 pub struct Live {
     store: Arc<dyn Store>,
     resolving: Resolving,
-    ahead: Mutex<Ahead>,
-    near: ArcSwap<Near>,
+    /// What the newest state was made of. Only the writer takes it.
+    workspace: Mutex<Workspace>,
     newest: ArcSwap<State>,
-    /// Versions of which answers about routes are there, and those of which everything is.
-    noticed: watch::Sender<u64>,
+    /// The version of the newest state.
     published: watch::Sender<u64>,
     /// States of the past that were asked for last; each costs as much as the present one.
     past: Mutex<Vec<Arc<State>>>,
@@ -155,17 +138,14 @@ impl Live {
         let snapshot = store.snapshot(None)?;
         let (records, revision) = (records(snapshot.records), snapshot.revision);
         let since = clock::instant();
-        let world = resolving.world(&records);
-        let near = Near { revision, published: world.published() };
-        let whole = Arc::clone(&near.published.whole);
-        let state = resolving.state(revision, records.clone(), since.elapsed(), whole);
+        let workspace = resolving.workspace(&records);
+        let analysis = Arc::clone(workspace.analysis());
+        let state = resolving.state(revision, records, since.elapsed(), analysis);
         Ok(Self {
             store,
             resolving,
-            ahead: Mutex::new(Ahead { revision, records, world }),
-            near: ArcSwap::from_pointee(near),
+            workspace: Mutex::new(workspace),
             newest: ArcSwap::from_pointee(state),
-            noticed: watch::channel(revision).0,
             published: watch::channel(revision).0,
             past: Mutex::default(),
             closer: Mutex::default(),
@@ -183,53 +163,32 @@ impl Live {
         self.published.subscribe()
     }
 
-    /// Tells of every version that is taken in.
-    pub fn noticed(&self) -> watch::Receiver<u64> {
-        self.noticed.subscribe()
-    }
-
-    /// An analysis with the answers about a route, of a version newer than the newest state; none if there is no newer one,
-    /// or if only the next state has them. Never waits for a resolution.
-    pub fn about(&self, target: &str) -> Option<(u64, Arc<Analysis>)> {
-        let near = self.near.load_full();
-        if near.revision <= self.newest.load().revision {
-            return None;
-        }
-        if let Some(analysis) = near.published.about(target) {
-            return Some((near.revision, Arc::clone(analysis)));
-        }
-        // Many targets are affected: this one is answered on request.
-        let ahead = self.ahead();
-        let analysis = ahead.world.about(target)?;
-        Some((ahead.revision, Arc::new(analysis)))
-    }
-
-    fn ahead(&self) -> MutexGuard<'_, Ahead> {
-        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes in what the store has; whether there was anything new. Routes that it affects are answered from now on, and
-    /// everything after the next [`Live::settle`]. One caller at a time.
+    /// Takes in what the store has, resolves it, and publishes the new state; whether there was anything new. What comes
+    /// meanwhile is for the next call. One caller at a time.
     pub fn advance(&self) -> Result<bool, StoreError> {
-        // The store is asked before anything is held, so that nobody waits for it; and all of it is read before anything is
-        // taken in, so that a store that fails halfway leaves no half of a change behind.
-        let since = self.ahead().revision;
-        let Some(entries) = self.feed(since)? else { return self.reload() };
-        let Some(last) = entries.last().map(|entry| entry.revision) else { return Ok(false) };
-        let mut ahead = self.ahead();
-        if !entries.iter().all(|entry| apply(&mut ahead.records, entry)) {
-            drop(ahead);
+        let before = self.state();
+        // All of it is read before anything is taken in, so that a store that fails halfway leaves no half of a change
+        // behind.
+        let Some(entries) = self.feed(before.revision)? else { return self.reload() };
+        let Some(revision) = entries.last().map(|entry| entry.revision) else { return Ok(false) };
+        let since = clock::instant();
+        let mut records = before.records.clone();
+        if !entries.iter().all(|entry| apply(&mut records, entry)) {
             return self.reload();
         }
-        ahead.revision = last;
         let mut changed: Vec<Key> = entries.into_iter().map(|entry| entry.key).collect();
         changed.sort();
         changed.dedup();
         tracing::debug!(changed = changed.len(), "taking in");
-        let edits = changed.iter().map(|key| edit(key, ahead.records.get(key))).collect();
-        ahead.world.change(edits);
-        self.notice(&ahead);
+        let edits = changed.iter().map(|key| edit(key, records.get(key))).collect();
+        let analysis = self.writer().change(edits);
+        self.publish(self.resolving.state(revision, records, since.elapsed(), analysis));
         Ok(true)
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Workspace> {
+        // If a change failed halfway, its edits come again: the newest state is still the one before.
+        self.workspace.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What came since a version; none if that is not known any more: history that is gone, or a store that went back.
@@ -250,50 +209,21 @@ impl Live {
     }
 
     fn reload(&self) -> Result<bool, StoreError> {
+        let since = clock::instant();
         let snapshot = self.store.snapshot(None)?;
         let (revision, records) = (snapshot.revision, records(snapshot.records));
-        let world = self.resolving.world(&records);
-        let mut ahead = self.ahead();
-        *ahead = Ahead { revision, records, world };
-        self.notice(&ahead);
+        let workspace = self.resolving.workspace(&records);
+        let analysis = Arc::clone(workspace.analysis());
+        *self.writer() = workspace;
+        self.publish(self.resolving.state(revision, records, since.elapsed(), analysis));
         Ok(true)
     }
 
-    fn notice(&self, ahead: &Ahead) {
-        let near = Near { revision: ahead.revision, published: ahead.world.published() };
-        self.near.store(Arc::new(near));
-        self.noticed.send_replace(ahead.revision);
-    }
-
-    /// Resolves everything that was taken in, and publishes it; whether there was anything. Nothing is read again. One
-    /// caller at a time.
-    pub fn settle(&self) -> bool {
-        let since = clock::instant();
-        let (revision, records, gathered) = {
-            let ahead = self.ahead();
-            if ahead.revision == self.newest.load().revision {
-                return false;
-            }
-            (ahead.revision, ahead.records.clone(), ahead.world.gather())
-        };
-        let analysis = Arc::new(gathered.resolve());
-        {
-            let mut ahead = self.ahead();
-            ahead.world.settled(gathered.version, Arc::clone(&analysis));
-            self.notice(&ahead);
-        }
-        let state = self.resolving.state(revision, records, since.elapsed(), analysis);
+    fn publish(&self, state: State) {
+        let revision = state.revision;
         self.newest.store(Arc::new(state));
         // Nobody listening is fine.
         self.published.send_replace(revision);
-        true
-    }
-
-    /// Waits until answers about routes are of a version, or everything is; whether that came in time.
-    pub async fn wait_near(&self, revision: u64, at_most: Duration) -> bool {
-        let mut noticed = self.noticed.subscribe();
-        let there = async { noticed.wait_for(|now| *now >= revision).await.is_ok() };
-        tokio::time::timeout(at_most, there).await.unwrap_or(false)
     }
 
     /// Waits until a version is there; whether it came in time.
@@ -494,68 +424,37 @@ spec:
         found
     }
 
-    #[test]
-    fn a_route_is_answered_before_everything_is_resolved_again() {
-        let store: Arc<dyn Store> = Arc::from(overrule_store::open_memory().unwrap());
-        let first = put(&*store, ROUTES);
+    fn open(store: &Arc<dyn Store>) -> Live {
         let resolving = Resolving::new(Options::default(), Flavour::Native);
-        let live = Live::open(Arc::clone(&store), resolving).unwrap();
-        assert!(live.about("httproute/shop/cart").is_none(), "the newest state has it");
-        let second = put(&*store, &ROUTES.replace("limit: 1", "limit: 2"));
-        assert!(live.advance().unwrap());
-        assert_eq!(live.state().revision, first);
-        let (revision, analysis) = live.about("httproute/shop/cart").unwrap();
-        assert_eq!(revision, second);
-        let near = limits(&analysis);
-        assert!(near.iter().any(|spec| spec.contains("\"limit\":2")), "{near:?}");
-        // Others are as they were, and answered as of the same version.
-        assert_eq!(live.about("httproute/shop/pay").unwrap().0, second);
-        assert!(live.about("gateway/shop/edge").is_none(), "only the next state has it");
-        assert!(live.settle() && !live.settle());
-        assert_eq!(live.state().revision, second);
-        assert_eq!(limits(&live.state().analysis), near);
-        assert!(live.about("httproute/shop/cart").is_none());
-        assert!(!live.advance().unwrap(), "there is nothing new");
+        Live::open(Arc::clone(store), resolving).unwrap()
     }
 
     #[test]
-    fn a_dataplane_is_answered_before_everything_is_resolved_again() {
-        let mesh = "type: Mesh\nname: default\n";
-        let proxy = |name: &str, tier: &str| {
-            format!(
-                "type: Dataplane\nmesh: default\nname: {name}\nlabels: {{tier: {tier}}}\nnetworking:\n  \
-                 address: 10.0.0.1\n  inbound: [{{port: 80, tags: {{kuma.io/service: {name}}}}}]\n"
-            )
-        };
-        let timeout = "type: MeshTimeout\nmesh: default\nname: gold\nspec:\n  \
-                       targetRef: {kind: Dataplane, labels: {tier: gold}}\n  \
-                       rules: [{default: {idleTimeout: 7s}}]\n";
-        let [cart, pay] = [proxy("cart", "gold"), proxy("pay", "gold")];
+    fn a_change_is_published_whole() {
         let store: Arc<dyn Store> = Arc::from(overrule_store::open_memory().unwrap());
-        put(&*store, &[mesh, &cart, &pay, timeout].join("---\n"));
-        let resolving = Resolving::new(Options::default(), Flavour::Native);
-        let live = Live::open(Arc::clone(&store), resolving).unwrap();
-        let says = |analysis: &Analysis, name: &str| {
-            let found = specs(analysis, &format!("dataplane/default/{name}"));
-            found.iter().any(|spec| spec.contains("7s"))
-        };
-        assert!(says(&live.state().analysis, "cart"));
-        let second = put(&*store, &proxy("cart", "silver"));
+        let first = put(&*store, ROUTES);
+        let live = open(&store);
+        let before = live.state();
+        assert_eq!(before.revision, first);
+        assert!(!live.advance().unwrap(), "there is nothing new");
+        let second = put(&*store, &ROUTES.replace("limit: 1", "limit: 2"));
+        let mut published = live.published();
         assert!(live.advance().unwrap());
-        let (revision, near) = live.about("dataplane/default/cart").unwrap();
-        assert_eq!(revision, second);
-        assert!(!says(&near, "cart"), "it is not chosen any more");
-        let (_, other) = live.about("dataplane/default/pay").unwrap();
-        assert!(says(&other, "pay"), "the other one is as it was");
-        // A policy concerns all proxies, each of which is resolved when it is asked about.
-        let third = put(&*store, &timeout.replace("tier: gold", "tier: silver"));
-        assert!(live.advance().unwrap());
-        for (name, expected) in [("cart", true), ("pay", false)] {
-            let (revision, near) = live.about(&format!("dataplane/default/{name}")).unwrap();
-            assert_eq!((revision, says(&near, name)), (third, expected), "{name}");
-        }
-        assert!(live.settle());
-        assert!(says(&live.state().analysis, "cart") && !says(&live.state().analysis, "pay"));
+        assert_eq!((live.state().revision, *published.borrow_and_update()), (second, second));
+        let now = limits(&live.state().analysis);
+        assert!(now.iter().any(|spec| spec.contains("\"limit\":2")), "{now:?}");
+        assert!(!limits(&before.analysis).contains(&now[0]), "who has the state before keeps it");
+    }
+
+    #[test]
+    fn a_state_that_went_back_is_read_anew() {
+        let store: Arc<dyn Store> = Arc::from(overrule_store::open_memory().unwrap());
+        put(&*store, ROUTES);
+        let live = open(&store);
+        let before = live.state();
+        assert!(live.reload().unwrap());
+        assert_eq!(live.state().revision, before.revision);
+        assert_eq!(limits(&live.state().analysis), limits(&before.analysis));
     }
 
     #[test]
@@ -563,9 +462,7 @@ spec:
         let store: Arc<dyn Store> = Arc::from(overrule_store::open_memory().unwrap());
         let other = "apiVersion: v1\nkind: HTTPRoute\nmetadata: {name: cart, namespace: shop}\n";
         put(&*store, &format!("{ROUTES}---\n{other}"));
-        let resolving = Resolving::new(Options::default(), Flavour::Native);
-        let live = Live::open(Arc::clone(&store), resolving).unwrap();
-        let state = live.state();
+        let state = open(&store).state();
         assert_eq!(state.analysis.snapshot.len(), 5);
         assert!(!limits(&state.analysis).is_empty(), "the route is there");
     }

@@ -367,7 +367,6 @@ fn start_with(
     let thread = std::thread::spawn(move || {
         let _watcher = watcher;
         let report = runtime.block_on(async move {
-            tokio::spawn(keep_near(Arc::clone(&app)));
             tokio::spawn(keep_live(Arc::clone(&app)));
             tokio::spawn(keep_tokens(Arc::clone(&app)));
             if let Some(retention) = retention {
@@ -446,13 +445,20 @@ fn restore(store: &dyn Store, file: &Path) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Takes every change in as it comes.
-async fn keep_near(app: Arc<App>) {
+/// Takes in changes as they come, resolves them, and publishes what is in force.
+async fn keep_live(app: Arc<App>) {
     let mut changes = app.store.subscribe();
     loop {
         let taking = Arc::clone(&app);
-        match tokio::task::spawn_blocking(move || taking.live.advance()).await {
-            Ok(Ok(_)) => {
+        let advance = move || {
+            let new = taking.live.advance()?;
+            if new {
+                taking.metrics.resolved(taking.live.state().took);
+            }
+            Ok::<(), StoreError>(())
+        };
+        match tokio::task::spawn_blocking(advance).await {
+            Ok(Ok(())) => {
                 if changes.changed().await.is_err() {
                     return;
                 }
@@ -465,27 +471,6 @@ async fn keep_near(app: Arc<App>) {
                 tracing::error!(%error, "resolving failed; the last state stays");
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
-        }
-    }
-}
-
-/// Resolves everything that was taken in; what comes meanwhile is for the next time.
-async fn keep_live(app: Arc<App>) {
-    let mut noticed = app.live.noticed();
-    loop {
-        let resolving = Arc::clone(&app);
-        let done = tokio::task::spawn_blocking(move || {
-            if resolving.live.settle() {
-                resolving.metrics.resolved(resolving.live.state().took);
-            }
-        });
-        if let Err(error) = done.await {
-            tracing::error!(%error, "resolving failed; the last state stays");
-            tokio::time::sleep(Duration::from_secs(1)).await;
-            continue;
-        }
-        if noticed.changed().await.is_err() {
-            return;
         }
     }
 }

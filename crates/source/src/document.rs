@@ -119,9 +119,9 @@ impl Documents {
 
     /// The same with other words in one of the texts, which has as many documents as it had; all that is not about it is
     /// shared. Gives the documents that changed. None if no text, or more than one, has its name. The texts must be in
-    /// the order of their names; `place` is where to look first.
-    pub fn with(&self, piece: &Piece, place: SourceId) -> Option<(Self, Vec<DocId>)> {
-        let source = self.sources.only(piece.name(), place)?;
+    /// the order of their names.
+    pub fn with(&self, piece: &Piece) -> Option<(Self, Vec<DocId>)> {
+        let source = self.sources.only(piece.name())?;
         let places = self.of_source(source);
         let same = piece.len() == places.len();
         let trees = same.then(|| piece.trees())?;

@@ -108,7 +108,7 @@ impl Documents {
     ) -> Option<Vec<Diagnostic>> {
         let mut found = Vec::new();
         for piece in pieces.into_iter().filter(|piece| !piece.diagnostics.is_empty()) {
-            let source = self.sources.only(piece.name(), SourceId(0))?;
+            let source = self.sources.only(piece.name())?;
             found.extend(piece.diagnostics.iter().map(|d| moved(d.clone(), source)));
         }
         Some(found)

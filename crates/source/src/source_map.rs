@@ -164,15 +164,11 @@ impl SourceMap {
         Self { sources: sources.into() }
     }
 
-    /// The one text of this name, if texts are in the order of their names. It is looked for at `place` first.
-    pub(crate) fn only(&self, name: &str, place: SourceId) -> Option<SourceId> {
+    /// The one text of this name, if texts are in the order of their names.
+    pub(crate) fn only(&self, name: &str) -> Option<SourceId> {
         let is = |at: usize| self.sources.get(at).is_some_and(|source| source.name() == name);
-        let at = match is(place.0 as usize) {
-            true => place.0 as usize,
-            false => self.sources.partition_point(|source| source.name() < name),
-        };
-        let twice = is(at + 1) || at.checked_sub(1).is_some_and(is);
-        (is(at) && !twice).then(|| SourceId(to_u32(at)))
+        let at = self.sources.partition_point(|source| source.name() < name);
+        (is(at) && !is(at + 1)).then(|| SourceId(to_u32(at)))
     }
 
     pub(crate) fn settle(&mut self) {

@@ -53,13 +53,14 @@ impl Resolution {
         ladders.get(start..end(policy.0)).unwrap_or(&[])
     }
 
-    /// Folds the ladders that have one of these steps again. None for a family with groups on its ladders.
+    /// Folds the ladders that have one of these steps again. Gives these, too, in order. None for a family with groups on
+    /// its ladders.
     pub fn reworded<A: Algebra + Sync>(
         &self,
         words: &Reworded,
         documents: &Documents,
         algebra: &A,
-    ) -> Option<Self> {
+    ) -> Option<(Self, Vec<LadderId>)> {
         if !self.is_flat() {
             return None;
         }
@@ -86,7 +87,8 @@ impl Resolution {
         };
         let places: Option<Vec<usize>> = ladders.iter().map(|ladder| self.place(*ladder)).collect();
         now.put(&ladders, &places?, folded, many);
-        Some(now)
+        ladders.sort_unstable();
+        Some((now, ladders))
     }
 
     /// Puts results in the places of those they were.

@@ -3,7 +3,7 @@
 //! ladders that have these policies, and what is to be told anew. Not here: policies that come, go, or are older or
 //! younger than they were.
 
-use overrule_engine::{Attachment, PolicyId, Resolution, Reworded, Step, StepId};
+use overrule_engine::{Attachment, LadderId, PolicyId, Resolution, Reworded, Step, StepId};
 use overrule_model::Snapshot;
 use overrule_source::{Diagnostic, Documents, Layered};
 
@@ -26,7 +26,7 @@ pub struct Words<'a> {
     pub is: Policy,
 }
 
-/// Folds the ladders of these policies again; `before` must be of the same topology and kinds. None if one of them
+/// Folds the ladders of these policies again, and gives these, too; `before` must be of the same topology and kinds. None if one of them
 /// speaks of other targets now, or is or was refused.
 pub fn reworded(
     documents: &Documents,
@@ -34,7 +34,7 @@ pub fn reworded(
     kinds: &Kinds,
     before: &Resolution,
     policies: &[Words<'_>],
-) -> Option<Resolution> {
+) -> Option<(Resolution, Vec<LadderId>)> {
     let mut words = Reworded::default();
     for Words { id, was, is } in policies {
         let (Some(_), Some(content)) = (was.content, is.content) else { return None };

@@ -15,7 +15,7 @@ use http::StatusCode;
 use overrule_store::{StoreError, StoreError as E};
 
 use crate::call::Call;
-use crate::live::{Live, State};
+use crate::live::State;
 use crate::problem::Problem;
 use crate::table::{Param, Type};
 
@@ -38,7 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The state that a request is about.
 pub async fn state(call: &Call) -> Result<Arc<State>, Problem> {
     if let Some(revision) = call.query.number("at-least") {
-        at_least(call, revision, Live::wait).await?;
+        at_least(call, revision).await?;
     }
     match call.query.text("as-of") {
         None => Ok(call.app.live.state()),
@@ -49,12 +49,8 @@ pub async fn state(call: &Call) -> Result<Arc<State>, Problem> {
     }
 }
 
-/// Waits for a version by one of the ways to wait.
-async fn at_least(
-    call: &Call,
-    revision: u64,
-    wait: impl AsyncFnOnce(&Live, u64, Duration) -> bool,
-) -> Result<(), Problem> {
+/// Waits for a version.
+async fn at_least(call: &Call, revision: u64) -> Result<(), Problem> {
     if call.app.live.state().revision >= revision {
         return Ok(());
     }
@@ -67,10 +63,10 @@ async fn at_least(
             format!("there is no version {revision} yet; the newest is {newest}"),
         ));
     }
-    match wait(&call.app.live, revision, PATIENCE).await {
-        true => Ok(()),
-        false => Err(Problem::unavailable(format!("version {revision} is still being resolved"))),
+    if call.app.live.wait(revision, PATIENCE).await {
+        return Ok(());
     }
+    Err(Problem::unavailable(format!("version {revision} is still being resolved")))
 }
 
 /// A version by number or time.

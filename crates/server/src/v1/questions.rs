@@ -8,11 +8,11 @@ use http::StatusCode;
 use overrule::view::Styles;
 use overrule::{Analysis, Options};
 use overrule_ask::percent::encode_header;
-use overrule_ask::{self as ask, Asked, Compare, Exit, Failure, Known, Shared, Sink};
+use overrule_ask::{self as ask, Asked, Exit, Failure, Known, Shared, Sink};
 
 use super::{AS_OF, AT_LEAST, problem, state};
 use crate::call::{Call, Reply};
-use crate::live::{Live, Look};
+use crate::live::Look;
 use crate::problem::Problem;
 use crate::reader::Reader;
 use crate::table::{Access, Answer, Body, Endpoint, Media, Param, Type, Verb};
@@ -321,33 +321,14 @@ async fn reply<Q: Asked + Send + 'static>(
 }
 
 /// The analysis that answers a question, and its version: the newest state or the one asked for, looked at closer where
-/// the question needs that. A question about one route or dataplane is answered from a change first.
+/// the question needs that.
 async fn analysis(call: &Call, asked: &impl Asked) -> Result<(u64, Arc<Analysis>), Problem> {
-    if let Some(found) = near(call, asked).await? {
-        return Ok(found);
-    }
     let state = state(call).await?;
     let Some(look) = look(&state.analysis, asked) else {
         return Ok((state.revision, Arc::clone(&state.analysis)));
     };
     let closer = call.app.live.closer(Arc::clone(&state), look).await.map_err(|e| problem(&e))?;
     Ok((state.revision, closer))
-}
-
-/// What a change says about one route, if that is newer than the newest state.
-async fn near(call: &Call, asked: &impl Asked) -> Result<Option<(u64, Arc<Analysis>)>, Problem> {
-    let needs = asked.needs();
-    let &[target] = needs.targets.as_slice() else { return Ok(None) };
-    if needs.compare != Compare::Always || call.query.text("as-of").is_some() {
-        return Ok(None);
-    }
-    if let Some(revision) = call.query.number("at-least") {
-        super::at_least(call, revision, Live::wait_near).await?;
-    }
-    let (live, target) = (Arc::clone(&call.app.live), target.to_owned());
-    let found = tokio::task::spawn_blocking(move || live.about(&target)).await.unwrap_or(None);
-    let oldest = call.query.number("at-least").unwrap_or(0);
-    Ok(found.filter(|(revision, a)| *revision >= oldest && look(a, asked).is_none()))
 }
 
 /// What a question needs that is not kept ready: nothing, but for a target of a very large fleet that another stands for,

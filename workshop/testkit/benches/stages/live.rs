@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: a number of routes. Out: changes of single policies of a live world, and resolving all of it, from nothing and
-//! after a policy of all routes of a Gateway changed. Not here: whether the
-//! answers are right (the tests of `overrule`).
+//! In: a number of routes. Out: resolving all of a workspace, a change of a policy of all routes of a Gateway, and changes
+//! of policies of single routes. Not here: whether the answers are right (the tests of `overrule`).
 //!
-//! There is a change for every hundredth route: if one costs the same however large the world is, instructions are linear.
-
-use std::sync::Arc;
+//! There is a change for every hundredth route: if one costs the same however large the fleet is, instructions are linear.
 
 use overrule::Options;
-use overrule::live::{Edit, Text, World};
+use overrule::live::{Edit, Text, Workspace};
 use overrule::source::Input;
 use overrule_testkit::fleet::{FleetSpec, Format};
 
@@ -23,18 +20,15 @@ pub fn live(task: &Task) -> Option<()> {
     let on_routes = inputs.iter().filter(|input| is_on(input, "HTTPRoute"));
     let edits: Vec<Edit> = on_routes.map(changed).take((task.size / 100).max(1) as usize).collect();
     let asked = edits.len();
-    let mut world = World::new(inputs.into_iter().map(given).collect(), Options::default());
-    drop(stage("live", "whole", || world.gather().resolve()));
-    world.change(vec![wide]);
-    let again = stage("live", "again", || world.gather().resolve());
-    // As in a server, changes go on from the last whole resolution.
-    let version = world.gather().version;
-    world.settled(version, Arc::new(again));
+    let texts = inputs.into_iter().map(given).collect();
+    let mut workspace = Workspace::new(texts, Options::default());
+    drop(stage("live", "whole", || workspace.resolve()));
+    drop(stage("live", "again", || workspace.change(vec![wide])));
     // What was published is let go before the next change, as readers do.
-    let published = stage("live", "changes", || {
-        edits.into_iter().map(|edit| drop(world.change(vec![edit]))).count()
+    let changed = stage("live", "changes", || {
+        edits.into_iter().map(|edit| drop(workspace.change(vec![edit]))).count()
     });
-    assert_eq!(published, asked);
+    assert_eq!(changed, asked);
     Some(())
 }
 

@@ -15,20 +15,16 @@ use overrule_gateway::resolve::{Words, reworded, told_again};
 use overrule_model::{Created, ObjectId, Snapshot};
 use overrule_source::{Diagnostic, DocId, Documents, Layered, Piece, SourceId};
 
-use crate::analysis::{Written, settle};
+use crate::analysis::{Touched, Written, settle};
 use crate::{Analysis, Assume, Options};
 
-/// A text whose words changed.
+/// A text that says something else now.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct NewWords<'a> {
+pub(crate) struct NewText<'a> {
     /// The text as it is.
     pub(crate) piece: &'a Piece,
     /// When its resources were created, if they do not say it themselves.
     pub(crate) created: Option<Created>,
-    /// How many resources it has, and had.
-    pub(crate) resources: usize,
-    /// Where it stands among all texts; a guess.
-    pub(crate) place: SourceId,
 }
 
 /// A world in which a few texts have other words, before anything is resolved.
@@ -43,7 +39,7 @@ pub(crate) struct Patch {
 
 impl Analysis {
     /// Puts texts in the place of those they were. None if they have other resources than they had.
-    pub(crate) fn patch(&self, texts: &[NewWords<'_>], options: &Options) -> Option<Patch> {
+    pub(crate) fn patch(&self, texts: &[NewText<'_>], options: &Options) -> Option<Patch> {
         // What is assumed about age may depend on all texts.
         if options.assume_created != Assume::Newest {
             return None;
@@ -52,8 +48,8 @@ impl Analysis {
         let (mut changed, mut objects) = (Vec::new(), Vec::new());
         for text in texts {
             let (docs, ids);
-            (documents, docs) = documents.with(text.piece, text.place)?;
-            (snapshot, ids) = overrule_model::again(&snapshot, &documents, &docs, text.resources)?;
+            (documents, docs) = documents.with(text.piece)?;
+            (snapshot, ids) = overrule_model::again(&snapshot, &documents, &docs)?;
             if let Some(created) = text.created {
                 ids.iter().for_each(|id| snapshot.assume_created_of(*id, created));
             }
@@ -63,14 +59,9 @@ impl Analysis {
         Some(Patch { documents, snapshot, changed, objects })
     }
 
-    /// The same world with other words in a few texts, without findings. None if more than what policies say differs.
-    pub(crate) fn reworded(&self, texts: &[NewWords<'_>], options: &Options) -> Option<Self> {
-        self.with_words(self.patch(texts, options)?).map(|New { analysis, .. }| analysis)
-    }
-
-    /// The same with all findings, as a resolution from nothing has them. `read` is what was found while these texts were
-    /// read. This one must have all findings too.
-    pub(crate) fn reworded_whole(&self, patch: Patch, read: Vec<Diagnostic>) -> Option<Self> {
+    /// The same world in which a few texts say something else. `read` is what was found while these texts were read. None
+    /// if more than what policies say differs.
+    pub(crate) fn reworded(&self, patch: Patch, read: Vec<Diagnostic>) -> Option<Self> {
         let texts = patch.texts();
         if self.base.diagnostics.iter().any(|d| texts.concern(d)) {
             return None;
@@ -119,7 +110,8 @@ impl Analysis {
             policies.push(Words { id: PolicyId(u32::try_from(place).ok()?), was, is });
             written.extend(found);
         }
-        let resolution = reworded(&documents, &snapshot, kinds, self.gateway(), &policies)?;
+        let (resolution, ladders) =
+            reworded(&documents, &snapshot, kinds, self.gateway(), &policies)?;
         let changed = policies.iter().map(|words| words.id).collect();
         let mut now = before.clone();
         policies.into_iter().for_each(|Words { id, is, .. }| now.set(id.0 as usize, is));
@@ -136,6 +128,7 @@ impl Analysis {
             written: all,
             answers,
             diagnostics: Vec::new(),
+            touched: Touched::Ladders(ladders.into_iter().map(|ladder| (0, ladder)).collect()),
         };
         Some(New { analysis, policies: now, changed, written })
     }
