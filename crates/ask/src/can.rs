@@ -105,8 +105,7 @@ fn matrix(asked: &Can) -> Result<Matrix, Failure> {
                 &given.text,
                 &overrule::source::ReadOptions::default(),
             );
-            let json =
-                read.documents.ids().next().map(|d| overrule::kuma::json(read.documents.root(d)));
+            let json = read.documents.ids().next().map(|d| read.documents.root(d).to_json());
             serde_json::from_value(json.unwrap_or_default()).map_err(|e| {
                 Failure::Usage(format!(
                     "{}: {e}; a matrix has lists: from, to, and if wanted method, path, sni",

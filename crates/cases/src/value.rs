@@ -1,32 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nodes of the source arena. Out: plain JSON values, their comparison, and a short text of them.
-//! Not here: provenance.
+//! In: JSON values. Out: their comparison, and a short text of them. Not here: provenance.
 
-use overrule_source::{Kind, View};
-use serde_json::{Map, Number, Value};
-
-/// The value of a node.
-pub fn from_view(view: View<'_>) -> Value {
-    match view.kind() {
-        Kind::Null => Value::Null,
-        Kind::Bool => Value::Bool(view.as_bool().unwrap_or(false)),
-        Kind::String => Value::String(view.as_str().unwrap_or("").to_owned()),
-        Kind::Int | Kind::Float => number(view),
-        Kind::List => Value::Array(view.items().map(from_view).collect()),
-        Kind::Map => {
-            let entries =
-                view.entries().map(|(key, value)| (key.key_text().to_owned(), from_view(value)));
-            Value::Object(entries.collect::<Map<String, Value>>())
-        }
-    }
-}
-
-fn number(view: View<'_>) -> Value {
-    let whole = view.as_i64().map(Number::from).or_else(|| view.as_u64().map(Number::from));
-    let number = whole.or_else(|| view.as_f64().and_then(Number::from_f64));
-    // Infinity and its like have no JSON; their text is the next best.
-    number.map_or_else(|| Value::String(view.scalar_text().unwrap_or("").to_owned()), Value::Number)
-}
+use serde_json::Value;
 
 /// Whether two values are the same as JSON: order of keys aside, `1` = `1.0`.
 pub fn same(a: &Value, b: &Value) -> bool {

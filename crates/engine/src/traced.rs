@@ -161,6 +161,22 @@ impl Traced {
         }
     }
 
+    /// The value without origins, as JSON.
+    pub fn to_json(&self, documents: &Documents) -> serde_json::Value {
+        match self {
+            Self::Whole { node, .. } => documents.view(*node).to_json(),
+            Self::Map(entries) => {
+                let member = |(key, value): &(Key, Self)| {
+                    (key.text(documents).to_owned(), value.to_json(documents))
+                };
+                entries.iter().map(member).collect()
+            }
+            Self::List(items) => items.iter().map(|item| item.to_json(documents)).collect(),
+            // Whoever implied it wrote JSON.
+            Self::Implied { json, .. } => serde_json::from_str(json).unwrap_or_default(),
+        }
+    }
+
     /// Where it is written, if it stands in one place.
     pub fn node(&self) -> Option<NodeRef> {
         match self {

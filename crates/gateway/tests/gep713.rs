@@ -18,7 +18,7 @@ use std::path::Path;
 
 use overrule_engine::{KindId, PathId};
 use overrule_source::{ReadOptions, Severity};
-use overrule_testkit::run::{Answer, Answers, Run, json, leaves, run_text};
+use overrule_testkit::run::{Answer, Answers, Run, leaves, run_text};
 use overrule_testkit::yaml;
 use serde_json::{Map, Value};
 
@@ -49,7 +49,7 @@ impl Case {
         let read = overrule_source::read_one(name, text, &ReadOptions::default());
         assert!(read.diagnostics.is_empty(), "{name}: {:?}", read.diagnostics);
         let root = read.documents.root(read.documents.ids().next().unwrap());
-        let Value::Object(case) = json(root) else { panic!("{name} is no mapping") };
+        let Value::Object(case) = root.to_json() else { panic!("{name} is no mapping") };
         assert_eq!(case["name"], name, "the file is called like the case");
         if let Some(unknown) = case.keys().find(|k| !KEYS.contains(&k.as_str())) {
             panic!("{name}: unknown key {unknown}");
@@ -194,7 +194,7 @@ fn losses(
     let mut found = BTreeSet::new();
     for loss in &effective.losses {
         // What is lost whole is lost leaf by leaf.
-        let lost = loss.node.get().map_or(Value::Null, |node| json(run.documents.view(node)));
+        let lost = loss.node.get().map_or(Value::Null, |node| run.documents.view(node).to_json());
         leaves(&lost, &loss.pointer, &mut |leaf| {
             let holder = answer.origins.get(leaf).map(|h| vec![h.clone()]);
             let by = holder.unwrap_or_else(|| loss.by.iter().map(|s| name(*s)).collect());

@@ -330,8 +330,7 @@ proptest! {
 fn a_shadowed_rung_still_passes_its_strategy_on() {
     let text = include_str!("gep713/trap-2-override-is-not-transitive.yaml");
     let input = overrule_source::read_one("case", text, &overrule_source::ReadOptions::default());
-    let case =
-        overrule_testkit::run::json(input.documents.root(input.documents.ids().next().unwrap()));
+    let case = input.documents.root(input.documents.ids().next().unwrap()).to_json();
     let resources = case["input"].as_array().unwrap().clone();
     let world = World { resources };
     let value = |w: &World| {

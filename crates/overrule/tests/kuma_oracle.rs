@@ -72,23 +72,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn value(&self, value: &Traced) -> Value {
-        let documents = &self.analysis.documents;
-        match value {
-            Traced::Whole { node, .. } => run::json(documents.view(*node)),
-            Traced::Implied { json, .. } => serde_json::from_str(json).expect("implied JSON"),
-            Traced::Map(_) => {
-                let entries = value.entries(documents);
-                let member = |(key, value): &(_, Traced)| -> (String, Value) {
-                    let key: &overrule::engine::Key = key;
-                    (key.text(documents).to_owned(), self.value(value))
-                };
-                Value::Object(entries.iter().map(member).collect())
-            }
-            Traced::List(items) => items.iter().map(|item| self.value(item)).collect(),
-        }
-    }
-
     /// The identifier of the object of a node.
     fn kri(&self, node: NodeId, section: &str) -> String {
         let object = self.analysis.topology.nodes.get(node).and_then(|n| n.object);
@@ -138,7 +121,9 @@ impl<'a> Reader<'a> {
                     continue;
                 }
                 let effective = self.resolution.effective(ladder);
-                let value = effective.and_then(|e| e.value.as_ref()).map(|v| self.value(v));
+                let value = effective
+                    .and_then(|e| e.value.as_ref())
+                    .map(|v| v.to_json(&self.analysis.documents));
                 let key = (proxy, self.kind(kind), place);
                 assert!(found.insert(key.clone(), value).is_none(), "twice: {key:?}");
             }

@@ -120,7 +120,7 @@ fn split(alone: &Analysis, options: &Options) -> Vec<Manifest> {
                 let mut inside: Vec<&Object> = inside.collect();
                 inside.sort_by_key(|o| o.at.start);
                 for object in inside {
-                    let value = overrule::kuma::json(documents.view(object.root));
+                    let value = documents.view(object.root).to_json();
                     let key = key_of(&alone.snapshot, object);
                     found.push(Manifest { key, text: value.to_string(), form: Form::Json });
                 }

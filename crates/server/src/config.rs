@@ -212,7 +212,7 @@ impl Config {
             return Err(format!("{name}{at}: {}", wrong.message));
         }
         let Some(doc) = read.documents.ids().next() else { return Ok(Self::default()) };
-        let serde_json::Value::Object(all) = overrule::kuma::json(read.documents.root(doc)) else {
+        let serde_json::Value::Object(all) = read.documents.root(doc).to_json() else {
             return Err(format!("{name}: must be an object of settings"));
         };
         // One at a time, so that a mistake can be told by its name.

@@ -32,6 +32,7 @@ mod scalar;
 mod shape;
 mod source_map;
 mod split;
+mod to_json;
 mod tree;
 mod yaml;
 

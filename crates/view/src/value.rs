@@ -128,15 +128,12 @@ impl Walk<'_, '_> {
 
 /// A scalar as Kubernetes sends it on: whole numbers without a point, what JSON cannot hold as text.
 fn scalar(view: View<'_>) -> Value {
-    let text = || Value::String(view.scalar_text().unwrap_or_default().to_owned());
     match view.kind() {
         Kind::Null => Value::Null,
         Kind::Bool => Value::Bool(view.as_bool().unwrap_or_default()),
-        Kind::Int | Kind::Float => {
-            let whole = view.as_i64().map(Into::into).or_else(|| view.as_u64().map(Into::into));
-            let number = whole.or_else(|| serde_json::Number::from_f64(view.as_f64()?));
-            number.map_or_else(text, Value::Number)
-        }
-        _ => text(),
+        _ => view.to_number().map_or_else(
+            || Value::String(view.scalar_text().unwrap_or_default().to_owned()),
+            Value::Number,
+        ),
     }
 }

@@ -9,8 +9,8 @@ use overrule_gateway::kinds::Kinds;
 use overrule_gateway::policy::{self, Policy};
 use overrule_gateway::topology::{self, GatewayTopology};
 use overrule_model::Snapshot;
-use overrule_source::{Diagnostic, Documents, Input, Kind, ReadOptions, View};
-use serde_json::{Map, Value};
+use overrule_source::{Diagnostic, Documents, Input, ReadOptions};
+use serde_json::Value;
 
 /// The results of all stages.
 #[derive(Debug)]
@@ -131,49 +131,17 @@ impl Run {
     }
 
     fn answer(&self, value: &Traced) -> Answer {
-        let mut answer = Answer { spec: self.value(value), origins: BTreeMap::new() };
+        let mut answer = Answer { spec: value.to_json(&self.documents), origins: BTreeMap::new() };
         value.parts(&self.documents, &mut |pointer, step, part| {
             let policy = self.resolution.ladders.get_step(step).expect("a step").policy;
             let name = self.policy_name(policy);
-            leaves(&self.value(part), pointer, &mut |leaf| {
+            leaves(&part.to_json(&self.documents), pointer, &mut |leaf| {
                 let before = answer.origins.insert(leaf.to_owned(), name.clone());
                 assert!(before.is_none(), "two origins of {leaf}");
             });
         });
         lists_as_leaves(&answer.spec, &mut answer.origins);
         answer
-    }
-
-    /// A traced value as JSON.
-    pub fn value(&self, value: &Traced) -> Value {
-        let d = &self.documents;
-        match value {
-            Traced::Whole { node, .. } => json(d.view(*node)),
-            Traced::Implied { json, .. } => serde_json::from_str(json).expect("implied JSON"),
-            Traced::Map(_) => {
-                let pairs = value
-                    .entries(d)
-                    .into_iter()
-                    .map(|(k, v)| (k.text(d).to_owned(), self.value(&v)));
-                Value::Object(pairs.collect::<Map<_, _>>())
-            }
-            Traced::List(items) => items.iter().map(|v| self.value(v)).collect(),
-        }
-    }
-}
-
-/// A node as JSON.
-pub fn json(view: View<'_>) -> Value {
-    match view.kind() {
-        Kind::Null => Value::Null,
-        Kind::Bool => view.as_bool().into(),
-        Kind::Int => view.as_i64().map_or_else(|| view.as_u64().into(), Value::from),
-        Kind::Float => view.as_f64().into(),
-        Kind::String => view.as_str().into(),
-        Kind::List => view.items().map(json).collect(),
-        Kind::Map => {
-            Value::Object(view.entries().map(|(k, v)| (k.key_text().to_owned(), json(v))).collect())
-        }
     }
 }
 

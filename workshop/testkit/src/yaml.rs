@@ -115,6 +115,6 @@ mod tests {
         let read = overrule_source::read_one("a", &text, &overrule_source::ReadOptions::default());
         assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
         let root = read.documents.root(read.documents.ids().next().unwrap());
-        assert_eq!(crate::run::json(root), value);
+        assert_eq!(root.to_json(), value);
     }
 }

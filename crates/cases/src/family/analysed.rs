@@ -6,7 +6,7 @@ use overrule::{Analysis, Answered, Assume, Options, Settings};
 use overrule_engine::{KindId, LadderId, NodeId, PathId, Resolution};
 use overrule_gateway::topology::RouteKind;
 use overrule_model::{Created, ObjectId};
-use overrule_source::SingleLetters;
+use overrule_source::{SingleLetters, View};
 use overrule_view::{Part as ViewPart, Scene, v1};
 use serde_json::{Value, json};
 
@@ -14,7 +14,6 @@ use super::{Effective, Finding, Node, Part, Target};
 use crate::case::{Case, Invalid};
 use crate::family::{Check, Difference, Given};
 use crate::field::segments;
-use crate::value;
 
 /// The setting that says what an absent creation time means: `file-order`, or a time.
 const ASSUME_CREATED: &str = "assumeCreated";
@@ -185,7 +184,7 @@ impl Analysed {
         let rule = nodes.iter().find_map(|n| topology.rule_of(*n))?;
         let tree = self.analysis.documents.view(topology.rule(rule)?.tree);
         let written = tree.get("matches").into_iter().flat_map(|list| list.items());
-        let mut matches: Vec<Value> = written.map(value::from_view).collect();
+        let mut matches: Vec<Value> = written.map(View::to_json).collect();
         let route = nodes.iter().find_map(|n| topology.route(topology.route_of(*n)?));
         if matches.is_empty() && route.is_some_and(|r| r.kind == RouteKind::Http) {
             matches.push(json!({"path": {"type": "PathPrefix", "value": "/"}}));

@@ -13,7 +13,6 @@ use serde_json::Value;
 use super::analysed::{self, Analysed};
 use super::{Answer, Check, Difference, Effective, Family, Finding, Node, Target};
 use crate::case::{Case, Conflicted, Given, Invalid};
-use crate::value;
 
 /// The family of generic kinds.
 #[derive(Debug, Clone, Copy)]
@@ -56,7 +55,7 @@ impl Resolved {
             "bare" => descriptor.is_plumbing(key),
             _ => *descriptor.block_strategy == *key,
         };
-        let mut value = value::from_view(analysis.documents.view(content.value));
+        let mut value = analysis.documents.view(content.value).to_json();
         if let Value::Object(members) = &mut value {
             members.retain(|key, _| !plumbing(key));
         }

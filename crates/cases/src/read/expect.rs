@@ -7,7 +7,6 @@ use overrule_source::{Kind, View};
 use super::reader::Reader;
 use crate::case::{Content, Expect, Given, Lost, Nothing, Skipped, Source, Walk, Word};
 use crate::field::Field;
-use crate::value;
 
 const ENTRY: &[&str] = &[
     "path",
@@ -53,7 +52,7 @@ impl Reader<'_> {
         let skipped = self.skipped(item, at);
         let accumulated = self.fields.list(item, at, "accumulated");
         let accumulated =
-            accumulated.map(|list| self.given(list, list.items().map(value::from_view).collect()));
+            accumulated.map(|list| self.given(list, list.items().map(View::to_json).collect()));
         let error = self.flag(item, at, "error");
         let hostnames = self.fields.list(item, at, "hostnames");
         let hostnames = hostnames.map(|list| {
@@ -61,7 +60,7 @@ impl Reader<'_> {
             self.given(list, items)
         });
         let matching = self.fields.map(item, at, "match");
-        let matching = matching.map(|map| (value::from_view(map), self.position(map)));
+        let matching = matching.map(|map| (map.to_json(), self.position(map)));
         Some(Expect {
             at: self.position(item),
             path: path?,
@@ -115,13 +114,12 @@ impl Reader<'_> {
             );
         }
         match *given.first()? {
-            "spec" => item
-                .get("spec")
-                .map(|spec| Content::Spec(value::from_view(spec), self.position(spec))),
+            "spec" => {
+                item.get("spec").map(|spec| Content::Spec(spec.to_json(), self.position(spec)))
+            }
             key => {
                 let map = self.fields.map(item, at, key)?;
-                let fields =
-                    map.entries().map(|(key, value)| (self.field(key), value::from_view(value)));
+                let fields = map.entries().map(|(key, value)| (self.field(key), value.to_json()));
                 Some(Content::Fields(fields.collect()))
             }
         }

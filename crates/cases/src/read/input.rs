@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::Load;
 use super::reader::Reader;
-use crate::{codes, value};
+use crate::codes;
 
 impl Reader<'_> {
     /// All inputs of a test, and the names of those that hold descriptors only.
@@ -88,7 +88,7 @@ impl Reader<'_> {
         let skipped: Vec<Span> =
             list.items().filter(|i| i.kind() != Kind::Map).map(View::span).collect();
         let manifests: Vec<Value> =
-            list.items().filter(|i| i.kind() == Kind::Map).map(value::from_view).collect();
+            list.items().filter(|i| i.kind() == Kind::Map).map(View::to_json).collect();
         let text = excerpt(source.text(), key.span(), list.span(), &skipped);
         let text = match holds(&text, &manifests) {
             true => text,
@@ -107,7 +107,7 @@ fn holds(text: &str, manifests: &[Value]) -> bool {
         _ => None,
     };
     let same = items.is_some_and(|items| {
-        let found = items.items().filter(|i| !i.is_null()).map(value::from_view);
+        let found = items.items().filter(|i| !i.is_null()).map(View::to_json);
         found.eq(manifests.iter().cloned())
     });
     clean && same

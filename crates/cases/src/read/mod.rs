@@ -16,7 +16,7 @@ use overrule_source::{
 };
 
 use crate::case::{Case, Setting, Word};
-use crate::{codes, family, value};
+use crate::{codes, family};
 use reader::Reader;
 
 /// How test files are read: no Kubernetes ever reads them, and their authors mean text by a plain `y` or `n`.
@@ -164,7 +164,7 @@ impl Reader<'_> {
         let Some(map) = self.fields.map(root, &At::ROOT, "settings") else { return Vec::new() };
         let entries = map.entries().map(|(key, value)| Setting {
             key: key.key_text().to_owned(),
-            value: value::from_view(value),
+            value: value.to_json(),
             at: self.position(key),
         });
         entries.collect()

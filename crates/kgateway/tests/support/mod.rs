@@ -19,7 +19,6 @@ use overrule_kgateway::{Options, Policies, Profile, Settings, UnitMerge, World, 
 use overrule_model::Snapshot;
 use overrule_source::{Documents, Input, ReadOptions, Severity, SingleLetters};
 use overrule_testkit::kgateway as oracle;
-use overrule_testkit::run::json;
 use serde_json::{Map, Value, json};
 
 /// Everything before resolving; it is the same for all profiles.
@@ -185,7 +184,7 @@ impl Run<'_> {
                 continue;
             }
             answer.sources.insert(unit.clone(), self.writers(&value));
-            answer.fields.insert(unit, self.value(&value));
+            answer.fields.insert(unit, value.to_json(&self.ground.documents));
         }
         // Providers beside a `disable` are masked too, but by a policy.
         let masked = effective.losses.iter().filter(|loss| loss.fate == Fate::Masked);
@@ -221,7 +220,7 @@ impl Run<'_> {
 
     fn filter(&self, item: &Traced) -> Value {
         let from: Vec<String> = self.writers(item).into_iter().collect();
-        let filter = self.value(item);
+        let filter = item.to_json(&self.ground.documents);
         let kind = filter["type"].as_str().unwrap();
         let field = match kind {
             "RequestHeaderModifier" => "requestHeaderModifier",
@@ -230,21 +229,6 @@ impl Run<'_> {
             other => panic!("{other} does not pile up"),
         };
         json!({"from": from.join(" "), "type": kind, "value": filter[field]})
-    }
-
-    pub fn value(&self, value: &Traced) -> Value {
-        let documents = &self.ground.documents;
-        match value.leaf(documents) {
-            Leaf::Map => {
-                let entries = value.entries(documents).into_iter();
-                let entries = entries
-                    .map(|(key, value)| (key.text(documents).to_owned(), self.value(&value)));
-                Value::Object(entries.collect::<Map<_, _>>())
-            }
-            Leaf::List => value.items(documents).iter().map(|item| self.value(item)).collect(),
-            Leaf::Scalar(view) => json(view),
-            Leaf::Implied(text) => serde_json::from_str(text).unwrap(),
-        }
     }
 
     /// The path as cases write it, and the rule of each route by index.

@@ -292,7 +292,7 @@ pub fn data(record: &Record, options: &Options) -> serde_json::Value {
     }
     let read = overrule::source::read_one("", &record.text, &options.reading());
     match read.documents.ids().next() {
-        Some(doc) => overrule::kuma::json(read.documents.root(doc)),
+        Some(doc) => read.documents.root(doc).to_json(),
         None => serde_json::Value::Null,
     }
 }

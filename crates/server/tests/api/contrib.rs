@@ -109,7 +109,7 @@ fn expressions(alerts: &str) -> Vec<String> {
     assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
     let doc = read.documents.ids().next().unwrap();
     let mut found = Vec::new();
-    collect(&overrule::kuma::json(read.documents.root(doc)), &mut found);
+    collect(&read.documents.root(doc).to_json(), &mut found);
     found
 }
 

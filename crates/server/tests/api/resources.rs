@@ -41,3 +41,31 @@ fn versions_guard_against_others() {
     let history = client.get("/v1/history").expect(200).json();
     assert_eq!(history["items"].as_array().unwrap().len(), 2);
 }
+
+#[test]
+fn numbers_in_a_list_are_stored_as_they_are_written() {
+    let (_running, client) = open(config(), &[]);
+    let numbers = "[18446744073709551615, 9223372036854775808, -9223372036854775808, 9007199254740993, 80.0, 0.1, 1e300]";
+    let widget = format!(
+        "{{apiVersion: example.com/v1, kind: Widget, metadata: {{name: w, namespace: shop}}, spec: {numbers}}}"
+    );
+    let timeout = format!(
+        "{{type: MeshTimeout, mesh: default, name: t, spec: {{targetRef: {{kind: Mesh}}, to: [{{targetRef: {{kind: Mesh}}, default: {{numbers: {numbers}}}}}]}}}}"
+    );
+    let list =
+        format!("apiVersion: v1\nkind: List\nitems:\n- {widget}\n---\n{timeout}\n---\n{MESH}");
+    client.post("/v1/apply", &list).expect(201);
+    let expected = serde_json::json!([
+        u64::MAX,
+        1_u64 << 63,
+        i64::MIN,
+        9_007_199_254_740_993_u64,
+        80,
+        0.1,
+        1e300
+    ]);
+    let stored = client.get("/v1/resources/widget/shop/w").expect(200).json();
+    assert_eq!(stored["manifest"]["spec"], expected, "{stored}");
+    let read = client.get("/meshes/default/meshtimeouts/t").expect(200).json();
+    assert_eq!(read["spec"]["to"][0]["default"]["numbers"], expected, "{read}");
+}

@@ -8,8 +8,6 @@ use overrule_mesh::resource::Resource;
 use overrule_source::{Documents, DuplicateKeys, Input, NodeRef, ReadOptions, SingleLetters, read};
 use serde_json::Value;
 
-use overrule_cases::value::from_view;
-
 /// Documents of several files, each with the number of the file it is from.
 pub(super) struct Files {
     pub(super) documents: Documents,
@@ -54,7 +52,7 @@ impl Files {
     /// The first document of a file as a plain value.
     pub(super) fn value(&self, file: usize) -> Value {
         let own = self.roots.iter().find(|(f, _)| *f == file);
-        own.map_or(Value::Null, |(_, root)| from_view(self.documents.view(*root)))
+        own.map_or(Value::Null, |(_, root)| self.documents.view(*root).to_json())
     }
 }
 

@@ -169,7 +169,7 @@ fn to_sort(files: &Named<'_>) -> Result<Value, String> {
             item.entry.node,
         );
         json!({
-            "Entry": shapes::plain(&read.documents, &entry),
+            "Entry": entry.to_json(&read.documents),
             "Meta": shapes::lower(&item.policy.meta),
             "RuleIndex": item.entry.index,
             "TopLevel": shapes::target(&read.documents, item.policy),

@@ -12,7 +12,6 @@ use overrule_source::{DuplicateKeys, Input, SingleLetters};
 use serde_json::Value;
 
 use super::files::{Files, pieces};
-use overrule_cases::value::from_view;
 
 /// The zero time, which stands for every time in the data.
 const NEVER: &str = "0001-01-01T00:00:00Z";
@@ -59,7 +58,7 @@ impl InspectCase {
         for text in pieces(input) {
             let read = Files::read(&[&text]);
             for resource in read.resources(0) {
-                let value = from_view(read.documents.view(resource.root));
+                let value = read.documents.view(resource.root).to_json();
                 let meta = resource.meta;
                 let key = |meta: &Meta| (meta.kind.clone(), meta.mesh.clone(), meta.name.clone());
                 documents.retain(|known| key(&known.meta) != key(&meta));

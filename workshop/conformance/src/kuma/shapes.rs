@@ -3,33 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use overrule_engine::{Leaf, StepId, Traced};
+use overrule_engine::StepId;
 use overrule_mesh::conf::{entry_of, spec_of};
 use overrule_mesh::policy::Policy;
 use overrule_mesh::resource::{Meta, Resource};
 use overrule_mesh::rules::{InboundRule, Origin, ResourceRule, SubsetRule};
 use overrule_mesh::subset::Subset;
-use overrule_source::Documents;
+use overrule_source::{Documents, View};
 use serde_json::{Map, Value, json};
 
-use overrule_cases::value::from_view;
-
 const NEVER: &str = "0001-01-01T00:00:00Z";
-
-/// A traced value as a plain one.
-pub(super) fn plain(documents: &Documents, value: &Traced) -> Value {
-    match value.leaf(documents) {
-        Leaf::Map => {
-            let entries = value.entries(documents);
-            let members =
-                entries.iter().map(|(k, v)| (k.text(documents).to_owned(), plain(documents, v)));
-            Value::Object(members.collect())
-        }
-        Leaf::List => value.items(documents).iter().map(|v| plain(documents, v)).collect(),
-        Leaf::Scalar(view) => from_view(view),
-        Leaf::Implied(json) => serde_json::from_str(json).unwrap_or(Value::Null),
-    }
-}
 
 /// How metadata is written: as read, or as the variants rewrite it.
 pub(super) trait Metas {
@@ -107,7 +90,7 @@ pub(super) fn subset_rule(documents: &Documents, rule: &SubsetRule<'_>) -> Value
     let owners = rule.by_matches.iter().map(|(hash, o)| (hash.clone(), lower(o.policy)));
     json!({
         "Subset": tags(&rule.subset),
-        "Conf": rule.confs.first().map_or_else(|| json!({}), |c| plain(documents, c)),
+        "Conf": rule.confs.first().map_or_else(|| json!({}), |c| c.to_json(documents)),
         "Origin": rule.origins.iter().map(|o| lower(o.policy)).collect::<Vec<_>>(),
         "OriginByMatches": owners.collect::<Map<_, _>>(),
     })
@@ -126,7 +109,7 @@ pub(super) fn resource_rule(
     json!({
         "Resource": metas.show(&rule.resource.meta),
         "ResourceSectionName": rule.section,
-        "Conf": rule.confs.iter().map(|c| plain(documents, c)).collect::<Vec<_>>(),
+        "Conf": rule.confs.iter().map(|c| c.to_json(documents)).collect::<Vec<_>>(),
         "Origin": rule.origins.iter().map(|o| with_index(metas, o)).collect::<Vec<_>>(),
         "OriginByMatches": owners.collect::<Map<_, _>>(),
     })
@@ -135,7 +118,7 @@ pub(super) fn resource_rule(
 pub(super) fn inbound_rule(documents: &Documents, rule: &InboundRule<'_>) -> Value {
     let kind = rule.origin.policy.kind.known();
     let entry = kind.map(|kind| entry_of(documents, kind, StepId(0), rule.node));
-    let entry = entry.map_or(Value::Null, |entry| plain(documents, &entry));
+    let entry = entry.map_or(Value::Null, |entry| entry.to_json(documents));
     let conf = match rule.from {
         true => json!({"BaseEntry": {
             "targetRef": entry.get("targetRef").cloned().unwrap_or_else(|| json!({"kind": "Mesh"})),
@@ -151,7 +134,7 @@ pub(super) fn resource(documents: &Documents, resource: &Resource) -> Value {
     let mut shown = lower(&resource.meta);
     let view = resource.spec(documents);
     let node = overrule_source::NodeRef { doc: resource.root.doc, node: view.id() };
-    let spec = plain(documents, &spec_of(documents, resource.meta.kind.known(), StepId(0), node));
+    let spec = spec_of(documents, resource.meta.kind.known(), StepId(0), node).to_json(documents);
     if let Some(members) = shown.as_object_mut() {
         members.insert("spec".to_owned(), spec);
     }
@@ -162,5 +145,5 @@ pub(super) fn resource(documents: &Documents, resource: &Resource) -> Value {
 pub(super) fn target(documents: &Documents, policy: &Policy) -> Value {
     let root = documents.view(policy.root);
     let spec = root.get("spec").unwrap_or(root);
-    spec.get("targetRef").map_or_else(|| json!({"kind": "Mesh"}), from_view)
+    spec.get("targetRef").map_or_else(|| json!({"kind": "Mesh"}), View::to_json)
 }

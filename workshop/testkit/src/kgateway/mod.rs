@@ -156,7 +156,7 @@ pub fn documents(yaml: &str) -> Vec<Value> {
     let errors: Vec<_> =
         read.diagnostics.iter().filter(|d| d.severity() == Severity::Error).collect();
     assert!(errors.is_empty(), "{errors:?}");
-    read.documents.ids().map(|id| crate::run::json(read.documents.root(id))).collect()
+    read.documents.ids().map(|id| read.documents.root(id).to_json()).collect()
 }
 
 /// What is at a path of names, each after a slash; serde's own pointers escape names first, which takes longer than all

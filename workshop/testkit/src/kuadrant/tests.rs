@@ -17,7 +17,7 @@ pub(super) fn documents(text: &str) -> Vec<Value> {
     let read = read_one("test", text, &ReadOptions::default());
     assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
     let documents = &read.documents;
-    documents.ids().map(|id| crate::run::json(documents.root(id))).collect()
+    documents.ids().map(|id| documents.root(id).to_json()).collect()
 }
 
 /// Gateway `g/gw` with listeners `web` and `api`, and HTTPRoute `r/route` with a rule, on both.

@@ -14,7 +14,7 @@ use overrule_mesh::targets::Destination;
 use overrule_source::Documents;
 use serde_json::{Map, Value, json};
 
-use super::super::{compare, shapes::plain};
+use super::super::compare;
 use super::read::{Document, Outcome, World, list, need, text, texts, verify};
 
 /// Runs a case; none if the area is not one of these.
@@ -75,7 +75,7 @@ fn confs(case: &Value) -> Outcome {
     let plan = Plan::new(documents, strategy, &confs, 0);
     let merged = merge_by(documents, &plan, confs);
     let shown: Value =
-        merged.iter().map(|m| without_nulls(&plain(documents, &turned(&m.value)))).collect();
+        merged.iter().map(|m| without_nulls(&turned(&m.value).to_json(documents))).collect();
     compare(&without_nulls(need(case, "expected")?), &shown)
 }
 
@@ -95,7 +95,7 @@ fn rule(documents: &Documents, rule: &SubsetRule<'_>) -> Value {
     };
     json!({
         "subset": rule.subset.tags().iter().map(tag).collect::<Vec<_>>(),
-        "conf": rule.confs.first().map_or(Value::Null, |c| plain(documents, c)),
+        "conf": rule.confs.first().map_or(Value::Null, |c| c.to_json(documents)),
         "origin": names(&rule.origins),
         "originByMatches": owners(&rule.by_matches),
     })
@@ -103,7 +103,7 @@ fn rule(documents: &Documents, rule: &SubsetRule<'_>) -> Value {
 
 fn resource_rule(documents: &Documents, rule: &ResourceRule<'_>) -> Value {
     json!({
-        "conf": rule.confs.iter().map(|c| plain(documents, c)).collect::<Vec<_>>(),
+        "conf": rule.confs.iter().map(|c| c.to_json(documents)).collect::<Vec<_>>(),
         "origin": names(&rule.origins),
         "originByMatches": owners(&rule.by_matches),
     })

@@ -12,7 +12,6 @@ use overrule_mesh::resource::Meta;
 use overrule_mesh::targetref::TargetRef;
 use serde_json::Value;
 
-use super::super::shapes::plain;
 use super::read::{Document, Outcome, list, need, pairs, target, text, texts, verify};
 
 /// Runs a case; none if the area is not one of these.
@@ -123,5 +122,5 @@ fn http_matches(case: &Value) -> Outcome {
     let documents = &document.documents;
     let matches: Vec<Traced> = document.items("matches").into_iter().map(|(_, m)| m).collect();
     let sorted = by_precedence(documents, &matches);
-    verify(case, "expected", &sorted.iter().map(|m| plain(documents, m)).collect())
+    verify(case, "expected", &sorted.iter().map(|m| m.to_json(documents)).collect())
 }
