@@ -38,7 +38,7 @@ pub use findings::codes;
 pub use merge::{conf, rules, subset};
 pub use order::matches as order_matches;
 pub use profile::Profile;
-pub use read::resources::{GROUP, MeshResources, Read, Refusal, Resources, json, parse};
+pub use read::resources::{GROUP, MeshResources, Read, Refusal, Resources, parse};
 pub use read::{dataplane, kinds, kri, labels, names, policy, resource, role, targetref, topology};
 pub(crate) use read::{quote, resources};
 pub use resolve::{FAMILY, Options, Resolved, World, concerns, reasons, resolve};

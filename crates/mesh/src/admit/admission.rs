@@ -13,7 +13,7 @@ use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::quote::quoted;
 use crate::resource::Resource;
-use crate::resources::{json, written_short};
+use crate::resources::written_short;
 use crate::settings::{LabelSource, Settings};
 use crate::shapes;
 use crate::targetref::validate::Violation;
@@ -62,7 +62,7 @@ pub fn violations(
     let release = *profile == Profile::Release;
     if release && resource.meta.kind == TRAFFIC_PERMISSION {
         // Of permissions the words of the release are known in full.
-        found.extend(permission::violations(&json(resource.spec(documents))));
+        found.extend(permission::violations(&resource.spec(documents).to_json()));
         return found;
     }
     found.extend(problems.into_iter().map(|p| Violation { field: p.field, message: p.message }));
@@ -164,7 +164,7 @@ fn role(documents: &Documents, resource: &Resource, settings: &Settings) -> Opti
     let root = documents.view(resource.root);
     let metadata = root.get("metadata").filter(|_| root.get("type").is_none())?;
     let namespace = metadata.get("namespace").and_then(|n| n.scalar_text()).unwrap_or("default");
-    let document: Value = json(root);
+    let document: Value = root.to_json();
     let written = Written {
         kind: resource.meta.kind.known(),
         mesh: &resource.meta.mesh,

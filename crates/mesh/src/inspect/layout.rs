@@ -109,7 +109,7 @@ impl Scope<'_> {
         let mut found = Ports::new();
         for reference in refs {
             let target = TargetRef::from_view(reference);
-            let port = reference.get("port").map_or(Value::Null, crate::resources::json);
+            let port = reference.get("port").map_or(Value::Null, View::to_json);
             for place in self.referenced(proxy, &target) {
                 found.extend(self.ports(place, &port));
             }

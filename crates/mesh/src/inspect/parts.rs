@@ -10,7 +10,7 @@ use overrule_engine::{StepId, Traced};
 use serde_json::{Value, json};
 
 use super::memo::Weigh;
-use super::shape::{by_kri, bytes, matchers, meta, plain, with_index};
+use super::shape::{by_kri, bytes, matchers, meta, with_index};
 use super::{Flavour, Scope};
 use crate::conf::{Position, conf_of, hash_of_matches};
 use crate::kinds::HTTP_ROUTE;
@@ -136,7 +136,7 @@ impl Scope<'_> {
     }
 
     fn tagged(&self, rule: &SubsetRule<'_>) -> Value {
-        let conf = rule.confs.first().map(|conf| plain(self.live.documents, conf));
+        let conf = rule.confs.first().map(|conf| conf.to_json(self.live.documents));
         json!({
             "conf": conf.unwrap_or_else(|| json!({})),
             "matchers": matchers(&rule.subset),
@@ -147,7 +147,7 @@ impl Scope<'_> {
     /// A rule of a resource: one, or as the design has it, one for each of its confs.
     fn by_resource(&self, rule: &ResourceRule<'_>) -> Vec<Value> {
         let confs: Vec<Value> =
-            rule.confs.iter().map(|conf| plain(self.live.documents, conf)).collect();
+            rule.confs.iter().map(|conf| conf.to_json(self.live.documents)).collect();
         let resource = meta(&rule.resource.meta);
         if *self.live.profile == Profile::Release {
             return vec![json!({
@@ -179,7 +179,7 @@ impl Scope<'_> {
         for rule in rules.map(|r| r.items(documents)).unwrap_or_default() {
             let matches = rule.get(documents, "matches");
             let hash = hash_of_matches(documents, matches.as_ref());
-            found.insert(hash, matches.map(|m| plain(documents, &m)).unwrap_or_default());
+            found.insert(hash, matches.map(|m| m.to_json(documents)).unwrap_or_default());
         }
     }
 
@@ -191,7 +191,7 @@ impl Scope<'_> {
         let rules = self.resource_rules(&policies);
         let fragments = |rule: &ResourceRule<'_>| {
             let confs: Vec<Value> =
-                rule.confs.iter().map(|conf| plain(self.live.documents, conf)).collect();
+                rule.confs.iter().map(|conf| conf.to_json(self.live.documents)).collect();
             let origins: Vec<Value> = rule.origins.iter().map(|o| by_kri(o.policy)).collect();
             let policy = json!({"kind": kind, "conf": confs, "origins": origins});
             let rules = of.is_route().then(|| match *of == HTTP_ROUTE {
@@ -215,8 +215,8 @@ impl Scope<'_> {
             let hash = hash_of_matches(documents, matches.as_ref());
             let owner = rule.by_matches.get(&hash).map(|o| o.policy.kri().to_string());
             json!({
-                "conf": one.get(documents, "default").map_or_else(|| json!({}), |d| plain(documents, &d)),
-                "matches": matches.map(|m| plain(documents, &m)),
+                "conf": one.get(documents, "default").map_or_else(|| json!({}), |d| d.to_json(documents)),
+                "matches": matches.map(|m| m.to_json(documents)),
                 "kri": owner.unwrap_or_default(),
             })
         };
@@ -226,7 +226,7 @@ impl Scope<'_> {
     fn tcp_rules(&self, rule: &ResourceRule<'_>) -> Vec<Value> {
         let documents = self.live.documents;
         let conf = |conf: &Traced| {
-            let default = conf.get(documents, "default").map(|d| plain(documents, &d));
+            let default = conf.get(documents, "default").map(|d| d.to_json(documents));
             json!({"conf": default.unwrap_or_else(|| json!({})), "kri": "", "matches": null})
         };
         rule.confs.iter().map(conf).collect()
@@ -245,7 +245,7 @@ impl Scope<'_> {
             let position = if rule.from { Position::From } else { Position::Rules };
             let Some(kind) = rule.origin.policy.kind.known() else { continue };
             let conf = conf_of(documents, kind, StepId(0), rule.node, position);
-            let conf = plain(documents, &conf);
+            let conf = conf.to_json(documents);
             let kri = rule.origin.policy.kri().to_string();
             let key = if design { "origin" } else { "kri" };
             short.push(json!({"conf": conf, key: kri}));
@@ -276,7 +276,7 @@ impl Scope<'_> {
             .collect();
         let rules = subset_rules_of(documents, &items, false, Position::Single);
         let rule = rules.first();
-        let conf = rule.and_then(|r| r.confs.first()).map(|conf| plain(documents, conf));
+        let conf = rule.and_then(|r| r.confs.first()).map(|conf| conf.to_json(documents));
         let conf = conf.unwrap_or_else(|| json!({}));
         let origins = || rule.into_iter().flat_map(|r| &r.origins).map(|o| o.policy);
         Whole {

@@ -2,13 +2,13 @@
 //! In: the permissions that select an inbound. Out: them in the shape of the design's Inspect API: rules one after
 //! another, each with its conf and the policy it is of. Not here: serving it, other kinds.
 
-use overrule_source::Documents;
+use overrule_source::{Documents, View};
 use serde_json::{Value, json};
 
 use crate::kinds::TRAFFIC_PERMISSION;
 use crate::policy::Policy;
 use crate::profile::Profile;
-use crate::resources::{MeshResources, json as plain};
+use crate::resources::MeshResources;
 use crate::rules::inbound_entries;
 
 /// The permissions of an inbound, by place, in merge order. Rules are never merged, so each has one origin.
@@ -25,7 +25,7 @@ pub fn permissions(
     let mut rules: Vec<Value> = Vec::new();
     for (item, _) in entries {
         let origin = item.policy.meta.kri().to_string();
-        let conf = documents.view(item.entry.node).get("default").map(plain);
+        let conf = documents.view(item.entry.node).get("default").map(View::to_json);
         rules.push(json!({"conf": conf.unwrap_or_else(|| json!({})), "origin": origin}));
         if !origins.contains(&origin) {
             origins.push(origin);

@@ -10,13 +10,11 @@ use serde_json::{Map, Value, json};
 use super::answer::{Answer, bad_request, not_found};
 use super::ask::Query;
 use super::policies::parsed;
-use super::shape::plain;
 use super::{Call, Flavour, Inspector, Live};
 use crate::conf::spec_of;
 use crate::kinds::{KindName, Scope};
 use crate::kri::Kri;
 use crate::resource::Meta;
-use crate::resources::json as json_of;
 use crate::settings::Settings;
 
 /// What a resource has that is not its own.
@@ -70,7 +68,7 @@ pub fn stored(documents: &Documents, meta: &Meta, root: NodeRef, times: &Times) 
     if is_new_style(&meta.kind) {
         shown.insert("spec".into(), spec(documents, meta, root));
         let status = documents.view(root).get("status").filter(|s| !s.is_null());
-        shown.extend(status.map(|s| ("status".to_owned(), json_of(s))));
+        shown.extend(status.map(|s| ("status".to_owned(), s.to_json())));
     } else {
         shown.extend(own_fields(documents.view(root)));
     }
@@ -87,7 +85,7 @@ fn spec(documents: &Documents, meta: &Meta, root: NodeRef) -> Value {
         return json!({});
     };
     let node = NodeRef { doc: root.doc, node: spec.id() };
-    plain(documents, &spec_of(documents, meta.kind.known(), StepId(0), node))
+    spec_of(documents, meta.kind.known(), StepId(0), node).to_json(documents)
 }
 
 /// The fields of a kind without a spec. On Kubernetes even those stand below one.
@@ -96,7 +94,7 @@ fn own_fields(root: View<'_>) -> Map<String, Value> {
     let of = on_kubernetes.unwrap_or(root);
     let own = |key: &str| on_kubernetes.is_some() || !ENVELOPE.contains(&key);
     let entries = of.entries().filter(|(key, value)| own(key.key_text()) && !value.is_null());
-    entries.map(|(key, value)| (key.key_text().to_owned(), json_of(value))).collect()
+    entries.map(|(key, value)| (key.key_text().to_owned(), value.to_json())).collect()
 }
 
 /// The same as an object of Kubernetes.

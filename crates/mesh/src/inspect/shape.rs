@@ -2,30 +2,11 @@
 //! In: resources and rules. Out: them as JSON in the shapes of the API. Not here: which of them an endpoint shows.
 
 use bytes::Bytes;
-use overrule_engine::{Leaf, Traced};
-use overrule_source::Documents;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::resource::Meta;
-use crate::resources::json as written;
 use crate::rules::Origin;
 use crate::subset::Subset;
-
-/// A value in which every part knows its origin, as a plain one.
-pub(super) fn plain(documents: &Documents, value: &Traced) -> Value {
-    match value.leaf(documents) {
-        Leaf::Map => {
-            let entries = value.entries(documents);
-            let member = |(key, value): &(overrule_engine::Key, Traced)| {
-                (key.text(documents).to_owned(), plain(documents, value))
-            };
-            Value::Object(entries.iter().map(member).collect::<Map<_, _>>())
-        }
-        Leaf::List => value.items(documents).iter().map(|v| plain(documents, v)).collect(),
-        Leaf::Scalar(view) => written(view),
-        Leaf::Implied(json) => serde_json::from_str(json).unwrap_or_default(),
-    }
-}
 
 /// Who a resource is, as the Inspect API says it: everything, empty or not.
 pub(super) fn meta(meta: &Meta) -> Value {

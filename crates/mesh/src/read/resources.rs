@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use overrule_model::{ObjectId, Scope, Snapshot};
-use overrule_source::{Diagnostic, Documents, Kind as NodeKind, NodeRef, View};
+use overrule_source::{Diagnostic, Documents, NodeRef, View};
 use serde_json::Value;
 
 use crate::codes;
@@ -257,9 +257,13 @@ impl Reader<'_> {
         // A mesh has thousands of proxies: of them only this is asked, and of policies only those in namespaces.
         let gateway = || top.and_then(|t| t.get("networking")).and_then(|n| n.get("gateway"));
         let document = match kind {
-            Some(k) if k.is_proxy => gateway()
-                .map_or(Value::Null, |g| serde_json::json!({"networking": {"gateway": json(g)}})),
-            Some(k) if k.is_policy() && !namespace.is_empty() => top.map_or(Value::Null, json),
+            Some(k) if k.is_proxy => gateway().map_or(
+                Value::Null,
+                |g| serde_json::json!({"networking": {"gateway": g.to_json()}}),
+            ),
+            Some(k) if k.is_policy() && !namespace.is_empty() => {
+                top.map_or(Value::Null, View::to_json)
+            }
             _ => Value::Null,
         };
         if kubernetes && !resource.meta.labels.contains_key(DISPLAY_NAME) {
@@ -355,24 +359,4 @@ fn mixed(object: &overrule_model::Object, why: RoleError) -> Diagnostic {
         .at(object.at)
         .field("spec")
         .help(help)
-}
-
-/// A document as plain JSON.
-pub fn json(view: View<'_>) -> Value {
-    match view.kind() {
-        NodeKind::Map => {
-            view.entries().map(|(key, value)| (key.key_text().to_owned(), json(value))).collect()
-        }
-        NodeKind::List => view.items().map(json).collect(),
-        NodeKind::Null => Value::Null,
-        _ => {
-            let number =
-                || view.as_i64().map(Value::from).or_else(|| view.as_f64().map(Value::from));
-            let other = view.as_bool().map(Value::from).or_else(number);
-            match view.as_str() {
-                Some(text) => Value::from(text),
-                None => other.unwrap_or_default(),
-            }
-        }
-    }
 }
