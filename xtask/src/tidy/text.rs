@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: every file. Out: stray white space, missing ends of line, long lines of documents, leftovers, paths of somebody's
-//! machine.
-//! Not here: what is written in them.
+//! In: every file. Out: stray white space, missing ends of line, documents with lines that are too long, leftovers, paths
+//! of somebody's machine. Not here: what the files say.
 
 use super::{File, Problems};
 
@@ -47,8 +46,7 @@ fn is_code(name: &str) -> bool {
 }
 
 fn is_document(name: &str) -> bool {
-    let place = name.starts_with("docs/") || ["README.md", "ARCHITECTURE.md"].contains(&name);
-    place && name.ends_with(".md")
+    name.ends_with(".md") && !is_data(name)
 }
 
 /// Fenced blocks repeat files and answers, so their lines are as long as those.
@@ -64,9 +62,10 @@ fn long_lines(file: &File, problems: &mut Problems) {
         if fenced || columns <= COLUMNS || (wide_tables && line.starts_with('|')) {
             continue;
         }
-        let remedy = match line.starts_with('|') {
-            true => format!("shorten the row, or add the line `{WIDE_TABLES}`"),
-            false => format!("wrap it at {COLUMNS}"),
+        let remedy = if line.starts_with('|') {
+            format!("shorten the row, or add the line `{WIDE_TABLES}`")
+        } else {
+            format!("wrap it at {COLUMNS}")
         };
         problems.push(format!("{}:{number}: {columns} columns; {remedy}", file.name));
     }
@@ -115,7 +114,7 @@ fn machine_paths(file: &File, problems: &mut Problems) {
             line.match_indices(**path).any(|(i, found)| {
                 let before = line.get(..i).and_then(|s| s.chars().next_back());
                 let after = line.get(i + found.len()..).and_then(|s| s.chars().next());
-                // `example.com/home/x` and `{base}/home/x` are no paths of a machine.
+                // `example.com/home/x` and `{base}/home/x` are not paths of a machine.
                 let inside = before.is_some_and(|c| c.is_alphanumeric() || "_.-*})]~$".contains(c));
                 !inside && after.is_some_and(char::is_alphanumeric)
             })
@@ -149,6 +148,8 @@ mod tests {
         assert_eq!(problems("docs/a.md", &long), 1);
         assert_eq!(problems("docs/a.md", &format!("```text\n{long}```\n")), 0);
         assert_eq!(problems("docs/a.md", &format!("{WIDE_TABLES}\n\n{long}")), 0);
+        assert_eq!(problems("examples/a/README.md", &long), 1);
+        assert_eq!(problems("crates/x/tests/a.md", &long), 0);
         assert_eq!(problems("docs/a.rs", &long), 0);
         assert_eq!(problems("a.rs", &format!("// {} later\n", LEFTOVERS[0])), 1);
         assert_eq!(problems("a.rs", &format!("let {}S = 1;\n", LEFTOVERS[0])), 0);
