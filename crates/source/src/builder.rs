@@ -5,6 +5,7 @@
 //! Everything that could cost more than the text is long is checked here, before the cost arises: depth, nodes,
 //! scalar length, and what aliases would add. Nothing recurses; the open maps and lists are a stack.
 
+mod bounds;
 mod keys;
 mod merge;
 mod refuse;
@@ -228,14 +229,6 @@ impl<'t> Builder<'t> {
         Ok(Node::new(kind, Storage::Side, at.0, at.1, offset).with_length(length))
     }
 
-    pub(crate) fn check_length(&self, length: usize, at: (u32, u32)) -> Result<(), Refusal> {
-        if length <= self.limits.scalar_bytes {
-            return Ok(());
-        }
-        let bound = format!("{} bytes", self.limits.scalar_bytes);
-        Err(self.limit((at.0, at.0), "this scalar", &bound))
-    }
-
     /// Adds a scalar.
     pub(crate) fn scalar(&mut self, node: Node, anchor: usize) -> Result<(), Refusal> {
         match self.slot() {
@@ -341,31 +334,6 @@ impl<'t> Builder<'t> {
         self.arena.copy(id, size);
         self.complete(slot, height);
         Ok(())
-    }
-
-    /// Accounts for nodes that no text stands for, before they are made.
-    fn spend(&mut self, nodes: u32, at: (u32, u32)) -> Result<(), Refusal> {
-        self.expanded = self.expanded.saturating_add(nodes as usize);
-        if self.expanded > self.limits.alias_nodes {
-            let bound = format!("{} values", self.limits.alias_nodes);
-            return Err(self.limit(at, "the expanded aliases of this document", &bound));
-        }
-        self.check_nodes(nodes as usize, at)
-    }
-
-    fn check_nodes(&self, more: usize, at: (u32, u32)) -> Result<(), Refusal> {
-        if self.arena.nodes.len().saturating_add(more) <= self.limits.nodes {
-            return Ok(());
-        }
-        let bound = format!("{} values", self.limits.nodes);
-        Err(self.limit(at, "this document", &bound))
-    }
-
-    fn check_depth(&self, more: usize, at: (u32, u32)) -> Result<(), Refusal> {
-        if self.frames.len() + more <= self.limits.depth {
-            return Ok(());
-        }
-        Err(self.too_deep(at))
     }
 
     fn push(&mut self, node: Node) -> Result<(), Refusal> {
