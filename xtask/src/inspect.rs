@@ -5,7 +5,8 @@
 use std::net::Ipv4Addr;
 
 use overrule_conformance::kuma::inspect::InspectCase;
-use overrule_server::{Config, start};
+use overrule_kuma_api::KumaApi;
+use overrule_server::{Config, Extensions, start};
 use serde_json::Value;
 
 /// Runs a case: an empty server that behaves as that release, its documents put into it, its request sent.
@@ -19,7 +20,7 @@ pub(crate) fn run(files: &[(String, String)]) -> Result<(), String> {
     let config = Config {
         listen: Some((Ipv4Addr::LOCALHOST, 0).into()),
         ephemeral: true,
-        kuma_compat: true,
+        extensions: Extensions::new(&[&KumaApi]).with("kuma-compat"),
         ..Config::default()
     };
     let options = overrule::Options {

@@ -129,7 +129,7 @@ pub enum Command {
     /// Do my policies still do what I expect? Runs policy tests.
     Test(Test),
     /// Keep manifests, answer questions about them over HTTP, and tell what changes.
-    Serve(Box<overrule_server::Config>),
+    Serve(Box<crate::command::serve::Serve>),
     /// Store manifests in a server: all of them, or none.
     Apply(Apply),
     /// Delete resources from a server.

@@ -30,7 +30,7 @@ pub use labels::{Labels, Selector, SelectorClause, SelectorError};
 pub use names::{Names, Sym};
 pub use object::{GroupKind, Object, ObjectId, Scope};
 pub use parse::{Parsed, again, parse};
-pub use scope::{cluster_scoped, short_names};
+pub use scope::{UNIVERSAL_GROUP, cluster_scoped, short_names};
 pub use snapshot::{Display, ObjectKey, Snapshot, is_called};
 pub use suggest::nearest;
 pub use target::{TargetName, TargetNameError};

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 use overrule_source::{Diagnostic, DocId, Documents, Kind, NodeId, NodeRef, View};
 
-use crate::scope::{MeshScope, cluster_scoped, mesh_scoped};
+use crate::scope::{MeshScope, UNIVERSAL_GROUP, cluster_scoped, mesh_scoped};
 use crate::{
     At, Created, Fields, GroupKind, Labels, Names, Object, ObjectId, Scope, Snapshot, Sym, codes,
 };
@@ -205,13 +205,16 @@ impl<'a> Parser<'a> {
         let Some((kind, _)) = self.fields.required(root, &At::ROOT, "type") else { return };
         let Some((name, name_view)) = self.fields.required(root, &At::ROOT, "name") else { return };
         let mesh = self.fields.string(root, &At::ROOT, "mesh").map_or("default", |(text, _)| text);
-        let cluster = cluster_scoped("kuma.io", kind) == Some(true);
+        let cluster = cluster_scoped(UNIVERSAL_GROUP, kind) == Some(true);
         let labels = self.labels(root, &At::ROOT);
         let created = self.created(root, &At::ROOT);
         let mesh = self.names.intern(mesh);
         self.objects.push(Object {
             id: ObjectId(0),
-            kind: GroupKind { group: self.names.intern("kuma.io"), kind: self.names.intern(kind) },
+            kind: GroupKind {
+                group: self.names.intern(UNIVERSAL_GROUP),
+                kind: self.names.intern(kind),
+            },
             version: Sym::EMPTY,
             scope: if cluster { Scope::Cluster } else { Scope::Mesh(mesh) },
             name: self.names.intern(name),

@@ -2,6 +2,10 @@
 //! In: kind names. Out: whether they live in a namespace, and how people abbreviate them.
 //! Not here: kinds of custom resources; their scope comes from the CustomResourceDefinition in the input.
 
+/// The API group of resources in the universal form: `type`, `mesh` and `name` instead of `apiVersion`, `kind` and
+/// `metadata`.
+pub const UNIVERSAL_GROUP: &str = "kuma.io";
+
 /// Whether a kind every cluster has is cluster-scoped. `None`: not a kind this table knows.
 pub fn cluster_scoped(group: &str, kind: &str) -> Option<bool> {
     let cluster = match (group, kind) {

@@ -22,7 +22,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use overrule::Options;
-use overrule_server::{Config, start, start_beside};
+use overrule_kuma_api::KumaApi;
+use overrule_server::{Config, Extensions, start, start_beside};
 use overrule_testkit::yaml;
 use serde_json::{Value, json};
 
@@ -47,7 +48,7 @@ fn main() -> ExitCode {
     let config = || Config {
         listen: Some((Ipv4Addr::LOCALHOST, 0).into()),
         ephemeral: true,
-        kuma_compat: true,
+        extensions: Extensions::new(&[&KumaApi]).with("kuma-compat"),
         ..Config::default()
     };
     let options = || Options {

@@ -2,12 +2,13 @@
 //! In: the body of a request, or a file. Out: the resources in it, each with its own text, and what is wrong with them.
 //! Not here: who may write them, whether they are stored.
 
-use overrule::kuma::{FAMILY, GROUP, LabelSource, Settings};
-use overrule::model::{Object, Scope, Snapshot};
+use overrule::model::{Object, Scope, Snapshot, UNIVERSAL_GROUP};
 use overrule::source::{Diagnostic, Documents, Input, NodeRef, Severity};
 use overrule::view::{self, v1};
 use overrule::{Analysis, Options};
 use overrule_store::{Form, Key, Place};
+
+use crate::extension::Extensions;
 
 /// A resource and its own text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,18 +46,16 @@ pub fn refuses(found: &Diagnostic) -> bool {
 }
 
 /// Reads a body. `name` is what findings call it.
-pub fn admit(name: &str, body: &[u8], options: &Options) -> Admitted {
+pub fn admit(name: &str, body: &[u8], options: &Options, extensions: &Extensions) -> Admitted {
     let alone = Analysis::new(vec![Input::new(name, body)], options);
     let told = |d: &&Diagnostic| refuses(d) || is_about_text(d);
     let mut found: Vec<Diagnostic> = alone.diagnostics.iter().filter(told).cloned().collect();
-    let mut manifests = split(&alone, options);
-    manifests.retain(|manifest| match misnamed(&manifest.key) {
-        None => true,
-        Some(why) => {
-            let bad = Diagnostic::new(&overrule::model::codes::INVALID_NAME, why);
-            found.push(bad.field("name").help("use lower case letters, digits, `-`, `_`, `.`"));
-            false
-        }
+    let mut manifests = split(&alone, options, extensions);
+    manifests.retain(|manifest| {
+        let refusal = extensions.refusal(&manifest.key);
+        let fine = refusal.is_none();
+        found.extend(refusal);
+        fine
     });
     if options.duplicate_keys == overrule::source::DuplicateKeys::LastWins {
         // Where the last one wins, it does among documents too.
@@ -72,28 +71,8 @@ pub fn is_about_text(found: &Diagnostic) -> bool {
     found.code.id.starts_with("OV10") || found.code.id.starts_with("OV11")
 }
 
-/// Why a resource of Kuma's cannot have its name: no path would lead to it.
-fn misnamed(key: &Key) -> Option<String> {
-    let fine = |name: &str| {
-        let allowed = |b: u8| b.is_ascii_digit() || b.is_ascii_lowercase() || b"-_.".contains(&b);
-        !name.is_empty() && name.len() <= 253 && name.bytes().all(allowed)
-    };
-    let mesh = match &key.place {
-        Place::Mesh(mesh) => mesh.as_str(),
-        _ => "default",
-    };
-    let ours = key.group == GROUP;
-    (ours && !(fine(&key.name) && fine(mesh))).then(|| {
-        let name: String = key.name.chars().take(64).collect();
-        format!(
-            "`{name}` in mesh `{}` is not a valid name",
-            mesh.chars().take(64).collect::<String>()
-        )
-    })
-}
-
 /// Every resource of a body, repeated ones too.
-fn split(alone: &Analysis, options: &Options) -> Vec<Manifest> {
+fn split(alone: &Analysis, options: &Options, extensions: &Extensions) -> Vec<Manifest> {
     let documents = &alone.documents;
     let mut found = Vec::new();
     for doc in documents.ids() {
@@ -104,13 +83,7 @@ fn split(alone: &Analysis, options: &Options) -> Vec<Manifest> {
         match resources {
             // The usual case: a document that is a resource keeps its comments and its layout.
             Some((text, key)) if key.kind != "Secret" => {
-                // Kuma's tools strip documents, which shows in a block of text at the end of one.
-                let text = match Settings::read(options.settings.of(FAMILY)).labels
-                    == LabelSource::AsWritten
-                {
-                    true => text.trim().to_owned(),
-                    false => text,
-                };
+                let text = extensions.kept(text, options);
                 let form = if text.trim_start().starts_with('{') { Form::Json } else { Form::Yaml };
                 found.push(Manifest { key, text, form });
             }
@@ -173,21 +146,11 @@ pub fn key_of(snapshot: &Snapshot, object: &Object) -> Key {
     }
 }
 
-/// Who a mesh is.
-pub fn mesh_key(name: &str) -> Key {
-    Key {
-        group: GROUP.to_owned(),
-        kind: "Mesh".to_owned(),
-        place: Place::Cluster,
-        name: name.to_owned(),
-    }
-}
-
 /// The mesh that a resource is, or is in.
 pub fn mesh_of(key: &Key) -> Option<&str> {
     match &key.place {
         Place::Mesh(mesh) => Some(mesh),
-        Place::Cluster if key.group == GROUP && key.kind == "Mesh" => Some(&key.name),
+        Place::Cluster if key.group == UNIVERSAL_GROUP && key.kind == "Mesh" => Some(&key.name),
         _ => None,
     }
 }
@@ -196,7 +159,7 @@ pub fn mesh_of(key: &Key) -> Option<&str> {
 pub fn source_name(key: &Key) -> String {
     let kind = key.kind.to_lowercase();
     let kind = match key.group.as_str() {
-        "" | "gateway.networking.k8s.io" | GROUP => kind,
+        "" | "gateway.networking.k8s.io" | UNIVERSAL_GROUP => kind,
         group => format!("{kind}.{group}"),
     };
     match &key.place {

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: a store and settings. Out: the running parts that endpoints share. Not here: HTTP, endpoints.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
 use overrule::Options;
 use overrule_guard::{Doors, Grants, How, Principal, Tokens};
 use overrule_store::{AuditEvent, Author, Store, TokenRow};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::clock;
+use crate::extension::Extensions;
 use crate::live::Live;
 use crate::metrics::Metrics;
 
@@ -23,8 +25,10 @@ pub struct App {
     pub live: Arc<Live>,
     /// How bodies are read.
     pub reading: Options,
-    /// That release's behaviour to the letter on Kuma's paths.
-    pub kuma_compat: bool,
+    /// Further APIs.
+    pub extensions: Extensions,
+    /// The OpenAPI document, once somebody has asked for it.
+    pub document: OnceLock<Bytes>,
     /// What is counted.
     pub metrics: Metrics,
     /// Who may come in.
@@ -43,8 +47,8 @@ pub struct Parts {
     pub live: Arc<Live>,
     /// How bodies are read.
     pub reading: Options,
-    /// That release's behaviour to the letter.
-    pub kuma_compat: bool,
+    /// Further APIs.
+    pub extensions: Extensions,
     /// Who may come in.
     pub doors: Arc<Doors>,
 }
@@ -52,14 +56,15 @@ pub struct Parts {
 impl App {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Arc<Self> {
-        let Parts { store, live, reading, kuma_compat, doors } = parts;
+        let Parts { store, live, reading, extensions, doors } = parts;
         let processors = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         let places = processors * 4;
         let app = Arc::new(Self {
             store,
             live,
             reading,
-            kuma_compat,
+            extensions,
+            document: OnceLock::new(),
             metrics: Metrics::new(),
             doors,
             questions: Arc::new(Semaphore::new(places)),

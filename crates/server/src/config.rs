@@ -12,6 +12,8 @@ use clap::ValueEnum;
 use overrule_guard::CertificateRule;
 use serde::Deserialize;
 
+use crate::extension::Extensions;
+
 /// `overrule serve`: the live store and the Inspect API.
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
@@ -99,9 +101,6 @@ pub struct Config {
     /// Longest time that requests get to finish when the server stops, in seconds [default: 20]
     #[arg(long, value_name = "SECONDS", help_heading = "Limits")]
     pub grace: Option<u64>,
-    /// Kuma's paths behave as that release to the letter: no labels are added to resources, its texts, its statuses
-    #[arg(long, help_heading = "Serving")]
-    pub kuma_compat: bool,
     /// Form of logs on standard error
     #[arg(
         long,
@@ -124,6 +123,10 @@ pub struct Config {
     /// Who client certificates stand for; only in the file.
     #[arg(skip)]
     pub certificates: Vec<CertificateRule>,
+    /// Further APIs, and their settings.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub extensions: Extensions,
     /// Answers that never change, by path; for benchmarks.
     #[arg(skip)]
     #[serde(skip)]
@@ -193,7 +196,7 @@ impl Config {
             max_connections: self.max_connections.or(file.max_connections),
             max_requests: self.max_requests.or(file.max_requests),
             grace: self.grace.or(file.grace),
-            kuma_compat: self.kuma_compat || file.kuma_compat,
+            extensions: self.extensions.or(file.extensions),
             log_format: self.log_format.or(file.log_format),
             log: self.log.or(file.log),
             config: self.config,
@@ -202,8 +205,8 @@ impl Config {
         }
     }
 
-    /// Settings of a file.
-    pub fn read(name: &str, text: &str) -> Result<Self, String> {
+    /// Settings of a file, those of extensions among them.
+    pub fn read(name: &str, text: &str, extensions: &Extensions) -> Result<Self, String> {
         let read =
             overrule::source::read_one(name, text, &overrule::source::ReadOptions::default());
         if let Some(wrong) = read.diagnostics.first() {
@@ -212,21 +215,31 @@ impl Config {
             return Err(format!("{name}{at}: {}", wrong.message));
         }
         let Some(doc) = read.documents.ids().next() else { return Ok(Self::default()) };
-        let serde_json::Value::Object(all) = read.documents.root(doc).to_json() else {
+        let serde_json::Value::Object(mut all) = read.documents.root(doc).to_json() else {
             return Err(format!("{name}: must be an object of settings"));
         };
+        let mut extensions = extensions.clone();
         // One at a time, so that a mistake can be told by its name.
         for (key, value) in &all {
-            let one = serde_json::json!({ key: value });
-            if let Err(error) = serde_json::from_value::<Self>(one) {
+            let read = if extensions.have(key) {
+                extensions.set(key, value)
+            } else {
+                serde_json::from_value::<Self>(serde_json::json!({ key: value })).map(drop)
+            };
+            if let Err(error) = read {
                 // A connection may hold a password: it is not repeated.
                 return Err(match key.as_str() {
                     "postgres" => format!("{name}: setting `postgres` must be a text"),
-                    _ => format!("{name}: setting `{key}`: {error}"),
+                    _ => {
+                        format!("{name}: setting `{key}`: {error}{}", further(&error, &extensions))
+                    }
                 });
             }
         }
-        serde_json::from_value(serde_json::Value::Object(all)).map_err(|e| format!("{name}: {e}"))
+        all.retain(|key, _| !extensions.have(key));
+        let read = serde_json::from_value::<Self>(serde_json::Value::Object(all));
+        let read = read.map_err(|e| format!("{name}: {e}"))?;
+        Ok(Self { extensions, ..read })
     }
 
     /// Whether a store was chosen.
@@ -263,4 +276,11 @@ impl Config {
         }
         Ok(())
     }
+}
+
+/// The rest of the list of settings where one is unknown: the reader of the file lists only the server's own.
+fn further(error: &serde_json::Error, extensions: &Extensions) -> String {
+    let unknown = error.to_string().starts_with("unknown field");
+    let names = extensions.switches().filter(|_| unknown);
+    names.map(|switch| format!(", `{}`", switch.name)).collect()
 }

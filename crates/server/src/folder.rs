@@ -15,6 +15,7 @@ use overrule_store::{
 };
 
 use crate::admission::{Manifest, admit, is_about_text};
+use crate::extension::Extensions;
 
 /// Silence after a change before files are read again: editors and git write several files in a row.
 const SETTLE: Duration = Duration::from_millis(200);
@@ -56,6 +57,7 @@ pub fn import(
     store: &dyn Store,
     paths: &[PathBuf],
     options: &Options,
+    extensions: &Extensions,
     before: &BTreeSet<Key>,
 ) -> Result<Imported, StoreError> {
     let found = files::find(paths);
@@ -65,7 +67,7 @@ pub fn import(
     // The last of several documents for one resource counts.
     let mut manifests: BTreeMap<Key, Manifest> = BTreeMap::new();
     for input in inputs {
-        let admitted = admit(&input.name, &input.bytes, options);
+        let admitted = admit(&input.name, &input.bytes, options, extensions);
         // What can be read is kept as it is, as `check` would show it; the rest is told.
         let unread = admitted.refusals.iter().filter(|d| is_about_text(d));
         problems.extend(unread.map(|d| format!("{}: {}", input.name, d.message)));
@@ -98,6 +100,7 @@ pub fn follow(
     store: Arc<dyn Store>,
     paths: Vec<PathBuf>,
     options: Options,
+    extensions: Extensions,
     mut known: BTreeSet<Key>,
 ) -> Result<impl Watcher, notify::Error> {
     let (sender, receiver) = std::sync::mpsc::channel::<()>();
@@ -114,7 +117,7 @@ pub fn follow(
     std::thread::spawn(move || {
         while receiver.recv().is_ok() {
             while receiver.recv_timeout(SETTLE).is_ok() {}
-            match import(&*store, &paths, &options, &known) {
+            match import(&*store, &paths, &options, &extensions, &known) {
                 Ok(imported) => {
                     for problem in &imported.problems {
                         tracing::warn!(problem, "not imported");

@@ -18,12 +18,13 @@ use overrule_guard::{Principal, RequestId};
 use crate::app::App;
 use crate::call::{Call, Query};
 use crate::clock;
-use crate::problem::{Face, Problem};
+use crate::extension::Extensions;
+use crate::problem::Problem;
 use crate::table::{Access, Body, Endpoint, Verb};
 
 /// Every endpoint there is.
-pub fn endpoints() -> Vec<Endpoint> {
-    let lists: [&[Endpoint]; 11] = [
+pub fn endpoints(extensions: &Extensions) -> Vec<Endpoint> {
+    let own: [&[Endpoint]; 9] = [
         crate::v1::questions::ENDPOINTS,
         std::slice::from_ref(&crate::v1::questions::MATRIX),
         &crate::v1::resources::MANY,
@@ -33,16 +34,14 @@ pub fn endpoints() -> Vec<Endpoint> {
         crate::v1::history::ENDPOINTS,
         crate::v1::tokens::ENDPOINTS,
         crate::operations::ENDPOINTS,
-        crate::kuma::inspect::ENDPOINTS,
-        crate::kuma::resources::ENDPOINTS,
     ];
-    lists.concat()
+    own.concat().into_iter().chain(extensions.endpoints()).collect()
 }
 
 /// The service.
 pub fn router(app: &Arc<App>) -> Router {
     let mut router = Router::new();
-    for endpoint in endpoints() {
+    for endpoint in endpoints(&app.extensions) {
         let app = Arc::clone(app);
         let method = match endpoint.method {
             Verb::Get => MethodFilter::GET,
@@ -55,18 +54,23 @@ pub fn router(app: &Arc<App>) -> Router {
         };
         router = router.route(endpoint.path, on(method, run));
     }
-    router.fallback(unknown).method_not_allowed_fallback(not_allowed)
+    let (no_path, no_method) = (app.extensions.clone(), app.extensions.clone());
+    router
+        .fallback(async move |request: Request| unknown(&no_path, &request))
+        .method_not_allowed_fallback(async move |request: Request| {
+            not_allowed(&no_method, &request)
+        })
 }
 
-async fn unknown(request: Request) -> Response {
+fn unknown(extensions: &Extensions, request: &Request) -> Response {
     let problem = Problem::not_found("no such path; /openapi.json lists all paths");
-    problem.response(Face::of(request.uri().path()))
+    problem.response(extensions.of(request.uri().path()))
 }
 
-async fn not_allowed(request: Request) -> Response {
+fn not_allowed(extensions: &Extensions, request: &Request) -> Response {
     let detail = format!("{} is not possible here; see `allow`", request.method());
     let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed", detail);
-    problem.response(Face::of(request.uri().path()))
+    problem.response(extensions.of(request.uri().path()))
 }
 
 /// Answers one request, whatever becomes of it, and counts it.
@@ -77,7 +81,6 @@ async fn answer(
     request: Request,
 ) -> Response {
     let since = clock::instant();
-    let face = Face::of(endpoint.path);
     let method = request.method().clone();
     let done = match take(&app, &endpoint, &params, request).await {
         Ok(call) => {
@@ -105,7 +108,7 @@ async fn answer(
             if problem.status.is_server_error() {
                 tracing::warn!(endpoint = endpoint.id, detail = problem.detail, "not answered");
             }
-            problem.response(face)
+            problem.response(app.extensions.of(endpoint.path))
         }
     };
     app.metrics.request(endpoint.id, response.status(), since.elapsed());

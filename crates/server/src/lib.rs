@@ -3,9 +3,9 @@
 //!
 //! ```text
 //!  files ─► folder ─┐
-//!  clients ─► guard ─► http ─► v1, kuma ─► admission ─► store          what is stored
-//!                               │                         │ changes
-//!                               ◄──── state ──── live ◄───┘             what is in force
+//!  clients ─► guard ─► http ─► v1, extensions ─► admission ─► store   what is stored
+//!                               │                               │ changes
+//!                               ◄──── state ──── live ◄─────────┘      what is in force
 //! ```
 //!
 //! In: requests and files. Out: answers from a state that is resolved whole and published at once. Not here: any rule
@@ -18,11 +18,11 @@ mod call;
 mod changes;
 mod clock;
 mod config;
+mod derived;
+pub mod extension;
 mod first_token;
 mod folder;
 mod http;
-mod inspect;
-mod kuma;
 mod live;
 mod metrics;
 pub mod openapi;
@@ -41,4 +41,5 @@ pub mod hostile {
 }
 
 pub use config::{Auth, Config, LogFormat};
+pub use extension::{Extension, Extensions, Switch};
 pub use run::{Running, ServeError, run, start, start_beside};

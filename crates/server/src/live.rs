@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use overrule::kuma::inspect::Flavour;
 use overrule::live::{Edit, Text, Workspace};
 use overrule::model::Created;
 use overrule::source::Input;
@@ -21,7 +20,7 @@ use tokio::sync::watch;
 
 use crate::admission::source_name;
 use crate::clock;
-use crate::inspect::Inspect;
+use crate::derived::Derived;
 
 /// Resources by identity. Cheap to copy: texts are shared.
 pub type Records = BTreeMap<Key, Arc<Record>>;
@@ -34,23 +33,27 @@ pub struct State {
     pub records: Records,
     /// The pipeline's results over them.
     pub analysis: Arc<Analysis>,
-    /// What Kuma's Inspect API answers from.
-    pub inspect: Inspect,
+    /// What extensions compute from it.
+    pub(crate) derived: Derived,
     /// How long resolving took.
     pub took: Duration,
+}
+
+impl State {
+    fn new(revision: u64, records: Records, took: Duration, analysis: Arc<Analysis>) -> Self {
+        Self { revision, records, analysis, derived: Derived::default(), took }
+    }
 }
 
 /// How resources are resolved.
 pub struct Resolving {
     options: Options,
-    /// Whose behaviour Kuma's Inspect API shows.
-    flavour: Flavour,
 }
 
 impl Resolving {
     /// With these options.
-    pub fn new(options: Options, flavour: Flavour) -> Self {
-        Self { options, flavour }
+    pub fn new(options: Options) -> Self {
+        Self { options }
     }
 
     /// These resources, resolved.
@@ -78,22 +81,11 @@ impl Resolving {
         Analysis::new(inputs, &options)
     }
 
-    fn state(
-        &self,
-        revision: u64,
-        records: Records,
-        took: Duration,
-        analysis: Arc<Analysis>,
-    ) -> State {
-        let inspect = Inspect::new(&analysis, self.flavour);
-        State { revision, records, analysis, inspect, took }
-    }
-
     /// A state of its own, beside the live one.
     fn alone(&self, revision: u64, records: Records) -> State {
         let since = clock::instant();
         let analysis = Arc::new(self.beside(&records, &Look::default()));
-        self.state(revision, records, since.elapsed(), analysis)
+        State::new(revision, records, since.elapsed(), analysis)
     }
 }
 
@@ -140,7 +132,7 @@ impl Live {
         let since = clock::instant();
         let workspace = resolving.workspace(&records);
         let analysis = Arc::clone(workspace.analysis());
-        let state = resolving.state(revision, records, since.elapsed(), analysis);
+        let state = State::new(revision, records, since.elapsed(), analysis);
         Ok(Self {
             store,
             resolving,
@@ -182,7 +174,7 @@ impl Live {
         tracing::debug!(changed = changed.len(), "taking in");
         let edits = changed.iter().map(|key| edit(key, records.get(key))).collect();
         let analysis = self.writer().change(edits);
-        self.publish(self.resolving.state(revision, records, since.elapsed(), analysis));
+        self.publish(State::new(revision, records, since.elapsed(), analysis));
         Ok(true)
     }
 
@@ -215,7 +207,7 @@ impl Live {
         let workspace = self.resolving.workspace(&records);
         let analysis = Arc::clone(workspace.analysis());
         *self.writer() = workspace;
-        self.publish(self.resolving.state(revision, records, since.elapsed(), analysis));
+        self.publish(State::new(revision, records, since.elapsed(), analysis));
         Ok(true)
     }
 
@@ -360,12 +352,12 @@ fn edit(key: &Key, record: Option<&Arc<Record>>) -> Edit {
 mod tests {
     use std::sync::Arc;
 
-    use overrule::kuma::inspect::Flavour;
     use overrule::{Analysis, Options};
     use overrule_store::{Author, Change, Expect, Store};
 
     use super::{Live, Resolving};
     use crate::admission::admit;
+    use crate::extension::Extensions;
 
     const ROUTES: &str = "apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
@@ -391,7 +383,7 @@ spec:
 ";
 
     fn put(store: &dyn Store, text: &str) -> u64 {
-        let admitted = admit("body", text.as_bytes(), &Options::default());
+        let admitted = admit("body", text.as_bytes(), &Options::default(), &Extensions::default());
         let change = |m: crate::admission::Manifest| Change::Put {
             key: m.key,
             text: m.text,
@@ -425,8 +417,7 @@ spec:
     }
 
     fn open(store: &Arc<dyn Store>) -> Live {
-        let resolving = Resolving::new(Options::default(), Flavour::Native);
-        Live::open(Arc::clone(store), resolving).unwrap()
+        Live::open(Arc::clone(store), Resolving::new(Options::default())).unwrap()
     }
 
     #[test]

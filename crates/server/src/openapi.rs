@@ -2,30 +2,30 @@
 //! In: the list of endpoints and the types of answers. Out: the OpenAPI 3.1 document. Not here: anything written twice:
 //! what the document says is what the router and the checks of requests are made of.
 
-use std::sync::OnceLock;
-
 use bytes::Bytes;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
+use crate::extension::{Extension, Extensions};
 use crate::http::endpoints;
-use crate::problem::Face;
 use crate::shapes as s;
 use crate::table::{Access, Answer, Body, Endpoint, Media, Param, Type};
 
-/// The document as text; made once.
-pub fn text() -> Bytes {
-    static TEXT: OnceLock<Bytes> = OnceLock::new();
-    TEXT.get_or_init(|| serde_json::to_vec(&document()).unwrap_or_default().into()).clone()
+/// The document as text.
+pub fn text(extensions: &Extensions) -> Bytes {
+    serde_json::to_vec(&document(extensions)).unwrap_or_default().into()
 }
 
 /// The document.
-pub fn document() -> Value {
+pub fn document(extensions: &Extensions) -> Value {
     let mut paths: Map<String, Value> = Map::new();
-    for endpoint in endpoints() {
+    for endpoint in endpoints(extensions) {
         let of_path = paths.entry(endpoint.path).or_insert_with(|| json!({}));
         if let Some(of_path) = of_path.as_object_mut() {
-            of_path.insert(endpoint.method.word().to_owned(), operation(&endpoint));
+            of_path.insert(
+                endpoint.method.word().to_owned(),
+                operation(&endpoint, extensions.of(endpoint.path)),
+            );
         }
     }
     json!({
@@ -38,14 +38,15 @@ pub fn document() -> Value {
         },
         "paths": paths,
         "components": {
-            "schemas": schemas(),
+            "schemas": schemas(extensions),
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     })
 }
 
-fn operation(endpoint: &Endpoint) -> Value {
-    let mut parameters: Vec<Value> = path_parameters(endpoint.path);
+/// `of` is the extension that it is of, if it is not the server's own.
+fn operation(endpoint: &Endpoint, of: Option<&dyn Extension>) -> Value {
+    let mut parameters: Vec<Value> = path_parameters(endpoint.path, of);
     parameters.extend(endpoint.query.iter().map(parameter));
     if matches!(endpoint.method.word(), "put" | "delete") && endpoint.access == Access::Known {
         parameters.push(header("If-Match", "only if this is its version"));
@@ -55,7 +56,7 @@ fn operation(endpoint: &Endpoint) -> Value {
         "operationId": endpoint.id,
         "summary": endpoint.about,
         "parameters": parameters,
-        "responses": responses(endpoint),
+        "responses": responses(endpoint, of),
         "security": match endpoint.access {
             Access::Anybody => json!([]),
             _ => json!([{"token": []}, {}]),
@@ -79,12 +80,12 @@ fn header(name: &str, about: &str) -> Value {
     json!({"name": name, "in": "header", "required": false, "description": about, "schema": {"type": "string"}})
 }
 
-fn path_parameters(path: &str) -> Vec<Value> {
+fn path_parameters(path: &str, of: Option<&dyn Extension>) -> Vec<Value> {
     let parts = path.split('/').filter_map(|p| p.strip_prefix('{')?.strip_suffix('}'));
     let one = |name: &str| {
-        let schema = match name {
-            "kri" | "route" => json!({"type": "string", "pattern": "^kri_[a-z]+(_[^_/]*){5}$"}),
-            _ => json!({"type": "string", "minLength": 1}),
+        let schema = match of.and_then(|extension| extension.pattern(name)) {
+            Some(pattern) => json!({"type": "string", "pattern": pattern}),
+            None => json!({"type": "string", "minLength": 1}),
         };
         json!({"name": name, "in": "path", "required": true, "schema": schema})
     };
@@ -104,7 +105,7 @@ fn parameter(param: &Param) -> Value {
     json!({"name": param.name, "in": "query", "required": param.required, "description": param.about, "schema": schema})
 }
 
-fn responses(endpoint: &Endpoint) -> Value {
+fn responses(endpoint: &Endpoint, of: Option<&dyn Extension>) -> Value {
     let mut all = Map::new();
     for Answer { status, media, about } in endpoint.answers {
         let mut response = json!({"description": about});
@@ -128,16 +129,15 @@ fn responses(endpoint: &Endpoint) -> Value {
         }
         all.insert(status.to_string(), response);
     }
-    let face = Face::of(endpoint.path);
+    let (media, schema) = match of {
+        None => ("application/problem+json", "Problem"),
+        Some(extension) => ("application/json", extension.error_schema()),
+    };
     let mut errors: Vec<u16> = vec![400, 401, 403, 405, 408, 413, 421, 429, 431, 503];
     errors.extend(endpoint.errors);
     errors.sort_unstable();
     errors.dedup();
     for status in errors {
-        let (media, schema) = match face {
-            Face::Own => ("application/problem+json", "Problem"),
-            Face::Kuma => ("application/json", "KumaError"),
-        };
         let about = http::StatusCode::from_u16(status).ok().and_then(|s| s.canonical_reason());
         let response = json!({
             "description": about.unwrap_or("error"),
@@ -164,8 +164,8 @@ fn one_of(names: &[&str]) -> Value {
     json!({"anyOf": refs.collect::<Vec<_>>()})
 }
 
-/// Every schema: of the model shared with the command line, of the server's own answers, of Kuma's.
-fn schemas() -> Value {
+/// Every schema: of the model shared with the command line, of the server's own answers, of extensions.
+fn schemas(extensions: &Extensions) -> Value {
     let mut all = Map::new();
     let model = overrule::view::schema();
     if let Some(Value::Object(defs)) = model.get("$defs") {
@@ -185,7 +185,9 @@ fn schemas() -> Value {
     let mut taken = settings.for_deserialize().into_generator();
     of::<s::TokenRequest>(&mut taken);
     all.extend(taken.take_definitions(true));
-    all.extend(kuma());
+    all.insert("Problem".to_owned(), problem());
+    all.insert("Matrix".to_owned(), matrix());
+    all.extend(extensions.schemas().map(|(name, schema)| (name.to_owned(), schema)));
     let mut all = Value::Object(all);
     relocate(&mut all);
     all
@@ -195,74 +197,34 @@ fn of<T: JsonSchema>(generator: &mut SchemaGenerator) {
     generator.subschema_for::<T>();
 }
 
-/// What has no type of its own here.
-fn kuma() -> Map<String, Value> {
+/// An error.
+fn problem() -> Value {
     let texts = json!({"type": "array", "items": {
         "type": "object",
         "properties": {"field": {"type": "string"}, "message": {"type": "string"}, "reason": {"type": "string"}},
         "required": ["field"],
     }});
-    let own = json!({
+    json!({
         "type": "object",
         "properties": {
             "type": {"type": "string"}, "status": {"type": "integer"}, "title": {"type": "string"},
             "detail": {"type": "string"}, "errors": texts, "diagnostics": {},
         },
         "required": ["type", "status", "title", "detail"],
-    });
-    let error = json!({
+    })
+}
+
+/// Many questions at once.
+fn matrix() -> Value {
+    let texts = |least: u64| json!({"type": "array", "minItems": least, "maxItems": 10000, "items": {"type": "string", "minLength": 1}});
+    json!({
         "type": "object",
         "properties": {
-            "type": {"const": "/std-errors"}, "status": {"type": "integer"}, "title": {"type": "string"},
-            "detail": {"type": "string"}, "details": {"type": "string"},
-            "invalid_parameters": texts, "causes": texts,
-        },
-        "required": ["type", "status", "title", "detail", "details"],
-    });
-    let resource = json!({
-        "type": "object",
-        "properties": {
-            "type": {"type": "string"}, "mesh": {"type": "string"}, "name": {"type": "string"},
-            "creationTime": {"type": "string"}, "modificationTime": {"type": "string"},
-        },
-        "required": ["type", "name"],
-    });
-    let kubernetes = json!({
-        "type": "object",
-        "properties": {
-            "apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"},
-        },
-        "required": ["apiVersion", "kind", "metadata"],
-    });
-    let list = json!({
-        "type": "object",
-        "properties": {
-            "total": {"type": "integer"},
-            "items": {"type": ["array", "null"], "items": {"type": "object"}},
-            "next": {"type": ["string", "null"]},
-        },
-        "required": ["total", "items"],
-    });
-    let texts_of = |least: u64| json!({"type": "array", "minItems": least, "maxItems": 10000, "items": {"type": "string", "minLength": 1}});
-    let matrix = json!({
-        "type": "object",
-        "properties": {
-            "from": texts_of(1), "to": texts_of(1), "method": texts_of(0), "path": texts_of(0), "sni": texts_of(0),
+            "from": texts(1), "to": texts(1), "method": texts(0), "path": texts(0), "sni": texts(0),
         },
         "required": ["from", "to"],
         "additionalProperties": false,
-    });
-    let all = [
-        ("Problem", own),
-        ("KumaError", error),
-        ("KumaResource", resource.clone()),
-        ("KumaList", list),
-        ("KumaWritten", json!({"type": "object"})),
-        ("KumaEither", json!({"anyOf": [resource, kubernetes]})),
-        ("KumaAnswer", json!({"type": "object"})),
-        ("Matrix", matrix),
-    ];
-    all.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
+    })
 }
 
 /// Schemas refer to each other where OpenAPI keeps them.

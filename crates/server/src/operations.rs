@@ -7,6 +7,7 @@ use std::sync::Arc;
 use http::StatusCode;
 use serde_json::json;
 
+use crate::app::App;
 use crate::call::{Call, Reply};
 use crate::problem::Problem;
 use crate::shapes::Health;
@@ -59,9 +60,11 @@ pub const ENDPOINTS: &[Endpoint] = &[
         "This document.",
         Access::Anybody,
         &[Answer { status: 200, media: Media::Json("Anything"), about: "OpenAPI 3.1" }],
-        |_| {
-            Box::pin(async {
-                Ok(Reply::bytes(StatusCode::OK, "application/json", crate::openapi::text()))
+        |call| {
+            Box::pin(async move {
+                let App { document, extensions, .. } = &*call.app;
+                let text = document.get_or_init(|| crate::openapi::text(extensions)).clone();
+                Ok(Reply::bytes(StatusCode::OK, "application/json", text))
             })
         },
     ),
@@ -71,9 +74,8 @@ const INDEX: &[Answer] =
     &[Answer { status: 200, media: Media::Json("Anything"), about: "name and version" }];
 
 async fn index(call: Call) -> Result<Reply, Problem> {
-    let tagline = if call.app.kuma_compat { "Kuma" } else { "Overrule" };
     Ok(Reply::fine(&json!({
-        "tagline": tagline,
+        "tagline": call.app.extensions.tagline().unwrap_or("Overrule"),
         "product": "Overrule",
         "version": env!("CARGO_PKG_VERSION"),
         "api": "/openapi.json",

@@ -6,22 +6,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 
-/// The API a request is for: each has its own shape of errors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Face {
-    /// `/v1/…`: `application/problem+json`.
-    Own,
-    /// Kuma's paths: that API's object.
-    Kuma,
-}
-
-impl Face {
-    /// The API that a path belongs to.
-    pub fn of(path: &str) -> Self {
-        const OWN: [&str; 5] = ["/v1/", "/healthz", "/readyz", "/metrics", "/openapi.json"];
-        if OWN.iter().any(|own| path.starts_with(own)) { Self::Own } else { Self::Kuma }
-    }
-}
+use crate::extension::Extension;
 
 /// A field that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,6 +68,11 @@ impl Problem {
         Self { retry_after: Some(1), ..problem }
     }
 
+    /// Something went wrong here.
+    pub fn internal(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error", detail)
+    }
+
     /// Adds a field that is wrong.
     pub fn cause(mut self, field: impl Into<String>, message: impl Into<String>) -> Self {
         self.causes.push(Cause { field: field.into(), message: message.into() });
@@ -109,31 +99,11 @@ impl Problem {
         body
     }
 
-    fn kuma(&self) -> Value {
-        let mut body = json!({
-            "type": "/std-errors",
-            "status": self.status.as_u16(),
-            "title": self.title,
-            "detail": self.detail,
-            "details": self.detail,
-        });
-        if let Some(object) = body.as_object_mut().filter(|_| !self.causes.is_empty()) {
-            let parameter = |c: &Cause| json!({"field": c.field, "reason": c.message});
-            let cause = |c: &Cause| json!({"field": c.field, "message": c.message});
-            object.insert(
-                "invalid_parameters".to_owned(),
-                self.causes.iter().map(parameter).collect(),
-            );
-            object.insert("causes".to_owned(), self.causes.iter().map(cause).collect());
-        }
-        body
-    }
-
-    /// The answer, in the shape of the API that was asked.
-    pub fn response(&self, face: Face) -> Response {
-        let (body, media) = match face {
-            Face::Own => (self.own(), "application/problem+json"),
-            Face::Kuma => (self.kuma(), "application/json"),
+    /// The answer, in the shape of the API that was asked: the server's own, or that of an extension.
+    pub fn response(&self, of: Option<&dyn Extension>) -> Response {
+        let (body, media) = match of {
+            None => (self.own(), "application/problem+json"),
+            Some(extension) => (extension.error(self), "application/json"),
         };
         let mut response = (self.status, body.to_string()).into_response();
         let headers = response.headers_mut();

@@ -11,8 +11,6 @@ use std::time::Duration;
 
 use axum::body::Body;
 use overrule::Options;
-use overrule::kuma::inspect::Flavour;
-use overrule::source::{DuplicateKeys, SingleLetters};
 use overrule_guard::{
     Certificates, ClientCerts, Doors, GateLayer, GateRefusal, GateSettings, HostNames,
     ListenerLimits, Report, Tls, Tokens, check_address,
@@ -28,7 +26,7 @@ use crate::first_token;
 use crate::folder;
 use crate::http::router;
 use crate::live::{Live, Resolving};
-use crate::problem::{Face, Problem};
+use crate::problem::Problem;
 
 /// The port of Kuma's API, so that its clients find us.
 const PORT: u16 = 5681;
@@ -162,7 +160,8 @@ fn complete(mut config: Config) -> Result<Config, ServeError> {
     if let Some(path) = config.config.clone() {
         let text = std::fs::read_to_string(&path)
             .map_err(|e| usage(format!("cannot read {}: {e}", path.display())))?;
-        let file = Config::read(&path.display().to_string(), &text).map_err(usage)?;
+        let file = Config::read(&path.display().to_string(), &text, &config.extensions);
+        let file = file.map_err(usage)?;
         config = config.or(file);
     }
     config.check().map_err(usage)?;
@@ -258,17 +257,11 @@ fn retention(config: &Config) -> Result<Option<Retention>, ServeError> {
     Ok(wanted.then_some(Retention { entries: config.history_entries, age }))
 }
 
-/// How resources are read: as that release reads them, where it has to be to the letter.
-fn reading(config: &Config, mut options: Options) -> Options {
-    if config.kuma_compat {
-        options.duplicate_keys = DuplicateKeys::LastWins;
-        options.single_letters = SingleLetters::Text;
-        options.settings.set(overrule::kuma::FAMILY, "labels", "asWritten".into());
-        options.compare = false;
-    } else {
-        // Questions about one target show where profiles differ.
-        options.compare = true;
-    }
+/// How resources are read.
+fn reading(config: &Config, options: Options) -> Options {
+    // Questions about one target show where profiles differ.
+    let mut options = Options { compare: true, ..options };
+    config.extensions.reading(&mut options);
     options
 }
 
@@ -299,7 +292,7 @@ fn start_with(
         true => folder::kept(&*store)?,
         false => Default::default(),
     };
-    let imported = folder::import(&*store, &files, &reading, &before)?;
+    let imported = folder::import(&*store, &files, &reading, &config.extensions, &before)?;
     for problem in &imported.problems {
         tracing::warn!(problem, "not imported");
     }
@@ -321,20 +314,20 @@ fn start_with(
             }
         }
     }
-    let flavour = if config.kuma_compat { Flavour::Compat } else { Flavour::Native };
-    let live = Live::open(Arc::clone(&store), Resolving::new(reading.clone(), flavour))?;
+    let live = Live::open(Arc::clone(&store), Resolving::new(reading.clone()))?;
     let app = App::new(Parts {
         store: Arc::clone(&store),
         live: Arc::new(live),
         reading: reading.clone(),
-        kuma_compat: config.kuma_compat,
+        extensions: config.extensions.clone(),
         doors: Arc::new(doors),
     });
     app.metrics.set_tls(acceptor.is_some());
     app.metrics.resolved(app.live.state().took);
     let watcher = match config.watch_files && !files.is_empty() {
         true => {
-            let followed = folder::follow(Arc::clone(&store), files, reading, imported.keys);
+            let (store, extensions) = (Arc::clone(&store), config.extensions.clone());
+            let followed = folder::follow(store, files, reading, extensions, imported.keys);
             Some(followed.map_err(|e| world(format!("cannot watch files: {e}")))?)
         }
         false => None,
@@ -357,7 +350,7 @@ fn start_with(
                 refusing.metrics.refused(refusal.word());
                 let title = refusal.status().canonical_reason().unwrap_or("Refused");
                 let problem = Problem::new(refusal.status(), title, refusal.to_string());
-                problem.response(Face::of(asked.uri.path()))
+                problem.response(refusing.extensions.of(asked.uri.path()))
             },
         ),
     });

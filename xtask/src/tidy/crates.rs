@@ -72,6 +72,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("overrule-store", &[]),
     ("overrule-guard", &[]),
     ("overrule-server", &["overrule", "overrule-ask", "overrule-store", "overrule-guard"]),
+    (
+        "overrule-kuma-api",
+        &["overrule", "overrule-ask", "overrule-mesh", "overrule-store", "overrule-server"],
+    ),
     ("overrule-cli", FACES),
     // The workshop: no crate above names one of these, so the binary links none of them.
     (
@@ -128,6 +132,7 @@ const FACES: &[&str] = &[
     "overrule-cases",
     "overrule-envoy",
     "overrule-server",
+    "overrule-kuma-api",
     // The PostgreSQL of its tests.
     "overrule-store",
 ];
@@ -150,6 +155,7 @@ const EVERYTHING: &[&str] = &[
     "overrule-conformance",
     "overrule-testkit",
     "overrule-server",
+    "overrule-kuma-api",
 ];
 
 pub(super) fn check(root: &Path, problems: &mut Problems) -> Result<(), String> {

@@ -1,14 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `overrule serve`. Not here: serving (`overrule-server`).
+//! `overrule serve`: its settings, and the extensions of the server. Not here: serving (`overrule-server`).
 
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use overrule_ask::{Exit, Failure, Outcome};
-use overrule_server::{Config, ServeError};
+use overrule_server::{Config, Extension, Extensions, ServeError, Switch};
 
 use crate::args::Source;
 use crate::world;
 
+/// The APIs beside the server's own.
+const EXTENSIONS: &[&dyn Extension] = &[&overrule_kuma_api::KumaApi];
+
+/// What was typed: settings of the server and of its extensions.
+#[derive(Debug, Clone)]
+pub struct Serve(Config);
+
+fn switches() -> impl Iterator<Item = Switch> {
+    Extensions::new(EXTENSIONS).switches()
+}
+
+impl Args for Serve {
+    fn augment_args(command: Command) -> Command {
+        let command = Config::augment_args(command);
+        // In help, they stand before the settings of logs.
+        let order = command.get_arguments().position(|arg| arg.get_id() == "log_format");
+        command.args(switches().map(|switch| {
+            let arg = Arg::new(switch.name).long(switch.name).help(switch.help);
+            let arg = arg.action(ArgAction::SetTrue).help_heading("Serving").display_order(order);
+            match switch.env {
+                Some(name) => arg.env(name),
+                None => arg,
+            }
+        }))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Serve {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let config = Config::from_arg_matches(matches)?;
+        let on = switches().filter(|switch| matches.get_flag(switch.name));
+        let extensions = on.fold(Extensions::new(EXTENSIONS), |all, on| all.with(on.name));
+        Ok(Self(Config { extensions, ..config }))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
 /// Serves until it is told to stop.
-pub fn run(source: &Source, config: &Config) -> Outcome {
+pub fn run(source: &Source, Serve(config): &Serve) -> Outcome {
     let options = world::options(source)?;
     // Kinds are resources like others: they are imported with the files.
     let files = source.files.iter().chain(&source.kinds).cloned().collect();

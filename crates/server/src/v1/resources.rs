@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `/v1/resources`, `/v1/apply`, `/v1/delete`: resources of every family, by target name. Not here: Kuma's own paths.
+//! `/v1/resources`, `/v1/apply`, `/v1/delete`: resources of every family, by target name. Not here: paths of extensions.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: manifests from a client that is known. Out: them in the store, or what storing them would change. Not here: the
-//! shapes of URLs (`resources`, and Kuma's own).
+//! shapes of URLs (`resources`, and those of extensions).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -55,7 +55,8 @@ pub fn expectation(headers: &HeaderMap) -> Result<Expect, Problem> {
 pub async fn read(call: &Call) -> Result<Admitted, Problem> {
     let app = Arc::clone(&call.app);
     let body = call.body.clone();
-    let work = tokio::task::spawn_blocking(move || admit("body", &body, &app.reading));
+    let work = move || admit("body", &body, &app.reading, &app.extensions);
+    let work = tokio::task::spawn_blocking(work);
     work.await.map_err(|e| {
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error", e.to_string())
     })

@@ -4,7 +4,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use overrule_server::{Auth, Config, Running, start};
+use overrule_kuma_api::KumaApi;
+use overrule_server::{Auth, Config, Extensions, Running, start};
 use serde_json::Value;
 
 /// An answer.
@@ -87,8 +88,18 @@ impl Client {
     }
 }
 
+/// The extensions of the binary.
+pub fn extensions() -> Extensions {
+    Extensions::new(&[&KumaApi])
+}
+
 pub fn config() -> Config {
-    Config { listen: Some((Ipv4Addr::LOCALHOST, 0).into()), ephemeral: true, ..Config::default() }
+    Config {
+        listen: Some((Ipv4Addr::LOCALHOST, 0).into()),
+        ephemeral: true,
+        extensions: extensions(),
+        ..Config::default()
+    }
 }
 
 /// A server in memory that lets everybody in.

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use crate::client::{config, open};
+use crate::client::{config, extensions, open};
 
 /// Figures and labels that Prometheus adds to what it scrapes.
 const OF_PROMETHEUS: [&str; 3] = ["up", "job", "instance"];
@@ -69,7 +69,7 @@ fn asked(query: &str) -> Vec<(String, Vec<(String, String)>)> {
 
 /// The names of all endpoints.
 fn endpoints() -> BTreeSet<String> {
-    let document = overrule_server::openapi::document();
+    let document = overrule_server::openapi::document(&extensions());
     let paths = document["paths"].as_object().unwrap().values();
     let operations = paths.flat_map(|path| path.as_object().unwrap().values());
     operations.map(|o| o["operationId"].as_str().unwrap().to_owned()).collect()
@@ -164,7 +164,7 @@ const SHARED: [&str; 10] = ["400", "401", "403", "405", "408", "413", "421", "42
 
 /// Every endpoint, with the errors that are its own.
 fn operations() -> BTreeMap<String, String> {
-    let document = overrule_server::openapi::document();
+    let document = overrule_server::openapi::document(&extensions());
     let mut found = BTreeMap::new();
     for (path, operations) in document["paths"].as_object().unwrap() {
         for (method, operation) in operations.as_object().unwrap() {

@@ -7,6 +7,8 @@ use overrule_server::Config;
 use overrule_server::hostile::admit;
 use proptest::prelude::*;
 
+use crate::client::extensions;
+
 /// A payload that stands in a Secret before every body.
 const PAYLOAD: &str = "aHVudGVyMi1odW50ZXIyLWh1bnRlcjI=";
 
@@ -49,11 +51,11 @@ proptest! {
             options.duplicate_keys = DuplicateKeys::LastWins;
             options.single_letters = SingleLetters::Text;
         }
-        let admitted = admit("body", text.as_bytes(), &options);
+        let admitted = admit("body", text.as_bytes(), &options, &extensions());
         prop_assert!(admitted.refusals.len() <= admitted.findings.items.len(), "a refusal that is not told");
         if admitted.refusals.is_empty() {
             for manifest in &admitted.manifests {
-                let again = admit("stored", manifest.text.as_bytes(), &options);
+                let again = admit("stored", manifest.text.as_bytes(), &options, &extensions());
                 prop_assert!(again.refusals.is_empty(), "{:?}: {:?}", manifest.text, again.refusals);
                 let keys: Vec<_> = again.manifests.iter().map(|m| &m.key).collect();
                 prop_assert_eq!(keys, [&manifest.key], "{:?}", manifest.text);
@@ -65,7 +67,7 @@ proptest! {
     #[test]
     fn payloads_are_not_stored(text in body()) {
         let secret = format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: s}}\ndata:\n  key: {PAYLOAD}\n---\n{text}");
-        let admitted = admit("body", secret.as_bytes(), &Options::default());
+        let admitted = admit("body", secret.as_bytes(), &Options::default(), &extensions());
         for manifest in &admitted.manifests {
             prop_assert!(!manifest.text.contains(PAYLOAD), "{}", manifest.text);
         }
@@ -77,7 +79,7 @@ proptest! {
     #[test]
     fn settings_do_not_tell_secrets(text in "[a-z-]{0,12}: ?[ -~]{0,20}\n|\\PC{0,30}") {
         let secret = "postgres://hunter2-hunter2@db/overrule";
-        match Config::read("settings.yaml", &format!("postgres: {secret}\n{text}")) {
+        match Config::read("settings.yaml", &format!("postgres: {secret}\n{text}"), &extensions()) {
             Err(why) => {
                 prop_assert!(why.starts_with("settings.yaml"), "{}", why);
                 prop_assert!(!why.contains(secret), "{}", why);

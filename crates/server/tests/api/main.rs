@@ -11,6 +11,7 @@
 
 mod client;
 mod contrib;
+mod extension;
 mod hostile;
 mod live;
 mod operations;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::client::{config, open};
+use crate::client::{config, extensions, open};
 
 #[test]
 fn figures_have_the_names_that_dashboards_use() {
@@ -30,7 +30,7 @@ fn figures_have_the_names_that_dashboards_use() {
 
 #[test]
 fn questions_take_the_flags_of_the_command_line() {
-    let document = overrule_server::openapi::document();
+    let document = overrule_server::openapi::document(&extensions());
     let of = |path: &str| -> BTreeSet<String> {
         let pointer = format!("/paths/~1v1~1{path}/get/parameters");
         let all = document.pointer(&pointer).unwrap().as_array().unwrap();
@@ -60,7 +60,7 @@ fn questions_take_the_flags_of_the_command_line() {
 
 #[test]
 fn the_document_is_complete_in_itself() {
-    let document = overrule_server::openapi::document();
+    let document = overrule_server::openapi::document(&extensions());
     let schemas = document["components"]["schemas"].as_object().unwrap();
     let mut missing = BTreeSet::new();
     fn walk(value: &serde_json::Value, see: &mut dyn FnMut(&str)) {

@@ -5,22 +5,20 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use overrule::kuma::inspect::{self as shapes, Cause, Times};
-use overrule::kuma::kinds::{Kind, Scope};
-use overrule::kuma::{FAMILY, GROUP, Profile, Settings};
 use overrule::source::NodeRef;
 use overrule_ask::percent::encode;
+use overrule_mesh::inspect::{self as shapes, Times};
+use overrule_mesh::kinds::{Kind, Scope};
+use overrule_mesh::{FAMILY, GROUP, Profile, Settings};
+use overrule_server::extension::write::{self, expectation};
+use overrule_server::extension::{
+    AT_LEAST, Answer, Body, Call, Cause, Endpoint, Manifest, Media, Param, Problem, Reply, Running,
+    State, Type, Verb, blocking, may_read, state,
+};
 use overrule_store::{Change, Expect, Key, Place, Record};
 use serde_json::{Value, json};
 
-use crate::admission::{Manifest, mesh_key};
-use crate::call::{Call, Reply};
-use crate::live::State;
-use crate::problem::Problem;
-use crate::reader::may_read;
-use crate::table::{Answer, Body, Endpoint, Media, Param, Type, Verb};
-use crate::v1::write::{self, expectation};
-use crate::v1::{AT_LEAST, blocking, state};
+use crate::{mesh_key, not_found};
 
 const SIZE: Param = Param::new("size", Type::Number(1000), "most items; 100 if absent");
 const OFFSET: Param = Param::new("offset", Type::Number(u64::MAX >> 1), "items to pass over");
@@ -40,7 +38,7 @@ const fn reading(
     path: &'static str,
     query: &'static [Param],
     answers: &'static [Answer],
-    run: fn(Call) -> crate::table::Running,
+    run: fn(Call) -> Running,
 ) -> Endpoint {
     let about = "Resources of meshes, as Kuma's API has them.";
     Endpoint { query, answers, errors: &[404, 412], ..Endpoint::reading(id, path, about, run) }
@@ -50,7 +48,7 @@ const fn writing(
     id: &'static str,
     method: Verb,
     path: &'static str,
-    run: fn(Call) -> crate::table::Running,
+    run: fn(Call) -> Running,
 ) -> Endpoint {
     let put = matches!(method, Verb::Put);
     let about = "Writes a resource of a mesh, as Kuma's API does.";
@@ -109,10 +107,6 @@ impl Named {
             name: self.name.clone(),
         }
     }
-}
-
-fn not_found(title: &str) -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, title, "Not found")
 }
 
 /// The kind that a path names: of a mesh, or of none.
@@ -236,7 +230,7 @@ async fn manifest(call: &Call, named: &Named) -> Result<Manifest, Problem> {
     let mut wrong = invalid(Problem::bad(""));
     let mut say = |field: &str| {
         let message = format!("{field} from the URL has to be the same as in body");
-        wrong.causes.push(crate::problem::Cause { field: field.to_owned(), message });
+        wrong.causes.push(Cause { field: field.to_owned(), message });
     };
     if key.name != named.name {
         say("name");
@@ -264,7 +258,7 @@ async fn manifest(call: &Call, named: &Named) -> Result<Manifest, Problem> {
 }
 
 /// What that release refuses a body for, in its order and its words.
-fn violations(call: &Call) -> Vec<Cause> {
+fn violations(call: &Call) -> Vec<shapes::Cause> {
     let options = &call.app.reading;
     let text = String::from_utf8_lossy(&call.body);
     let read = overrule::source::read_one("body", &text, &options.reading());
@@ -273,7 +267,7 @@ fn violations(call: &Call) -> Vec<Cause> {
     let profile = options.profiles.get(FAMILY).map_or("", String::as_str);
     let settings = Settings::read(options.settings.of(FAMILY));
     let profile = Profile::from_name(profile, &settings);
-    overrule::kuma::admission::violations(&read.documents, root, &settings, &profile)
+    overrule_mesh::admission::violations(&read.documents, root, &settings, &profile)
 }
 
 async fn put(call: Call) -> Result<Reply, Problem> {

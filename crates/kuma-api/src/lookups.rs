@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: an analysis. Out: what Kuma's Inspect API answers from, beside it. Not here: the answers (`overrule_mesh`).
+//! In: an analysis. Out: what the Inspect API answers from, beside it. Not here: the answers (`overrule_mesh`).
 
 use std::sync::Arc;
 
 use overrule::Analysis;
-use overrule::kuma::inspect::{Answer, Ask, Call, Flavour, Inspector, Live};
-use overrule::kuma::resolve::ProxyRules;
-use overrule::kuma::{FAMILY, Profile};
+use overrule_mesh::inspect::{Answer, Ask, Call, Flavour, Inspector, Live};
+use overrule_mesh::resolve::ProxyRules;
+use overrule_mesh::{FAMILY, Profile};
 
 /// Lookups over the meshes of one state.
-pub struct Inspect {
+pub(crate) struct Lookups {
     inspector: Inspector,
     profile: Profile,
 }
 
-impl Inspect {
+impl Lookups {
     /// Prepares lookups.
-    pub fn new(analysis: &Analysis, flavour: Flavour) -> Self {
+    pub(crate) fn new(analysis: &Analysis, flavour: Flavour) -> Self {
         let shown = analysis.shown().find(|a| a.family.name() == FAMILY);
         let name = shown.map_or("", |a| a.profile);
         let profile = Profile::from_name(name, &analysis.meshes().resources.settings);
@@ -25,7 +25,7 @@ impl Inspect {
     }
 
     /// Answers. The analysis must be the one it was made of.
-    pub fn answer(&self, analysis: &Analysis, call: Call<'_>, ask: &Ask<'_>) -> Answer {
+    pub(crate) fn answer(&self, analysis: &Analysis, call: Call<'_>, ask: &Ask<'_>) -> Answer {
         self.inspector.answer(live(analysis, &self.profile), call, ask)
     }
 }

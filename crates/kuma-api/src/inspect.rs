@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Kuma's Inspect API: takes a request to the state of the moment. Not here: the answers (`overrule_mesh`).
 
-use std::sync::Arc;
-
 use http::StatusCode;
-use overrule::kuma::inspect::{self as shapes, Ask, Times, route};
 use overrule::model::ObjectId;
+use overrule_mesh::inspect::{self as shapes, Ask, Times, route};
+use overrule_mesh::kri::Kri;
+use overrule_server::extension::{
+    Answer, Call, Endpoint, Media, Param, Problem, Reply, Running, State, Type, key_of, may_read,
+};
 
-use crate::admission::{key_of, mesh_key};
-use crate::call::{Call, Reply};
-use crate::live::State;
-use crate::problem::Problem;
-use crate::reader::may_read;
-use crate::table::{Answer, Endpoint, Media, Param, Running, Type};
+use crate::lookups::Lookups;
+use crate::{flavour, mesh_key, not_found};
 
 const ANSWER: &[Answer] =
     &[Answer { status: 200, media: Media::Json("KumaAnswer"), about: "the answer" }];
@@ -128,61 +126,43 @@ pub const ENDPOINTS: &[Endpoint] = &[
 ];
 
 fn run(call: Call) -> Running {
-    Box::pin(async move { answer(&call) })
+    Box::pin(answer(call))
 }
 
-/// Looks an answer up. It takes microseconds, so it is done where the request is.
-fn answer(call: &Call) -> Result<Reply, Problem> {
+/// Looks an answer up. It takes microseconds, so it is done where the request is; only preparing the lookups of a state
+/// is not.
+async fn answer(call: Call) -> Result<Reply, Problem> {
     let (path, query) = call.uri.split_once('?').unwrap_or((&call.uri, ""));
-    let missing = || Problem::new(StatusCode::NOT_FOUND, "Not Found", "Not found");
-    let ask = route(path, query).ok_or_else(missing)?;
+    let ask = route(path, query).ok_or_else(|| not_found("Not Found"))?;
     let state = call.app.live.state();
+    visible(&call, &ask)?;
+    let flavour = flavour(call.app.extensions.on());
+    let lookups = state.derived(move |state| Lookups::new(&state.analysis, flavour)).await?;
     let times = |object: ObjectId| times(&state, object);
     let base = shapes::Call { base: &call.base, times: &times };
-    if !call.who.grants.reads_all() {
-        return restricted(call, &state, base, &ask);
-    }
-    Ok(reply(&state, state.inspect.answer(&state.analysis, base, &ask)))
+    let answer = lookups.answer(&state.analysis, base, &ask);
+    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let reply = Reply::bytes(status, "application/json", answer.body.into_bytes());
+    Ok(reply.version(state.revision))
 }
 
 /// Who may not read everything is answered within meshes it may read whole; another mesh looks as if it were not there.
-fn restricted(
-    call: &Call,
-    state: &Arc<State>,
-    base: shapes::Call<'_>,
-    ask: &Ask<'_>,
-) -> Result<Reply, Problem> {
-    let mesh = match ask {
-        Ask::Kinds | Ask::PolicyKinds => {
-            return Ok(reply(state, state.inspect.answer(&state.analysis, base, ask)));
-        }
-        Ask::Kri { kri, .. } => match overrule::kuma::kri::Kri::parse(kri) {
-            // Resources of no mesh are for those who read everything.
-            Ok(kri) if !kri.mesh.is_empty() => kri.mesh.to_string(),
-            Ok(_) => return Err(hidden("Could not retrieve a resource")),
-            Err(_) => return Ok(reply(state, state.inspect.answer(&state.analysis, base, ask))),
+fn visible(call: &Call, ask: &Ask<'_>) -> Result<(), Problem> {
+    let grants = &call.who.grants;
+    let (mesh, title) = match ask {
+        Ask::Kinds | Ask::PolicyKinds => return Ok(()),
+        Ask::Kri { kri, .. } => match Kri::parse(kri) {
+            Ok(kri) => (kri.mesh.to_string(), "Could not retrieve a resource"),
+            Err(_) => return Ok(()),
         },
         Ask::Proxy { mesh, .. }
         | Ask::GatewayRules { mesh, .. }
         | Ask::Dataplanes { mesh, .. }
-        | Ask::Hostnames { mesh, .. } => mesh.to_string(),
+        | Ask::Hostnames { mesh, .. } => (mesh.to_string(), "Failed to retrieve Mesh"),
     };
-    match may_read(&call.who.grants, &mesh_key(&mesh)) {
-        true => Ok(reply(state, state.inspect.answer(&state.analysis, base, ask))),
-        false => Err(hidden(match ask {
-            Ask::Kri { .. } => "Could not retrieve a resource",
-            _ => "Failed to retrieve Mesh",
-        })),
-    }
-}
-
-fn hidden(title: &str) -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, title, "Not found")
-}
-
-fn reply(state: &State, answer: shapes::Answer) -> Reply {
-    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    Reply::bytes(status, "application/json", answer.body.into_bytes()).version(state.revision)
+    // Resources of no mesh are for those who read everything.
+    let in_mesh = || !mesh.is_empty() && may_read(grants, &mesh_key(&mesh));
+    if grants.reads_all() || in_mesh() { Ok(()) } else { Err(not_found(title)) }
 }
 
 fn times(state: &State, object: ObjectId) -> Times {
