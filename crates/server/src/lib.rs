@@ -4,8 +4,8 @@
 //! ```text
 //!  files ─► folder ─┐
 //!  clients ─► guard ─► http ─► v1, extensions ─► admission ─► store   what is stored
-//!                               │                               │ changes
-//!                               ◄──── state ──── live ◄─────────┘      what is in force
+//!                              │                                │ changes
+//!                              ◄──── state ──── live ◄──────────┘     what is in force
 //! ```
 //!
 //! In: requests and files. Out: answers from a state that is resolved whole and published at once. Not here: any rule

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `overrule serve`: its settings, and the extensions of the server. Not here: serving (`overrule-server`).
 
+use clap::builder::FalseyValueParser;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use overrule_ask::{Exit, Failure, Outcome};
 use overrule_server::{Config, Extension, Extensions, ServeError, Switch};
@@ -23,12 +24,12 @@ impl Args for Serve {
     fn augment_args(command: Command) -> Command {
         let command = Config::augment_args(command);
         // In help, they stand before the settings of logs.
-        let order = command.get_arguments().position(|arg| arg.get_id() == "log_format");
+        let order = command.get_arguments().position(|arg| arg.get_long() == Some("log-format"));
         command.args(switches().map(|switch| {
             let arg = Arg::new(switch.name).long(switch.name).help(switch.help);
             let arg = arg.action(ArgAction::SetTrue).help_heading("Serving").display_order(order);
             match switch.env {
-                Some(name) => arg.env(name),
+                Some(name) => arg.env(name).value_parser(FalseyValueParser::new()),
                 None => arg,
             }
         }))
