@@ -5,6 +5,7 @@
 use std::sync::OnceLock;
 
 use bytes::Bytes;
+use overrule_ask::{Can, Parameter, Parameters, Required};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
@@ -244,12 +245,12 @@ fn kuma() -> Map<String, Value> {
         "required": ["total", "items"],
     });
     let texts_of = |least: u64| json!({"type": "array", "minItems": least, "maxItems": 10000, "items": {"type": "string", "minLength": 1}});
+    let needed = |row: &&Parameter| row.required != Required::No;
+    let lists = Can::TABLE.iter().map(|row| (row.name.to_owned(), texts_of(needed(&row).into())));
     let matrix = json!({
         "type": "object",
-        "properties": {
-            "from": texts_of(1), "to": texts_of(1), "method": texts_of(0), "path": texts_of(0), "sni": texts_of(0),
-        },
-        "required": ["from", "to"],
+        "properties": lists.collect::<Map<_, _>>(),
+        "required": Can::TABLE.iter().filter(needed).map(|row| row.name).collect::<Vec<_>>(),
         "additionalProperties": false,
     });
     let all = [

@@ -5,6 +5,8 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use overrule_ask::{Parameter, Required, Takes};
+
 use crate::call::{Call, Reply};
 use crate::problem::Problem;
 
@@ -44,6 +46,28 @@ impl Param {
     /// One that may be left out.
     pub const fn new(name: &'static str, kind: Type, about: &'static str) -> Self {
         Self { name, kind, required: false, about }
+    }
+
+    /// A parameter of a question.
+    pub const fn of(parameter: &Parameter) -> Self {
+        let words = match (parameter.http_words, parameter.takes) {
+            (Some(words), _) => Some(words),
+            (None, Takes::Word(words) | Takes::Choice { words, .. }) => Some(words),
+            _ => None,
+        };
+        let kind = match (words, parameter.takes) {
+            (Some(words), _) => Type::Word(words),
+            (None, Takes::Flag) => Type::Bool,
+            (None, Takes::Number(largest)) => Type::Number(largest),
+            (None, Takes::Texts) => Type::Texts,
+            _ => Type::Text,
+        };
+        let about = match parameter.http_help {
+            Some(help) => help,
+            None => parameter.help,
+        };
+        let required = !matches!(parameter.required, Required::No);
+        Self { name: parameter.name, kind, required, about }
     }
 
     /// The same, but it must be there.
