@@ -73,6 +73,9 @@ pub trait Parameters: Sized {
     /// The values of each row as texts.
     fn texts(&self) -> Vec<Vec<String>>;
 
+    /// The parameters of another one where this one says nothing.
+    fn or(self, other: Self) -> Self;
+
     /// What a client sends to ask the same.
     fn sent(&self) -> Vec<(String, String)> {
         let rows = Self::TABLE.iter().zip(self.texts()).filter(|(row, _)| row.in_query());
@@ -93,6 +96,11 @@ pub trait Argument: Sized {
 
     /// The same as texts.
     fn texts(&self) -> Vec<String>;
+
+    /// Another value, if this one says nothing.
+    fn or(self, _: Self) -> Self {
+        self
+    }
 }
 
 /// The one text that was given.
@@ -114,6 +122,10 @@ impl Argument for bool {
     fn texts(&self) -> Vec<String> {
         if *self { vec!["true".to_owned()] } else { Vec::new() }
     }
+
+    fn or(self, other: Self) -> Self {
+        self || other
+    }
 }
 
 impl<A: Argument> Argument for Option<A> {
@@ -126,6 +138,10 @@ impl<A: Argument> Argument for Option<A> {
     fn texts(&self) -> Vec<String> {
         self.as_ref().map(A::texts).unwrap_or_default()
     }
+
+    fn or(self, other: Self) -> Self {
+        Option::or(self, other)
+    }
 }
 
 impl Argument for Vec<String> {
@@ -137,6 +153,10 @@ impl Argument for Vec<String> {
 
     fn texts(&self) -> Vec<String> {
         self.clone()
+    }
+
+    fn or(self, other: Self) -> Self {
+        if self.is_empty() { other } else { self }
     }
 }
 

@@ -98,6 +98,13 @@ macro_rules! parameters {
             fn texts(&self) -> Vec<Vec<String>> {
                 vec![$($crate::Argument::texts(&self.$field)),*]
             }
+
+            fn or(self, other: Self) -> Self {
+                Self {
+                    $($field: $crate::Argument::or(self.$field, other.$field),)*
+                    $($($beside: self.$beside,)*)?
+                }
+            }
         }
     };
 }

@@ -45,7 +45,7 @@ use overrule::view;
 use serde::Serialize;
 
 /// A question: what was typed after the name of a command.
-pub trait Asked: Parameters {
+pub trait Asked: Parameters + Send + Sync + 'static {
     /// Name of the command, and of its endpoint.
     const NAME: &'static str;
 

@@ -8,7 +8,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use overrule_ask::{parameters, words};
+use overrule_ask::{Parameters, parameters, words};
 use overrule_guard::CertificateRule;
 use serde::Deserialize;
 
@@ -129,42 +129,15 @@ words! {
 
 impl Config {
     /// Adds what the file says where nothing else was said.
-    pub fn or(self, file: Self) -> Self {
-        let many =
-            |mine: Vec<String>, other: Vec<String>| if mine.is_empty() { other } else { mine };
-        // A store that was chosen by flag is not combined with another one from the file.
-        let chosen = self.names_store();
-        let store = |of_file| if chosen { None } else { of_file };
-        Self {
-            listen: self.listen.or(file.listen),
-            data: self.data.or(store(file.data)),
-            ephemeral: self.ephemeral || (!chosen && file.ephemeral),
-            postgres_file: self.postgres_file.or(store(file.postgres_file)),
-            postgres_ca: self.postgres_ca.or(file.postgres_ca),
-            postgres: self.postgres.or(if chosen { None } else { file.postgres }),
-            restore: self.restore.or(file.restore),
-            history_entries: self.history_entries.or(file.history_entries),
-            history_age: self.history_age.or(file.history_age),
-            watch_files: self.watch_files || file.watch_files,
-            auth: self.auth.or(file.auth),
-            tls_cert: self.tls_cert.or(file.tls_cert),
-            tls_key: self.tls_key.or(file.tls_key),
-            client_ca: self.client_ca.or(file.client_ca),
-            client_cert_required: self.client_cert_required || file.client_cert_required,
-            host: many(self.host, file.host),
-            admin_token_file: self.admin_token_file.or(file.admin_token_file),
-            max_body: self.max_body.or(file.max_body),
-            request_timeout: self.request_timeout.or(file.request_timeout),
-            max_connections: self.max_connections.or(file.max_connections),
-            max_requests: self.max_requests.or(file.max_requests),
-            grace: self.grace.or(file.grace),
-            kuma_compat: self.kuma_compat || file.kuma_compat,
-            log_format: self.log_format.or(file.log_format),
-            log: self.log.or(file.log),
-            config: self.config,
-            certificates: file.certificates,
-            fixed: self.fixed,
+    pub fn or(self, mut file: Self) -> Self {
+        if self.names_store() {
+            // A store that was chosen by flag is not combined with another one from the file.
+            file =
+                Self { data: None, ephemeral: false, postgres_file: None, postgres: None, ..file };
         }
+        let postgres = self.postgres.clone().or(file.postgres.take());
+        let certificates = std::mem::take(&mut file.certificates);
+        Self { postgres, certificates, ..Parameters::or(self, file) }
     }
 
     /// Settings of a file.

@@ -23,9 +23,8 @@ use crate::table::{Access, Body, Endpoint, Verb};
 
 /// Every endpoint there is.
 pub fn endpoints() -> Vec<Endpoint> {
-    let lists: [&[Endpoint]; 11] = [
-        crate::v1::questions::ENDPOINTS,
-        std::slice::from_ref(&crate::v1::questions::MATRIX),
+    let lists: [&[Endpoint]; 10] = [
+        &crate::v1::questions::ENDPOINTS,
         &crate::v1::resources::MANY,
         &crate::v1::resources::PLACED,
         &crate::v1::resources::CLUSTER,

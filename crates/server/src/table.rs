@@ -49,25 +49,18 @@ impl Param {
     }
 
     /// A parameter of a question.
-    pub const fn of(parameter: &Parameter) -> Self {
-        let words = match (parameter.http_words, parameter.takes) {
-            (Some(words), _) => Some(words),
-            (None, Takes::Word(words) | Takes::Choice { words, .. }) => Some(words),
-            _ => None,
+    pub fn of(parameter: &Parameter) -> Self {
+        let kind = match parameter.takes {
+            Takes::Word(words) | Takes::Choice { words, .. } => {
+                Type::Word(parameter.http_words.unwrap_or(words))
+            }
+            Takes::Flag => Type::Bool,
+            Takes::Number(largest) => Type::Number(largest),
+            Takes::Texts => Type::Texts,
+            Takes::Text | Takes::Path | Takes::Address => Type::Text,
         };
-        let kind = match (words, parameter.takes) {
-            (Some(words), _) => Type::Word(words),
-            (None, Takes::Flag) => Type::Bool,
-            (None, Takes::Number(largest)) => Type::Number(largest),
-            (None, Takes::Texts) => Type::Texts,
-            _ => Type::Text,
-        };
-        let about = match parameter.http_help {
-            Some(help) => help,
-            None => parameter.help,
-        };
-        let required = !matches!(parameter.required, Required::No);
-        Self { name: parameter.name, kind, required, about }
+        let about = parameter.http_help.unwrap_or(parameter.help);
+        Self { name: parameter.name, kind, required: parameter.required != Required::No, about }
     }
 
     /// The same, but it must be there.

@@ -2,7 +2,7 @@
 //! `/v1/effective`, `/v1/explain`, `/v1/reach`, `/v1/can`, `/v1/envoy`, `/v1/graph`, `/v1/check`, `/v1/get`: the questions
 //! of the command line, answered by the same code from the live resolution. Not here: that code (`overrule_ask`).
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use http::StatusCode;
 use overrule::view::Styles;
@@ -20,110 +20,83 @@ use crate::problem::Problem;
 use crate::reader::Reader;
 use crate::table::{Access, Answer, Body, Endpoint, Media, Param, Verb};
 
-/// What every question takes that the command line knows nothing of.
-const ABOUT_TIME: [Param; 2] = [AT_LEAST, AS_OF];
+/// The parameters of a question that are its own, those of all questions, and those that say when.
+fn query(own: &'static [Parameter]) -> &'static [Param] {
+    let rows = own.iter().chain(Shared::TABLE).chain(Layout::TABLE);
+    let params = rows.filter(|row| row.in_query()).map(Param::of);
+    Vec::leak(params.chain([AT_LEAST, AS_OF]).collect())
+}
 
-/// How many parameters HTTP takes.
-const fn count(mut tables: &[&[Parameter]]) -> usize {
-    let mut count = ABOUT_TIME.len();
-    while let Some((table, more)) = tables.split_first() {
-        let mut table = *table;
-        while let Some((row, rows)) = table.split_first() {
-            count += row.in_query() as usize;
-            table = rows;
-        }
-        tables = more;
+/// The endpoint of a question. What it refers to is made once and lives as long as the process.
+fn question<Q: Asked>(about: &'static str, schema: &'static str) -> Endpoint {
+    let path = format!("/v1/{}", Q::NAME).leak();
+    Endpoint {
+        query: query(Q::TABLE),
+        answers: vec![answer(schema)].leak(),
+        errors: &[404, 410, 412],
+        ..Endpoint::reading(Q::NAME, path, about, |call| Box::pin(run::<Q>(call)))
     }
-    count
 }
 
-/// The parameters that HTTP takes; `N` is how many these are.
-const fn query<const N: usize>(mut tables: &[&[Parameter]]) -> [Param; N] {
-    let mut query = [AT_LEAST; N];
-    let Some((mut places, last)) = query.split_last_chunk_mut::<2>() else { return query };
-    *last = ABOUT_TIME;
-    while let Some((table, more)) = tables.split_first() {
-        let mut table = *table;
-        while let Some((row, rows)) = table.split_first() {
-            table = rows;
-            if row.in_query() {
-                let [place, rest @ ..] = places else { return query };
-                *place = Param::of(row);
-                places = rest;
-            }
-        }
-        tables = more;
-    }
-    query
-}
-
-/// The parameters of a question.
-macro_rules! query {
-    ($($own:expr)?) => {{
-        const TABLES: &[&[Parameter]] = &[$($own,)? Shared::TABLE, Layout::TABLE];
-        const QUERY: [Param; count(TABLES)] = query(TABLES);
-        &QUERY
-    }};
-}
-
-/// The endpoint of a question: its name, its type, what it answers.
-macro_rules! question {
-    ($name:ident, $asked:ident, $about:literal, $schema:literal, $answer:literal) => {
-        Endpoint {
-            query: query!(<ask::$asked as Parameters>::TABLE),
-            answers: &[Answer { status: 200, media: Media::Either($schema), about: $answer }],
-            errors: &[404, 410, 412],
-            ..Endpoint::reading(
-                stringify!($name),
-                concat!("/v1/", stringify!($name)),
-                $about,
-                |call| Box::pin(run::<ask::$asked>(call)),
-            )
-        }
-    };
+const fn answer(schema: &'static str) -> Answer {
+    Answer { status: 200, media: Media::Either(schema), about: "the answer" }
 }
 
 /// The questions.
-#[rustfmt::skip]
-pub const ENDPOINTS: &[Endpoint] = &[
-    question!(effective, Effective,
-        "What is in force: effective policies, each value with its origin.", "Effective", "the answer"),
-    question!(explain, Explain,
-        "Why: the ladder, every decision, winners and losers.", "Explained", "the answer"),
-    question!(reach, Reach,
-        "Where a policy acts, and who shadows it.", "Reach", "the answer"),
-    question!(can, Can,
-        "Whether a client may call a service, and who says so.", "Decision", "the answer"),
-    question!(envoy, Envoy,
-        "What a proxy needs to enforce it: Envoy configuration for an inbound.", "Anything", "the filters"),
-    question!(graph, Graph,
-        "How it hangs together: topology with policies.", "Graph", "the answer"),
-    question!(check, Check,
-        "Whether what is stored is valid: every finding with its place, code and remedy.", "DiagnosticList", "the answer"),
-    question!(get, Get,
-        "What is there: resources, and policies with their outcome.", "Listed", "the answer"),
-];
+pub static ENDPOINTS: LazyLock<Vec<Endpoint>> = LazyLock::new(|| {
+    vec![
+        question::<ask::Effective>(
+            "What is in force: effective policies, each value with its origin.",
+            "Effective",
+        ),
+        question::<ask::Explain>(
+            "Why: the ladder, every decision, winners and losers.",
+            "Explained",
+        ),
+        question::<ask::Reach>("Where a policy acts, and who shadows it.", "Reach"),
+        question::<ask::Can>("Whether a client may call a service, and who says so.", "Decision"),
+        Endpoint {
+            answers: const { &[Answer { about: "the filters", ..answer("Anything") }] },
+            ..question::<ask::Envoy>(
+                "What a proxy needs to enforce it: Envoy configuration for an inbound.",
+                "Anything",
+            )
+        },
+        question::<ask::Graph>("How it hangs together: topology with policies.", "Graph"),
+        question::<ask::Check>(
+            "Whether what is stored is valid: every finding with its place, code and remedy.",
+            "DiagnosticList",
+        ),
+        question::<ask::Get>(
+            "What is there: resources, and policies with their outcome.",
+            "Listed",
+        ),
+        many(),
+    ]
+});
 
 /// Many questions about access at once.
-pub const MATRIX: Endpoint = Endpoint {
-    id: "canMany",
-    method: Verb::Post,
-    path: "/v1/can",
-    about: "Many such questions: lists `from`, `to`, and if wanted `method`, `path`, `sni`; every combination is asked.",
-    access: Access::Known,
-    query: query!(),
-    body: Body::Json("Matrix"),
-    answers: &[Answer { status: 200, media: Media::Either("Decision"), about: "the answer" }],
-    errors: &[404, 410, 412, 415],
-    run: |call| {
-        Box::pin(async {
-            let text = String::from_utf8_lossy(&call.body).into_owned();
-            bounded(&text)?;
-            let matrix = Some(ask::Text { name: "body".to_owned(), text });
-            reply(call, ask::Can { matrix, ..ask::Can::default() }).await
-        })
-    },
-};
+fn many() -> Endpoint {
+    Endpoint {
+        id: "canMany",
+        method: Verb::Post,
+        path: "/v1/can",
+        about: "Many such questions: lists `from`, `to`, and if wanted `method`, `path`, `sni`; every combination is asked.",
+        access: Access::Known,
+        query: query(&[]),
+        body: Body::Json("Matrix"),
+        answers: const { &[answer("Decision")] },
+        errors: &[404, 410, 412, 415],
+        run: |call| {
+            Box::pin(async {
+                let text = String::from_utf8_lossy(&call.body).into_owned();
+                bounded(&text)?;
+                let matrix = Some(ask::Text { name: "body".to_owned(), text });
+                reply(call, ask::Can { matrix, ..ask::Can::default() }).await
+            })
+        },
+    }
+}
 
 /// Questions that one request may ask.
 const MOST: usize = 10_000;
@@ -187,7 +160,7 @@ impl Sink for Page {
 }
 
 /// Answers a question.
-async fn run<Q: Asked + Send + 'static>(call: Call) -> Result<Reply, Problem> {
+async fn run<Q: Asked>(call: Call) -> Result<Reply, Problem> {
     let asked = read::<Q>(call.query.arguments())?;
     reply(call, asked).await
 }
@@ -206,7 +179,7 @@ fn shared(arguments: &Arguments) -> Result<(Shared, String), Problem> {
     Ok((shared, form.to_owned()))
 }
 
-async fn reply<Q: Asked + Send + 'static>(call: Call, asked: Q) -> Result<Reply, Problem> {
+async fn reply<Q: Asked>(call: Call, asked: Q) -> Result<Reply, Problem> {
     let (revision, analysis) = analysis(&call, &asked).await?;
     let (shared, form) = shared(call.query.arguments())?;
     let layout: Layout = read(call.query.arguments())?;
