@@ -3,11 +3,13 @@
 
 use overrule::overrule_access::Request;
 use overrule::view::access::{self, AccessAnswer};
-use overrule::view::{escape, tenancy, v1};
+use overrule::view::{Styles, Table, escape, tenancy, v1};
 use serde::Deserialize;
 
 use crate::select;
-use crate::{Can, Exit, Failure, Form, Known, Outcome, Shared, Sink, counted, form, write_value};
+use crate::{
+    Can, Exit, Failure, Form, Known, Outcome, Shared, Sink, counted, form, text, write_value,
+};
 
 /// Many questions: every client with every target, method and path.
 #[derive(Debug, Default, Deserialize)]
@@ -248,24 +250,11 @@ fn cells(d: &v1::AccessDecision) -> [String; 8] {
 }
 
 fn table(decisions: &[v1::AccessDecision]) -> String {
-    let rows: Vec<[String; 8]> =
-        decisions.iter().map(|d| cells(d).map(|c| escape::terminal(&c).into_owned())).collect();
-    let shown: Vec<usize> =
-        (0..8).filter(|i| rows.iter().any(|r| r.get(*i).is_some_and(|c| !c.is_empty()))).collect();
-    let width = |i: usize| {
-        let cells = rows.iter().filter_map(|r| r.get(i)).map(|c| c.chars().count());
-        cells.chain(COLUMNS.get(i).map(|c| c.len())).max().unwrap_or(0)
-    };
-    let line = |cells: &dyn Fn(usize) -> String| {
-        let line: Vec<String> =
-            shown.iter().map(|i| format!("{:1$}", cells(*i), width(*i))).collect();
-        format!("{}\n", line.join("   ").trim_end())
-    };
-    let mut text = line(&|i| COLUMNS.get(i).copied().unwrap_or("").to_owned());
-    for row in &rows {
-        text.push_str(&line(&|i| row.get(i).cloned().unwrap_or_default()));
+    let mut table = Table::new(COLUMNS).hiding_empty();
+    for decision in decisions {
+        table.push(cells(decision).map(|cell| escape::terminal(&cell).into()));
     }
-    text
+    text(|out| table.write("", None, &Styles::plain(), out))
 }
 
 fn csv(decisions: &[v1::AccessDecision]) -> String {

@@ -2,16 +2,19 @@
 //! In: a question, and what is known. Out: the answer, in the form asked for. Not here: files, streams, HTTP.
 //!
 //! ```text
-//!  flags ────► Shared, Effective, Explain, ... ◄──── parameters of a request        asked, query
+//!  flags ────► Shared, Effective, Explain, ... ◄──── parameters of a request        asked
 //!                        │
 //!  Known (an Analysis, who asks) ──► answer ──► Sink      the terminal, or a buffer   one module per command
 //! ```
 //!
 //! The command line and the server answer with this code, so that both say the same.
 
+mod arguments;
 mod asked;
 mod can;
 mod check;
+#[doc(hidden)]
+pub mod declare;
 mod effective;
 mod envoy;
 mod explain;
@@ -20,29 +23,29 @@ mod get;
 mod graph;
 mod known;
 mod outcome;
+mod parameter;
 pub mod percent;
-mod query;
 mod reach;
 mod request;
 pub mod sees;
 mod select;
 mod sink;
 
+pub use arguments::{Argument, Arguments, Parameters};
 pub use asked::{
-    Can, Check, Effective, Envoy, Explain, FailOn, Form, Get, Graph, Reach, Shared, Text,
+    Can, Check, Effective, Envoy, Explain, FailOn, Form, Get, Graph, Layout, Reach, Shared, Text,
 };
 pub use known::{Compare, Known, Needs, counted};
 pub use outcome::{Exit, Failure, Outcome};
-pub use query::{Parameter, from_query, parameters};
+pub use parameter::{Parameter, Required, TakenBy, Takes};
 pub use sees::{Everything, Sees};
 pub use sink::{Sink, Written};
 
 use overrule::view;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 /// A question: what was typed after the name of a command.
-pub trait Asked: clap::Args + DeserializeOwned + Serialize {
+pub trait Asked: Parameters + Send + Sync + 'static {
     /// Name of the command, and of its endpoint.
     const NAME: &'static str;
 

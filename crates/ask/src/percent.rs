@@ -1,47 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: texts. Out: the same as parts of a URL or of a header, and back. Not here: URLs.
+//! Which characters are percent-encoded in what the server and its clients send. Not here: how (`percent_encoding`).
+
+use percent_encoding::{
+    AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode,
+};
+
+/// In a part of a URL; slashes stay.
+const PART: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
+
+/// In a header.
+const HEADER: &AsciiSet = &CONTROLS.add(b'%');
 
 /// Percent-encodes a part of a URL; slashes stay.
 pub fn encode(text: &str) -> String {
-    encode_but(text, |b| b.is_ascii_alphanumeric() || b"-_.~/".contains(&b))
+    utf8_percent_encode(text, PART).to_string()
 }
 
 /// Percent-encodes what a header cannot carry.
 pub fn encode_header(text: &str) -> String {
-    encode_but(text, |b| matches!(b, 0x20..=0x7e) && b != b'%')
-}
-
-fn encode_but(text: &str, stays: impl Fn(u8) -> bool) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match stays(byte) {
-            true => out.push(char::from(byte)),
-            false => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
+    utf8_percent_encode(text, HEADER).to_string()
 }
 
 /// Undoes it; what cannot be undone stays as it is. In a query, a plus is a space.
 pub fn decode(text: &str, plus: bool) -> String {
-    let hex = |byte: Option<&u8>| byte.and_then(|b| char::from(*b).to_digit(16));
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let pair = (*byte == b'%').then(|| (hex(bytes.get(at + 1)), hex(bytes.get(at + 2))));
-        match pair {
-            Some((Some(high), Some(low))) => {
-                out.push(u8::try_from(high * 16 + low).unwrap_or(b'?'));
-                at += 3;
-            }
-            _ => {
-                out.push(if plus && *byte == b'+' { b' ' } else { *byte });
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    let spaced = if plus { text.replace('+', " ") } else { text.to_owned() };
+    percent_decode_str(&spaced).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@
 use std::path::PathBuf;
 
 use crate::settings::FamilySettings;
+use crate::typed::Typed;
 use clap::{Parser, Subcommand, ValueEnum};
-use overrule_ask::{Check, Effective, Envoy, Explain, Get, Graph, Reach, Shared};
+use overrule_ask::{Can, Check, Effective, Envoy, Explain, Get, Graph, Reach, Shared};
 
 /// Which policy is in force here, why, and what happens if I change it?
 #[derive(Debug, Parser)]
@@ -21,7 +22,7 @@ pub struct Args {
     #[command(flatten)]
     pub source: Source,
     #[command(flatten)]
-    pub shared: Shared,
+    pub shared: Typed<Shared>,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -111,21 +112,21 @@ pub enum Color {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Is what I wrote valid? Every finding with its place, code and remedy.
-    Check(Check),
+    Check(Typed<Check>),
     /// What is there? Resources, and policies with their outcome.
-    Get(Get),
+    Get(Typed<Get>),
     /// What is in force? Effective policies, each value with its origin.
-    Effective(Effective),
+    Effective(Typed<Effective>),
     /// Why? The ladder, every decision, winners and losers.
-    Explain(Explain),
+    Explain(Typed<Explain>),
     /// Where does this policy act, and who shadows it?
-    Reach(Reach),
+    Reach(Typed<Reach>),
     /// May this client call this service, and who says so?
     Can(CanOrMany),
     /// What does the proxy need to enforce it? Envoy configuration for an inbound.
-    Envoy(Envoy),
+    Envoy(Typed<Envoy>),
     /// How does it hang together? Topology with policies: -o tree, dot, mermaid, svg, json.
-    Graph(Graph),
+    Graph(Typed<Graph>),
     /// Do my policies still do what I expect? Runs policy tests.
     Test(Test),
     /// Keep manifests, answer questions about them over HTTP, and tell what changes.
@@ -180,7 +181,7 @@ pub struct Watch {
 #[derive(Debug, clap::Args)]
 pub struct CanOrMany {
     #[command(flatten)]
-    pub one: overrule_ask::Can,
+    pub one: Typed<Can>,
     /// Many questions at once: a YAML file with lists `from`, `to`, and if wanted `method`, `path`, `sni`.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "to", "method", "path", "sni"])]
     pub matrix: Option<PathBuf>,

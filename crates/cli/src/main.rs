@@ -8,6 +8,7 @@ mod output;
 mod remote;
 mod rules;
 mod settings;
+mod typed;
 mod world;
 
 use std::process::ExitCode;
@@ -27,14 +28,14 @@ fn main() -> ExitCode {
     let (source, shared) = (&args.source, &args.shared);
     let mut out = Out::new(source, shared);
     let result = match &args.command {
-        Command::Check(c) => command::answer(&args, c, &mut out),
-        Command::Get(c) => command::answer(&args, c, &mut out),
-        Command::Effective(c) => command::answer(&args, c, &mut out),
-        Command::Explain(c) => command::answer(&args, c, &mut out),
-        Command::Reach(c) => command::answer(&args, c, &mut out),
+        Command::Check(c) => command::answer(&args, &**c, &mut out),
+        Command::Get(c) => command::answer(&args, &**c, &mut out),
+        Command::Effective(c) => command::answer(&args, &**c, &mut out),
+        Command::Explain(c) => command::answer(&args, &**c, &mut out),
+        Command::Reach(c) => command::answer(&args, &**c, &mut out),
         Command::Can(c) => command::can(&args, c, &mut out),
-        Command::Envoy(c) => command::answer(&args, c, &mut out),
-        Command::Graph(c) => command::answer(&args, c, &mut out),
+        Command::Envoy(c) => command::answer(&args, &**c, &mut out),
+        Command::Graph(c) => command::answer(&args, &**c, &mut out),
         Command::Test(c) => command::test::run(source, shared, c, &mut out),
         Command::Serve(c) => command::serve::run(source, c),
         Command::Apply(c) => command::client::apply(source, shared, c, &mut out),

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use overrule_ask::percent::{decode, encode};
-use overrule_ask::{Asked, Exit, Failure, Outcome, Shared, Sink};
-use serde_json::{Map, Value};
+use overrule_ask::{Asked, Exit, Failure, Layout, Outcome, Parameters, Shared, Sink};
+use serde_json::Value;
 use ureq::http::{Request, Response};
 use ureq::{Agent, Body};
 
@@ -111,23 +111,12 @@ impl Remote {
         body: Option<&str>,
         out: &mut Out,
     ) -> Outcome {
-        let mut query = parameters(asked)?;
-        query.extend(parameters(shared)?);
-        // Remarks are kept back here, not there: -q is about this terminal.
-        query.retain(|(name, _)| name != "quiet" && name != "all-namespaces");
-        if shared.all_namespaces {
-            query.retain(|(name, _)| name != "namespace");
-        }
-        if shared.output.is_none() {
-            query.push(("output".to_owned(), "best".to_owned()));
-        }
-        if out.styles().is_colored() {
-            query.push(("color".to_owned(), "true".to_owned()));
-        }
-        if let Some(width) = out.width() {
-            query.push(("width".to_owned(), width.to_string()));
-        }
-        query.push(("columns".to_owned(), out.styles().width.to_string()));
+        let layout = Layout {
+            color: out.styles().is_colored(),
+            width: out.width(),
+            columns: Some(out.styles().width),
+        };
+        let query = query(shared, &layout, asked);
         let (method, body) = match body {
             Some(text) => ("POST", text),
             None => ("GET", ""),
@@ -141,28 +130,18 @@ impl Remote {
     }
 }
 
-/// The members of a question as parameters.
-fn parameters(of: &impl serde::Serialize) -> Result<Vec<(String, String)>, Failure> {
-    let value = serde_json::to_value(of).map_err(|e| Failure::Usage(e.to_string()))?;
-    let Value::Object(members) = value else { return Ok(Vec::new()) };
-    Ok(pairs(members))
-}
-
-fn pairs(members: Map<String, Value>) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    for (name, value) in members {
-        match value {
-            Value::String(text) => found.push((name, text)),
-            Value::Bool(true) => found.push((name, "true".to_owned())),
-            Value::Number(number) => found.push((name, number.to_string())),
-            Value::Array(list) => {
-                let texts = list.into_iter().filter_map(|v| v.as_str().map(str::to_owned));
-                found.extend(texts.map(|text| (name.clone(), text)));
-            }
-            _ => {}
-        }
+/// A question as the parameters of a request.
+fn query(shared: &Shared, layout: &Layout, asked: &impl Asked) -> Vec<(String, String)> {
+    let mut query = asked.sent();
+    query.extend(shared.sent());
+    if shared.all_namespaces {
+        query.retain(|(name, _)| name != "namespace");
     }
-    found
+    if shared.output.is_none() {
+        query.push(("output".to_owned(), "best".to_owned()));
+    }
+    query.extend(layout.sent());
+    query
 }
 
 /// A path with a query.

@@ -9,9 +9,9 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use overrule_ask::Arguments;
 use overrule_ask::percent::decode;
 use overrule_guard::Principal;
-use serde_json::{Map, Value};
 
 use crate::app::App;
 use crate::problem::Problem;
@@ -46,14 +46,14 @@ impl Call {
     }
 }
 
-/// Parameters of a query by name.
+/// Parameters of a query by name, each as its endpoint wants it.
 #[derive(Debug, Clone, Default)]
-pub struct Query(Map<String, Value>);
+pub struct Query(Arguments);
 
 impl Query {
     /// Checks a query against what the endpoint takes.
     pub fn parse(endpoint: &Endpoint, text: &str) -> Result<Self, Problem> {
-        let mut found = Map::new();
+        let mut found = Arguments::default();
         for (name, value) in pairs(text) {
             let Some(param) = endpoint.query.iter().find(|p| p.name == name) else {
                 let known: Vec<&str> = endpoint.query.iter().map(|p| p.name).collect();
@@ -70,21 +70,15 @@ impl Query {
                 Problem::bad(format!("bad request: parameter `{name}`: {why}"))
                     .cause(name.clone(), why)
             };
-            let typed = typed(param.kind, &value).map_err(wrong)?;
-            match (param.kind, found.get_mut(&name)) {
-                (Type::Texts, Some(Value::Array(list))) => list.push(typed),
-                (Type::Texts, _) => {
-                    found.insert(name, Value::Array(vec![typed]));
-                }
-                (Type::Any | Type::Like(_), Some(_)) => {}
-                (_, Some(_)) => return Err(wrong("is there twice".to_owned())),
-                (_, None) => {
-                    found.insert(name, typed);
-                }
+            check(param.kind, &value).map_err(wrong)?;
+            match (param.kind, found.all(&name)) {
+                (Type::Texts, _) | (_, []) => found.add(name, value),
+                (Type::Any | Type::Like(_), _) => {}
+                (_, _) => return Err(wrong("is there twice".to_owned())),
             }
         }
         for param in endpoint.query.iter().filter(|p| p.required) {
-            if !found.contains_key(param.name) {
+            if found.all(param.name).is_empty() {
                 let detail = format!("bad request: parameter `{}` is missing", param.name);
                 return Err(Problem::bad(detail).cause(param.name, "must be defined"));
             }
@@ -94,12 +88,12 @@ impl Query {
 
     /// A text.
     pub fn text(&self, name: &str) -> Option<&str> {
-        self.0.get(name)?.as_str()
+        self.0.all(name).first().map(String::as_str)
     }
 
     /// A number.
     pub fn number(&self, name: &str) -> Option<u64> {
-        self.0.get(name)?.as_u64()
+        self.text(name)?.parse().ok()
     }
 
     /// A number of things; the usual one if none is given.
@@ -109,13 +103,12 @@ impl Query {
 
     /// Whether a switch is on.
     pub fn is(&self, name: &str) -> bool {
-        self.0.get(name).and_then(Value::as_bool).unwrap_or(false)
+        matches!(self.text(name), Some("true" | ""))
     }
 
-    /// Those of these names, as an object: what a question is read from.
-    pub fn only(&self, names: &[&str]) -> Value {
-        let some = self.0.iter().filter(|(name, _)| names.contains(&name.as_str()));
-        Value::Object(some.map(|(name, value)| (name.clone(), value.clone())).collect())
+    /// What a question is read from.
+    pub fn arguments(&self) -> &Arguments {
+        &self.0
     }
 }
 
@@ -127,24 +120,20 @@ fn pairs(text: &str) -> impl Iterator<Item = (String, String)> {
     })
 }
 
-fn typed(kind: Type, value: &str) -> Result<Value, String> {
+fn check(kind: Type, value: &str) -> Result<(), String> {
     if value.contains('\0') {
         return Err("must not contain a NUL character".to_owned());
     }
     match kind {
-        Type::Any | Type::Like(_) => Ok(Value::from(value)),
         Type::Text | Type::Texts if value.is_empty() => Err("must not be empty".to_owned()),
-        Type::Text | Type::Texts => Ok(Value::from(value)),
-        Type::Bool => match value {
-            "true" | "" => Ok(Value::Bool(true)),
-            "false" => Ok(Value::Bool(false)),
-            _ => Err("must be true or false".to_owned()),
-        },
+        Type::Any | Type::Like(_) | Type::Text | Type::Texts => Ok(()),
+        Type::Bool if matches!(value, "true" | "" | "false") => Ok(()),
+        Type::Bool => Err("must be true or false".to_owned()),
         Type::Number(largest) => match value.parse::<u64>() {
-            Ok(number) if number <= largest => Ok(Value::from(number)),
+            Ok(number) if number <= largest => Ok(()),
             _ => Err(format!("must be a number from 0 to {largest}")),
         },
-        Type::Word(words) if words.contains(&value) => Ok(Value::from(value)),
+        Type::Word(words) if words.contains(&value) => Ok(()),
         Type::Word(words) => Err(format!("must be one of {}", words.join(", "))),
     }
 }

@@ -8,130 +8,91 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::ValueEnum;
+use overrule_ask::{Parameters, parameters, words};
 use overrule_guard::CertificateRule;
 use serde::Deserialize;
 
 use crate::extension::Extensions;
 
-/// `overrule serve`: the live store and the Inspect API.
-#[derive(Debug, Clone, Default, clap::Args, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Config {
-    /// Address to listen on; any other than loopback needs TLS and authentication [default: 127.0.0.1:5681]
-    #[arg(long, value_name = "ADDRESS", env = "OVERRULE_LISTEN", help_heading = "Serving")]
-    pub listen: Option<SocketAddr>,
-    /// Folder of the embedded store; made if it is not there [env: OVERRULE_DATA] [default: overrule-data]
-    #[arg(long, value_name = "DIR", help_heading = "Store")]
-    pub data: Option<PathBuf>,
-    /// Keep everything in memory: it is gone when the server ends
-    #[arg(long, conflicts_with = "data", help_heading = "Store")]
-    pub ephemeral: bool,
-    /// File that holds the connection of a PostgreSQL store: `postgres://user@host/database`; several servers may share
-    /// one. OVERRULE_POSTGRES holds the connection itself [env: OVERRULE_POSTGRES_FILE]
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "ephemeral"], help_heading = "Store")]
-    pub postgres_file: Option<PathBuf>,
-    /// Certificates that PostgreSQL's certificate must be signed by
-    #[arg(long, value_name = "FILE", env = "OVERRULE_POSTGRES_CA", help_heading = "Store")]
-    pub postgres_ca: Option<PathBuf>,
-    /// Fill an empty store from a backup
-    #[arg(long, value_name = "FILE", help_heading = "Store")]
-    pub restore: Option<PathBuf>,
-    /// Most changes kept in the history [default: no limit]
-    #[arg(long, value_name = "N", env = "OVERRULE_HISTORY_ENTRIES", help_heading = "Store")]
-    pub history_entries: Option<u64>,
-    /// How long changes are kept in the history: `720h` [default: no limit]
-    #[arg(long, value_name = "TIME", env = "OVERRULE_HISTORY_AGE", help_heading = "Store")]
-    pub history_age: Option<String>,
-    /// Follow changes of the files given with -f, and remove from the store what is removed from them
-    #[arg(long, help_heading = "Store")]
-    pub watch_files: bool,
-    /// How clients prove who they are; on loopback the default is `none`, elsewhere `token`
-    #[arg(long, value_enum, value_name = "HOW", env = "OVERRULE_AUTH", help_heading = "Security")]
-    pub auth: Option<Auth>,
-    /// Certificate chain of the server
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "OVERRULE_TLS_CERT",
-        requires = "tls_key",
-        help_heading = "Security"
-    )]
-    pub tls_cert: Option<PathBuf>,
-    /// Its key
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "OVERRULE_TLS_KEY",
-        requires = "tls_cert",
-        help_heading = "Security"
-    )]
-    pub tls_key: Option<PathBuf>,
-    /// Certificates that client certificates must be signed by
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "OVERRULE_CLIENT_CA",
-        requires = "tls_cert",
-        help_heading = "Security"
-    )]
-    pub client_ca: Option<PathBuf>,
-    /// Refuse clients without a certificate
-    #[arg(long, requires = "client_ca", help_heading = "Security")]
-    pub client_cert_required: bool,
-    /// Name or name:port by which clients may reach the server, beside its address; repeatable
-    #[arg(long, value_name = "HOST", help_heading = "Security")]
-    pub host: Vec<String>,
-    /// File that the first admin token is written to, readable for its owner only [default: admin-token in the data
-    /// folder]
-    #[arg(long, value_name = "FILE", help_heading = "Security")]
-    pub admin_token_file: Option<PathBuf>,
-    /// Largest body of a request, in bytes [default: 16777216]
-    #[arg(long, value_name = "BYTES", env = "OVERRULE_MAX_BODY", help_heading = "Limits")]
-    pub max_body: Option<usize>,
-    /// Longest time for a request, in seconds [default: 60]
-    #[arg(long, value_name = "SECONDS", env = "OVERRULE_REQUEST_TIMEOUT", help_heading = "Limits")]
-    pub request_timeout: Option<u64>,
-    /// Most connections at once [default: 1024]
-    #[arg(long, value_name = "N", env = "OVERRULE_MAX_CONNECTIONS", help_heading = "Limits")]
-    pub max_connections: Option<usize>,
-    /// Most requests at once [default: 256]
-    #[arg(long, value_name = "N", env = "OVERRULE_MAX_REQUESTS", help_heading = "Limits")]
-    pub max_requests: Option<usize>,
-    /// Longest time that requests get to finish when the server stops, in seconds [default: 20]
-    #[arg(long, value_name = "SECONDS", help_heading = "Limits")]
-    pub grace: Option<u64>,
-    /// Form of logs on standard error
-    #[arg(
-        long,
-        value_enum,
-        value_name = "FORM",
-        env = "OVERRULE_LOG_FORMAT",
-        help_heading = "Serving"
-    )]
-    pub log_format: Option<LogFormat>,
-    /// What is logged: `info`, `debug`, `overrule_server=debug` [default: info]
-    #[arg(long, value_name = "FILTER", env = "OVERRULE_LOG", help_heading = "Serving")]
-    pub log: Option<String>,
-    /// File with any of these settings, as YAML with the names of the flags; `certificates` maps client certificates
-    #[arg(long, value_name = "FILE", env = "OVERRULE_CONFIG", help_heading = "Serving")]
-    #[serde(skip)]
-    pub config: Option<PathBuf>,
-    /// The connection of PostgreSQL; only in the file or the environment.
-    #[arg(skip)]
-    pub postgres: Option<Hidden>,
-    /// Who client certificates stand for; only in the file.
-    #[arg(skip)]
-    pub certificates: Vec<CertificateRule>,
-    /// Further APIs, and their settings.
-    #[arg(skip)]
-    #[serde(skip)]
-    pub extensions: Extensions,
-    /// Answers that never change, by path; for benchmarks.
-    #[arg(skip)]
-    #[serde(skip)]
-    #[doc(hidden)]
-    pub fixed: Vec<(String, bytes::Bytes)>,
+parameters! {
+    /// `overrule serve`: the live store and the Inspect API.
+    #[derive(Debug, Clone, Default, Deserialize)]
+    #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+    Config {
+        /// Address to listen on; any other than loopback needs TLS and authentication [default: 127.0.0.1:5681]
+        listen: Option<SocketAddr> = option("ADDRESS").env("OVERRULE_LISTEN").heading("Serving");
+        /// Folder of the embedded store; made if it is not there [env: OVERRULE_DATA] [default: overrule-data]
+        data: Option<PathBuf> = option("DIR").heading("Store");
+        /// Keep everything in memory: it is gone when the server ends
+        ephemeral: bool = flag().conflicts(&["data"]).heading("Store");
+        /// File that holds the connection of a PostgreSQL store: `postgres://user@host/database`; several servers may share
+        /// one. OVERRULE_POSTGRES holds the connection itself [env: OVERRULE_POSTGRES_FILE]
+        postgres_file: Option<PathBuf> =
+            option("FILE").conflicts(&["data", "ephemeral"]).heading("Store");
+        /// Certificates that PostgreSQL's certificate must be signed by
+        postgres_ca: Option<PathBuf> =
+            option("FILE").env("OVERRULE_POSTGRES_CA").heading("Store");
+        /// Fill an empty store from a backup
+        restore: Option<PathBuf> = option("FILE").heading("Store");
+        /// Most changes kept in the history [default: no limit]
+        history_entries: Option<u64> =
+            option("N").env("OVERRULE_HISTORY_ENTRIES").heading("Store");
+        /// How long changes are kept in the history: `720h` [default: no limit]
+        history_age: Option<String> = option("TIME").env("OVERRULE_HISTORY_AGE").heading("Store");
+        /// Follow changes of the files given with -f, and remove from the store what is removed from them
+        watch_files: bool = flag().heading("Store");
+        /// How clients prove who they are; on loopback the default is `none`, elsewhere `token`
+        auth: Option<Auth> = option("HOW").env("OVERRULE_AUTH").heading("Security");
+        /// Certificate chain of the server
+        tls_cert: Option<PathBuf> =
+            option("FILE").env("OVERRULE_TLS_CERT").requires("tls-key").heading("Security");
+        /// Its key
+        tls_key: Option<PathBuf> =
+            option("FILE").env("OVERRULE_TLS_KEY").requires("tls-cert").heading("Security");
+        /// Certificates that client certificates must be signed by
+        client_ca: Option<PathBuf> =
+            option("FILE").env("OVERRULE_CLIENT_CA").requires("tls-cert").heading("Security");
+        /// Refuse clients without a certificate
+        client_cert_required: bool = flag().requires("client-ca").heading("Security");
+        /// Name or name:port by which clients may reach the server, beside its address; repeatable
+        host: Vec<String> = option("HOST").heading("Security");
+        /// File that the first admin token is written to, readable for its owner only [default: admin-token in the data
+        /// folder]
+        admin_token_file: Option<PathBuf> = option("FILE").heading("Security");
+        /// Largest body of a request, in bytes [default: 16777216]
+        max_body: Option<usize> = option("BYTES").env("OVERRULE_MAX_BODY").heading("Limits");
+        /// Longest time for a request, in seconds [default: 60]
+        request_timeout: Option<u64> =
+            option("SECONDS").env("OVERRULE_REQUEST_TIMEOUT").heading("Limits");
+        /// Most connections at once [default: 1024]
+        max_connections: Option<usize> =
+            option("N").env("OVERRULE_MAX_CONNECTIONS").heading("Limits");
+        /// Most requests at once [default: 256]
+        max_requests: Option<usize> = option("N").env("OVERRULE_MAX_REQUESTS").heading("Limits");
+        /// Longest time that requests get to finish when the server stops, in seconds [default: 20]
+        grace: Option<u64> = option("SECONDS").heading("Limits");
+        /// Form of logs on standard error
+        log_format: Option<LogFormat> =
+            option("FORM").env("OVERRULE_LOG_FORMAT").heading("Serving");
+        /// What is logged: `info`, `debug`, `overrule_server=debug` [default: info]
+        log: Option<String> = option("FILTER").env("OVERRULE_LOG").heading("Serving");
+        /// File with any of these settings, as YAML with the names of the flags; `certificates` maps client certificates
+        #[serde(skip)]
+        config: Option<PathBuf> = option("FILE").env("OVERRULE_CONFIG").heading("Serving");
+    }
+    beside {
+        /// The connection of PostgreSQL; only in the file or the environment.
+        postgres: Option<Hidden>,
+        /// Who client certificates stand for; only in the file.
+        certificates: Vec<CertificateRule>,
+        /// Further APIs, and their settings.
+        #[serde(skip)]
+        extensions: Extensions,
+        /// Answers that never change, by path; for benchmarks.
+        #[serde(skip)]
+        #[doc(hidden)]
+        fixed: Vec<(String, bytes::Bytes)>,
+    }
 }
 
 /// A setting that must not be printed.
@@ -145,64 +106,42 @@ impl std::fmt::Debug for Hidden {
     }
 }
 
-/// How clients prove who they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Auth {
-    /// They do not: everybody who reaches the port may do everything. Loopback only.
-    None,
-    /// With a token, or a client certificate that the configuration names.
-    Token,
+words! {
+    /// How clients prove who they are.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    Auth {
+        /// They do not: everybody who reaches the port may do everything. Loopback only.
+        None,
+        /// With a token, or a client certificate that the configuration names.
+        Token,
+    }
 }
 
-/// Form of logs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LogFormat {
-    /// For reading.
-    Text,
-    /// One JSON object per line.
-    Json,
+words! {
+    /// Form of logs.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    LogFormat {
+        /// For reading.
+        Text,
+        /// One JSON object per line.
+        Json,
+    }
 }
 
 impl Config {
     /// Adds what the file says where nothing else was said.
-    pub fn or(self, file: Self) -> Self {
-        let many =
-            |mine: Vec<String>, other: Vec<String>| if mine.is_empty() { other } else { mine };
-        // A store that was chosen by flag is not combined with another one from the file.
-        let chosen = self.names_store();
-        let store = |of_file| if chosen { None } else { of_file };
-        Self {
-            listen: self.listen.or(file.listen),
-            data: self.data.or(store(file.data)),
-            ephemeral: self.ephemeral || (!chosen && file.ephemeral),
-            postgres_file: self.postgres_file.or(store(file.postgres_file)),
-            postgres_ca: self.postgres_ca.or(file.postgres_ca),
-            postgres: self.postgres.or(if chosen { None } else { file.postgres }),
-            restore: self.restore.or(file.restore),
-            history_entries: self.history_entries.or(file.history_entries),
-            history_age: self.history_age.or(file.history_age),
-            watch_files: self.watch_files || file.watch_files,
-            auth: self.auth.or(file.auth),
-            tls_cert: self.tls_cert.or(file.tls_cert),
-            tls_key: self.tls_key.or(file.tls_key),
-            client_ca: self.client_ca.or(file.client_ca),
-            client_cert_required: self.client_cert_required || file.client_cert_required,
-            host: many(self.host, file.host),
-            admin_token_file: self.admin_token_file.or(file.admin_token_file),
-            max_body: self.max_body.or(file.max_body),
-            request_timeout: self.request_timeout.or(file.request_timeout),
-            max_connections: self.max_connections.or(file.max_connections),
-            max_requests: self.max_requests.or(file.max_requests),
-            grace: self.grace.or(file.grace),
-            extensions: self.extensions.or(file.extensions),
-            log_format: self.log_format.or(file.log_format),
-            log: self.log.or(file.log),
-            config: self.config,
-            certificates: file.certificates,
-            fixed: self.fixed,
+    pub fn or(self, mut file: Self) -> Self {
+        if self.names_store() {
+            // A store that was chosen by flag is not combined with another one from the file.
+            file =
+                Self { data: None, ephemeral: false, postgres_file: None, postgres: None, ..file };
         }
+        let postgres = self.postgres.clone().or(file.postgres.take());
+        let certificates = std::mem::take(&mut file.certificates);
+        let extensions = self.extensions.clone().or(std::mem::take(&mut file.extensions));
+        Self { postgres, certificates, extensions, ..Parameters::or(self, file) }
     }
 
     /// Settings of a file, those of extensions among them.

@@ -24,9 +24,8 @@ use crate::table::{Access, Body, Endpoint, Verb};
 
 /// Every endpoint there is.
 pub fn endpoints(extensions: &Extensions) -> Vec<Endpoint> {
-    let own: [&[Endpoint]; 9] = [
-        crate::v1::questions::ENDPOINTS,
-        std::slice::from_ref(&crate::v1::questions::MATRIX),
+    let own: [&[Endpoint]; 8] = [
+        &crate::v1::questions::ENDPOINTS,
         &crate::v1::resources::MANY,
         &crate::v1::resources::PLACED,
         &crate::v1::resources::CLUSTER,

@@ -3,6 +3,7 @@
 //! what the document says is what the router and the checks of requests are made of.
 
 use bytes::Bytes;
+use overrule_ask::{Can, Parameter, Parameters, Required};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
@@ -217,12 +218,12 @@ fn problem() -> Value {
 /// Many questions at once.
 fn matrix() -> Value {
     let texts = |least: u64| json!({"type": "array", "minItems": least, "maxItems": 10000, "items": {"type": "string", "minLength": 1}});
+    let needed = |row: &&Parameter| row.required != Required::No;
+    let lists = Can::TABLE.iter().map(|row| (row.name.to_owned(), texts(needed(&row).into())));
     json!({
         "type": "object",
-        "properties": {
-            "from": texts(1), "to": texts(1), "method": texts(0), "path": texts(0), "sni": texts(0),
-        },
-        "required": ["from", "to"],
+        "properties": lists.collect::<Map<_, _>>(),
+        "required": Can::TABLE.iter().filter(needed).map(|row| row.name).collect::<Vec<_>>(),
         "additionalProperties": false,
     })
 }

@@ -5,6 +5,8 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use overrule_ask::{Parameter, Required, Takes};
+
 use crate::call::{Call, Reply};
 use crate::problem::Problem;
 
@@ -44,6 +46,21 @@ impl Param {
     /// One that may be left out.
     pub const fn new(name: &'static str, kind: Type, about: &'static str) -> Self {
         Self { name, kind, required: false, about }
+    }
+
+    /// A parameter of a question.
+    pub fn of(parameter: &Parameter) -> Self {
+        let kind = match parameter.takes {
+            Takes::Word(words) | Takes::Choice { words, .. } => {
+                Type::Word(parameter.http_words.unwrap_or(words))
+            }
+            Takes::Flag => Type::Bool,
+            Takes::Number(largest) => Type::Number(largest),
+            Takes::Texts => Type::Texts,
+            Takes::Text | Takes::Path | Takes::Address => Type::Text,
+        };
+        let about = parameter.http_help.unwrap_or(parameter.help);
+        Self { name: parameter.name, kind, required: parameter.required != Required::No, about }
     }
 
     /// The same, but it must be there.

@@ -64,4 +64,5 @@ pub use reach_text::reach_text;
 pub use rules::rules;
 pub use scene::{Findings, Part, Scene};
 pub use style::Styles;
+pub use table::{Cell, Table};
 pub use v1::schema;

@@ -12,14 +12,14 @@ use crate::style::Painted;
 
 /// A cell.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Cell {
+pub struct Cell {
     text: String,
     style: Style,
 }
 
 impl Cell {
     /// A cell in a style.
-    pub(crate) fn styled(text: impl Into<String>, style: Style) -> Self {
+    pub fn styled(text: impl Into<String>, style: Style) -> Self {
         Self { text: text.into(), style }
     }
 }
@@ -32,9 +32,10 @@ impl<S: Into<String>> From<S> for Cell {
 
 /// A table with `N` columns.
 #[derive(Debug, Clone)]
-pub(crate) struct Table<const N: usize> {
+pub struct Table<const N: usize> {
     header: [&'static str; N],
     rows: Vec<[Cell; N]>,
+    hides_empty: bool,
 }
 
 /// Between two columns.
@@ -42,35 +43,44 @@ const GAP: &str = "   ";
 
 impl<const N: usize> Table<N> {
     /// A table with a header; an empty one prints none.
-    pub(crate) fn new(header: [&'static str; N]) -> Self {
-        Self { header, rows: Vec::new() }
+    pub fn new(header: [&'static str; N]) -> Self {
+        Self { header, rows: Vec::new(), hides_empty: false }
+    }
+
+    /// The same, but columns without a cell that says something are left out.
+    pub fn hiding_empty(self) -> Self {
+        Self { hides_empty: true, ..self }
     }
 
     /// Adds a row.
-    pub(crate) fn push(&mut self, row: [Cell; N]) {
+    pub fn push(&mut self, row: [Cell; N]) {
         self.rows.push(row);
     }
 
     /// Whether there are no rows.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
     /// Prints it, each line behind `indent`; lines are cut in their last column to fit `width`.
-    pub(crate) fn write(
+    pub fn write(
         &self,
         indent: &str,
         width: Option<usize>,
         styles: &Styles,
         out: &mut dyn fmt::Write,
     ) -> fmt::Result {
-        let mut widths = self.header.map(UnicodeWidthStr::width);
+        let mut widths = self.header.map(|_| (!self.hides_empty).then_some(0));
         for row in &self.rows {
-            for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.text.width());
+            for (width, cell) in widths.iter_mut().zip(row).filter(|(_, c)| !c.text.is_empty()) {
+                *width = (*width).max(Some(cell.text.width()));
             }
         }
-        let before: usize = widths.iter().take(N.saturating_sub(1)).map(|w| w + GAP.len()).sum();
+        for (width, header) in widths.iter_mut().zip(self.header) {
+            *width = width.map(|width| width.max(header.width()));
+        }
+        let before = widths.iter().take(N.saturating_sub(1)).flatten();
+        let before: usize = before.map(|w| w + GAP.len()).sum();
         let room = width.map(|w| w.saturating_sub(indent.len() + before).max(16));
         if self.header.iter().any(|h| !h.is_empty()) {
             let cells = self.header.map(|h| Cell::styled(h, styles.dim));
@@ -85,14 +95,16 @@ impl<const N: usize> Table<N> {
 
 fn line(
     cells: &[Cell],
-    widths: &[usize],
+    widths: &[Option<usize>],
     indent: &str,
     room: Option<usize>,
     out: &mut dyn fmt::Write,
 ) -> fmt::Result {
-    let last = cells.iter().rposition(|c| !c.text.is_empty()).unwrap_or(0);
+    let shown = cells.iter().zip(widths).filter_map(|(cell, width)| Some((cell, (*width)?)));
+    let cells: Vec<(&Cell, usize)> = shown.collect();
+    let last = cells.iter().rposition(|(c, _)| !c.text.is_empty()).unwrap_or(0);
     out.write_str(indent)?;
-    for (i, (cell, width)) in cells.iter().zip(widths).enumerate().take(last + 1) {
+    for (i, (cell, width)) in cells.iter().enumerate().take(last + 1) {
         let is_end = i + 1 == cells.len();
         let text = match room {
             Some(room) if is_end => cut(&cell.text, room),
@@ -135,6 +147,19 @@ mod tests {
         let mut out = String::new();
         table.write("", None, &Styles::plain(), &mut out).unwrap();
         assert_eq!(out, "A      B\n名前   x\nab\n");
+    }
+
+    #[test]
+    fn an_empty_column_is_left_out_where_that_is_wanted() {
+        let rows = |mut table: Table<3>| {
+            table.push(["a".into(), "".into(), "c".into()]);
+            let mut out = String::new();
+            table.write("", None, &Styles::plain(), &mut out).unwrap();
+            out
+        };
+        let header = ["A", "B", "C"];
+        assert_eq!(rows(Table::new(header)), "A   B   C\na       c\n");
+        assert_eq!(rows(Table::new(header).hiding_empty()), "A   C\na   c\n");
     }
 
     #[test]

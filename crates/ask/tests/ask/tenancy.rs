@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use overrule::Analysis;
-use overrule_ask::{Asked, Everything, Known, Sees, Shared, Written, from_query};
+use overrule_ask::{Arguments, Asked, Everything, Known, Parameters, Sees, Shared, Written};
 use serde_json::Value;
 
 use crate::changes::in_force;
@@ -16,11 +16,9 @@ const SEEDS: u64 = 6;
 
 /// Asks one question, and writes down everything that is said.
 pub fn ask<T: Asked>(analysis: &Analysis, sees: &dyn Sees, query: &str) -> String {
-    let pairs = query.split('&').filter(|p| !p.is_empty()).map(|pair| {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (name.to_owned(), value.to_owned())
-    });
-    let (shared, asked): (Shared, T) = from_query(pairs).unwrap();
+    let pairs = query.split('&').filter(|p| !p.is_empty());
+    let arguments: Arguments = pairs.map(|p| p.split_once('=').unwrap_or((p, ""))).collect();
+    let (shared, asked) = (Shared::read(&arguments).unwrap(), T::read(&arguments).unwrap());
     let known = Known { analysis, sees, source: "overrule check" };
     let mut sink = Written::default();
     let outcome = asked.answer(&known, &shared, &mut sink);

@@ -22,7 +22,7 @@ pub fn answer<T: Asked>(args: &Args, asked: &T, out: &mut Out) -> Outcome {
 
 /// The same for `can`, whose questions may stand in a file.
 pub fn can(args: &Args, asked: &CanOrMany, out: &mut Out) -> Outcome {
-    let mut one = asked.one.clone();
+    let mut one = asked.one.0.clone();
     if let Some(file) = &asked.matrix {
         let name = file.display().to_string();
         let text =

@@ -7,6 +7,7 @@ use overrule_ask::{Exit, Failure, Outcome};
 use overrule_server::{Config, Extension, Extensions, ServeError, Switch};
 
 use crate::args::Source;
+use crate::typed::Typed;
 use crate::world;
 
 /// The APIs beside the server's own.
@@ -22,7 +23,7 @@ fn switches() -> impl Iterator<Item = Switch> {
 
 impl Args for Serve {
     fn augment_args(command: Command) -> Command {
-        let command = Config::augment_args(command);
+        let command = Typed::<Config>::augment_args(command);
         // In help, they stand before the settings of logs.
         let order = command.get_arguments().position(|arg| arg.get_long() == Some("log-format"));
         command.args(switches().map(|switch| {
@@ -42,7 +43,7 @@ impl Args for Serve {
 
 impl FromArgMatches for Serve {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let config = Config::from_arg_matches(matches)?;
+        let Typed(config) = Typed::<Config>::from_arg_matches(matches)?;
         let on = switches().filter(|switch| matches.get_flag(switch.name));
         let extensions = on.fold(Extensions::new(EXTENSIONS), |all, on| all.with(on.name));
         Ok(Self(Config { extensions, ..config }))

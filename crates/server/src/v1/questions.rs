@@ -2,59 +2,40 @@
 //! `/v1/effective`, `/v1/explain`, `/v1/reach`, `/v1/can`, `/v1/envoy`, `/v1/graph`, `/v1/check`, `/v1/get`: the questions
 //! of the command line, answered by the same code from the live resolution. Not here: that code (`overrule_ask`).
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use http::StatusCode;
 use overrule::view::Styles;
 use overrule::{Analysis, Options};
 use overrule_ask::percent::encode_header;
-use overrule_ask::{self as ask, Asked, Exit, Failure, Known, Shared, Sink};
+use overrule_ask::{
+    self as ask, Arguments, Asked, Exit, Failure, Known, Layout, Parameter, Parameters, Required,
+    Shared, Sink,
+};
 
 use super::{AS_OF, AT_LEAST, problem, state};
 use crate::call::{Call, Reply};
 use crate::live::Look;
 use crate::problem::Problem;
 use crate::reader::Reader;
-use crate::table::{Access, Answer, Body, Endpoint, Media, Param, Type, Verb};
+use crate::table::{Access, Answer, Body, Endpoint, Media, Param, Verb};
 
-/// Forms of the output, as the command line has them.
-const FORMS: Type =
-    Type::Word(&["json", "best", "yaml", "table", "wide", "csv", "tree", "dot", "mermaid", "svg"]);
-
-const NAMESPACE: Param = Param::new("namespace", Type::Text, "only this namespace or mesh");
-const SELECTOR: Param = Param::new("selector", Type::Text, "only objects with these labels");
-const OUTPUT: Param = Param::new(
-    "output",
-    FORMS,
-    "form of the answer, `best` is what the command line shows; json if absent",
-);
-const VERBOSE: Param = Param::new("verbose", Type::Bool, "more: notes, and what is usually cut");
-const COMPARE: Param = Param::new("compare", Type::Bool, "compare profiles");
-const COLOR: Param = Param::new("color", Type::Bool, "colour texts for a terminal");
-const WIDTH: Param = Param::new("width", Type::Number(10_000), "columns that tables are cut to");
-const COLUMNS: Param =
-    Param::new("columns", Type::Number(10_000), "columns that texts are laid out for");
-const KIND: Param = Param::new("kind", Type::Text, "only this policy kind");
-const TO: Param = Param::new("to", Type::Text, "only on the way to this target");
-
-/// What every question takes.
-const SHARED: [&str; 5] = ["namespace", "selector", "output", "verbose", "compare"];
-
-macro_rules! params {
-    ($($param:expr),* $(,)?) => {
-        &[$($param,)* NAMESPACE, SELECTOR, OUTPUT, VERBOSE, COMPARE, COLOR, WIDTH, COLUMNS, AT_LEAST, AS_OF]
-    };
+/// The parameters of a question that are its own, those of all questions, and those that say when.
+fn query(own: &'static [Parameter]) -> &'static [Param] {
+    let rows = own.iter().chain(Shared::TABLE).chain(Layout::TABLE);
+    let params = rows.filter(|row| row.in_query()).map(Param::of);
+    Vec::leak(params.chain([AT_LEAST, AS_OF]).collect())
 }
 
-const fn question(
-    id: &'static str,
-    path: &'static str,
-    about: &'static str,
-    query: &'static [Param],
-    answers: &'static [Answer],
-    run: fn(Call) -> crate::table::Running,
-) -> Endpoint {
-    Endpoint { query, answers, errors: &[404, 410, 412], ..Endpoint::reading(id, path, about, run) }
+/// The endpoint of a question. What it refers to is made once and lives as long as the process.
+fn question<Q: Asked>(about: &'static str, schema: &'static str) -> Endpoint {
+    let path = format!("/v1/{}", Q::NAME).leak();
+    Endpoint {
+        query: query(Q::TABLE),
+        answers: vec![answer(schema)].leak(),
+        errors: &[404, 410, 412],
+        ..Endpoint::reading(Q::NAME, path, about, |call| Box::pin(run::<Q>(call)))
+    }
 }
 
 const fn answer(schema: &'static str) -> Answer {
@@ -62,135 +43,60 @@ const fn answer(schema: &'static str) -> Answer {
 }
 
 /// The questions.
-pub const ENDPOINTS: &[Endpoint] = &[
-    question(
-        "effective",
-        "/v1/effective",
-        "What is in force: effective policies, each value with its origin.",
-        params![
-            Param::new("target", Type::Text, "a target; everything if absent"),
-            KIND,
-            TO,
-            Param::new("request", Type::Text, "a request: `GET https://host/path`"),
-            Param::new("header", Type::Texts, "a header of the request: `name: value`"),
-        ],
-        &[answer("Effective")],
-        |call| Box::pin(run(call, &["target", "kind", "to", "request", "header"], ask::effective)),
-    ),
-    question(
-        "explain",
-        "/v1/explain",
-        "Why: the ladder, every decision, winners and losers.",
-        params![
-            Param::new("target", Type::Text, "a target or a policy").required(),
-            KIND,
-            TO,
-            Param::new("field", Type::Text, "only this field"),
-        ],
-        &[answer("Explained")],
-        |call| Box::pin(run(call, &["target", "kind", "to", "field"], ask::explain)),
-    ),
-    question(
-        "reach",
-        "/v1/reach",
-        "Where a policy acts, and who shadows it.",
-        params![
-            Param::new("policy", Type::Text, "a policy").required(),
-            Param::new("rule", Type::Text, "only this part of it"),
-        ],
-        &[answer("Reach")],
-        |call| Box::pin(run(call, &["policy", "rule"], ask::reach)),
-    ),
-    question(
-        "can",
-        "/v1/can",
-        "Whether a client may call a service, and who says so.",
-        params![
-            Param::new("from", Type::Text, "a SPIFFE ID, a dataplane, or `nobody`").required(),
-            TO.required(),
-            Param::new("method", Type::Text, "method of the request"),
-            Param::new("path", Type::Text, "path of the request"),
-            Param::new("sni", Type::Text, "server name the client asks for in TLS"),
-        ],
-        &[answer("Decision")],
-        |call| Box::pin(run(call, &["from", "to", "method", "path", "sni"], ask::can)),
-    ),
-    question(
-        "envoy",
-        "/v1/envoy",
-        "What a proxy needs to enforce it: Envoy configuration for an inbound.",
-        params![
-            Param::new("target", Type::Text, "a dataplane, or one of its inbounds").required(),
-            Param::new("form", Type::Word(&["tree", "list", "kuma"]), "how rules are arranged"),
-            Param::new("envoy-version", Type::Text, "the Envoy that will read it"),
-            Param::new("bootstrap", Type::Bool, "a complete bootstrap, for one inbound"),
-            Param::new("certs", Type::Text, "folder of certificates named in a bootstrap"),
-        ],
-        &[Answer { status: 200, media: Media::Either("Anything"), about: "the filters" }],
-        |call| {
-            Box::pin(run(
-                call,
-                &["target", "form", "envoy-version", "bootstrap", "certs"],
-                ask::envoy,
-            ))
+pub static ENDPOINTS: LazyLock<Vec<Endpoint>> = LazyLock::new(|| {
+    vec![
+        question::<ask::Effective>(
+            "What is in force: effective policies, each value with its origin.",
+            "Effective",
+        ),
+        question::<ask::Explain>(
+            "Why: the ladder, every decision, winners and losers.",
+            "Explained",
+        ),
+        question::<ask::Reach>("Where a policy acts, and who shadows it.", "Reach"),
+        question::<ask::Can>("Whether a client may call a service, and who says so.", "Decision"),
+        Endpoint {
+            answers: const { &[Answer { about: "the filters", ..answer("Anything") }] },
+            ..question::<ask::Envoy>(
+                "What a proxy needs to enforce it: Envoy configuration for an inbound.",
+                "Anything",
+            )
         },
-    ),
-    question(
-        "graph",
-        "/v1/graph",
-        "How it hangs together: topology with policies.",
-        params![Param::new("target", Type::Text, "only what passes through it")],
-        &[answer("Graph")],
-        |call| Box::pin(run(call, &["target"], ask::graph)),
-    ),
-    question(
-        "check",
-        "/v1/check",
-        "Whether what is stored is valid: every finding with its place, code and remedy.",
-        params![
-            Param::new("short", Type::Bool, "one line per finding"),
-            Param::new(
-                "fail-on",
-                Type::Word(&["error", "warning", "note", "never"]),
-                "from which severity on `overrule-exit` is 1"
-            ),
-        ],
-        &[answer("DiagnosticList")],
-        |call| Box::pin(run(call, &["short", "fail-on"], ask::check)),
-    ),
-    question(
-        "get",
-        "/v1/get",
-        "What is there: resources, and policies with their outcome.",
-        params![
-            Param::new("kind", Type::Text, "a kind, `policies`, or `all`"),
-            Param::new("without", Type::Text, "paths that no policy of this kind covers"),
-        ],
-        &[answer("Listed")],
-        |call| Box::pin(run(call, &["kind", "without"], ask::get)),
-    ),
-];
+        question::<ask::Graph>("How it hangs together: topology with policies.", "Graph"),
+        question::<ask::Check>(
+            "Whether what is stored is valid: every finding with its place, code and remedy.",
+            "DiagnosticList",
+        ),
+        question::<ask::Get>(
+            "What is there: resources, and policies with their outcome.",
+            "Listed",
+        ),
+        many(),
+    ]
+});
 
 /// Many questions about access at once.
-pub const MATRIX: Endpoint = Endpoint {
-    id: "canMany",
-    method: Verb::Post,
-    path: "/v1/can",
-    about: "Many such questions: lists `from`, `to`, and if wanted `method`, `path`, `sni`; every combination is asked.",
-    access: Access::Known,
-    query: params![],
-    body: Body::Json("Matrix"),
-    answers: &[answer("Decision")],
-    errors: &[404, 410, 412, 415],
-    run: |call| {
-        Box::pin(async {
-            let text = String::from_utf8_lossy(&call.body).into_owned();
-            bounded(&text)?;
-            let matrix = Some(ask::Text { name: "body".to_owned(), text });
-            reply(call, ask::Can { matrix, ..ask::Can::default() }, ask::can).await
-        })
-    },
-};
+fn many() -> Endpoint {
+    Endpoint {
+        id: "canMany",
+        method: Verb::Post,
+        path: "/v1/can",
+        about: "Many such questions: lists `from`, `to`, and if wanted `method`, `path`, `sni`; every combination is asked.",
+        access: Access::Known,
+        query: query(&[]),
+        body: Body::Json("Matrix"),
+        answers: const { &[answer("Decision")] },
+        errors: &[404, 410, 412, 415],
+        run: |call| {
+            Box::pin(async {
+                let text = String::from_utf8_lossy(&call.body).into_owned();
+                bounded(&text)?;
+                let matrix = Some(ask::Text { name: "body".to_owned(), text });
+                reply(call, ask::Can { matrix, ..ask::Can::default() }).await
+            })
+        },
+    }
+}
 
 /// Questions that one request may ask.
 const MOST: usize = 10_000;
@@ -202,13 +108,11 @@ fn bounded(text: &str) -> Result<(), Problem> {
         return Err(Problem::bad("bad request: the body must have lists `from` and `to`"));
     };
     let mut product: usize = 1;
-    for (name, needed) in
-        [("from", true), ("to", true), ("method", false), ("path", false), ("sni", false)]
-    {
+    for Parameter { name, required, .. } in ask::Can::TABLE {
         let count = read.documents.root(doc).get(name).map_or(0, |list| list.items().count());
-        if needed && count == 0 {
+        if *required != Required::No && count == 0 {
             return Err(Problem::bad(format!("bad request: `{name}` must name something"))
-                .cause(name, "must not be empty"));
+                .cause(*name, "must not be empty"));
         }
         product = product.saturating_mul(count.max(1));
     }
@@ -256,40 +160,35 @@ impl Sink for Page {
 }
 
 /// Answers a question.
-async fn run<Q: Asked + Send + 'static>(
-    call: Call,
-    names: &'static [&'static str],
-    answer: fn(&Known<'_>, &Shared, &Q, &mut dyn Sink) -> Result<Exit, Failure>,
-) -> Result<Reply, Problem> {
-    let wrong = |e: serde_json::Error| Problem::bad(format!("bad request: {e}"));
-    let asked: Q = serde_json::from_value(call.query.only(names)).map_err(wrong)?;
-    reply(call, asked, answer).await
+async fn run<Q: Asked>(call: Call) -> Result<Reply, Problem> {
+    let asked = read::<Q>(call.query.arguments())?;
+    reply(call, asked).await
 }
 
-async fn reply<Q: Asked + Send + 'static>(
-    call: Call,
-    asked: Q,
-    answer: fn(&Known<'_>, &Shared, &Q, &mut dyn Sink) -> Result<Exit, Failure>,
-) -> Result<Reply, Problem> {
+fn read<P: Parameters>(arguments: &Arguments) -> Result<P, Problem> {
+    P::read(arguments).map_err(|e| Problem::bad(format!("bad request: {e}")))
+}
+
+/// The options of all questions, and the form of the answer. Over HTTP that is JSON unless another one is asked for;
+/// `best` leaves the choice to the question, as the command line does.
+fn shared(arguments: &Arguments) -> Result<(Shared, String), Problem> {
+    let form = arguments.all("output").first().map_or("json", String::as_str);
+    let rest = arguments.pairs().filter(|(name, _)| *name != "output");
+    let output = (form != "best").then_some(("output", form));
+    let shared = read(&rest.chain(output).collect())?;
+    Ok((shared, form.to_owned()))
+}
+
+async fn reply<Q: Asked>(call: Call, asked: Q) -> Result<Reply, Problem> {
     let (revision, analysis) = analysis(&call, &asked).await?;
-    let mut shared = call.query.only(&SHARED);
-    let form = call.query.text("output").unwrap_or("json").to_owned();
-    if let Some(shared) = shared.as_object_mut() {
-        shared.remove("output");
-    }
-    if let Some(shared) = shared.as_object_mut().filter(|_| form != "best") {
-        shared.insert("output".to_owned(), form.as_str().into());
-    }
-    let wrong = |e: serde_json::Error| Problem::bad(format!("bad request: {e}"));
-    let shared: Shared = serde_json::from_value(shared).map_err(wrong)?;
-    let styles = if call.query.is("color") { Styles::colored() } else { Styles::plain() };
-    let size = |name| call.query.number(name).and_then(|n| usize::try_from(n).ok());
-    let (width, columns) = (size("width"), size("columns"));
+    let (shared, form) = shared(call.query.arguments())?;
+    let layout: Layout = read(call.query.arguments())?;
+    let styles = if layout.color { Styles::colored() } else { Styles::plain() };
     let mut page = Page {
         text: String::new(),
         remarks: Vec::new(),
-        styles: columns.map_or(styles, |w| styles.with_width(w)),
-        width,
+        styles: layout.columns.map_or(styles, |w| styles.with_width(w)),
+        width: layout.width,
     };
     // Work that nobody waits for any more still takes a place, so that it cannot pile up.
     let Ok(place) = Arc::clone(&call.app.questions).acquire_owned().await else {
@@ -301,7 +200,7 @@ async fn reply<Q: Asked + Send + 'static>(
         let reader = Reader(&call.who.grants);
         let known =
             Known { analysis: &analysis, sees: &reader, source: "overrule check --server URL" };
-        let exit = answer(&known, &shared, &asked, &mut page);
+        let exit = asked.answer(&known, &shared, &mut page);
         (exit, page)
     });
     let done = work.await.map_err(|e| {

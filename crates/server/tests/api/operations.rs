@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use overrule_ask::Parameters;
+
 use crate::client::{config, extensions, open};
 
 #[test]
@@ -39,7 +41,7 @@ fn questions_take_the_flags_of_the_command_line() {
     fn flags<T: overrule_ask::Asked>() -> BTreeSet<String> {
         // Of a terminal: what is quiet there, and all namespaces, which is what an absent namespace means.
         let not = ["quiet", "all-namespaces"];
-        let all = overrule_ask::parameters::<T>().into_iter().map(|p| p.name);
+        let all = T::TABLE.iter().chain(overrule_ask::Shared::TABLE).map(|p| p.name.to_owned());
         all.filter(|name| !not.contains(&name.as_str())).collect()
     }
     let own = ["at-least", "as-of", "color", "width", "columns"];

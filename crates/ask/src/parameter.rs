@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: nothing. Out: what a parameter is. The command line, HTTP, the OpenAPI document and the client are made of tables
+//! of these. Not here: the tables (`asked.rs`), their notation (`declare.rs`), reading values (`arguments.rs`).
+
+/// A parameter: of a question, of all questions, or a setting of the server.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameter {
+    /// Its name: `--name` on the command line, `name=` in a query.
+    pub name: &'static str,
+    /// What it is for, without a full stop at the end.
+    pub help: &'static str,
+    /// What it takes.
+    pub takes: Takes,
+    /// What its value is called in help; empty for a flag.
+    pub value_name: &'static str,
+    /// `-x`.
+    pub short: Option<char>,
+    /// Whether its place on the command line says which one it is, not `--name`.
+    pub positional: bool,
+    /// Whether there is no answer without it.
+    pub required: Required,
+    /// Its value if none is given.
+    pub default: Option<&'static str>,
+    /// Parameters that the command line refuses beside it.
+    pub conflicts: &'static [&'static str],
+    /// A parameter that the command line wants beside it.
+    pub requires: Option<&'static str>,
+    /// The environment variable that counts if the command line does not say it.
+    pub env: Option<&'static str>,
+    /// Its place among the options that all commands share.
+    pub shared: Option<usize>,
+    /// Where it stands in help.
+    pub heading: Option<&'static str>,
+    /// Who takes it.
+    pub taken_by: TakenBy,
+    /// What the OpenAPI document says instead of `help`.
+    pub http_help: Option<&'static str>,
+    /// The words that HTTP takes, where they are others.
+    pub http_words: Option<&'static [&'static str]>,
+}
+
+/// What a parameter takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// Any text that is not empty.
+    Text,
+    /// Several texts: it may be repeated.
+    Texts,
+    /// A file or folder.
+    Path,
+    /// Nothing, or true or false.
+    Flag,
+    /// A number from 0 to the largest.
+    Number(u64),
+    /// Address and port to listen on.
+    Address,
+    /// One of these words, which whoever answers checks.
+    Word(&'static [&'static str]),
+    /// One of the words of a type.
+    Choice {
+        /// The words.
+        words: &'static [&'static str],
+        /// What each of them means.
+        help: &'static [&'static str],
+    },
+}
+
+/// Whether a parameter must be given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Required {
+    /// No.
+    No,
+    /// In a query; the command line has another option instead.
+    OverHttp,
+    /// Always.
+    Always,
+}
+
+/// Who takes a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TakenBy {
+    /// The command line and HTTP; a client passes it on.
+    Both,
+    /// The command line.
+    CommandLine,
+    /// HTTP: a client says it about itself.
+    Http,
+}
+
+impl Parameter {
+    /// A flag, or what the calls that follow make of it.
+    pub const fn new(
+        name: &'static str,
+        help: &'static str,
+        takes: Takes,
+        required: Required,
+    ) -> Self {
+        Self {
+            name,
+            help,
+            takes,
+            value_name: "",
+            short: None,
+            positional: false,
+            required,
+            default: None,
+            conflicts: &[],
+            requires: None,
+            env: None,
+            shared: None,
+            heading: None,
+            taken_by: TakenBy::Both,
+            http_help: None,
+            http_words: None,
+        }
+    }
+
+    /// `--name`.
+    pub const fn flag(self) -> Self {
+        self
+    }
+
+    /// `--name VALUE`.
+    pub const fn option(self, value_name: &'static str) -> Self {
+        Self { value_name, ..self }
+    }
+
+    /// `VALUE`.
+    pub const fn positional(self, value_name: &'static str) -> Self {
+        Self { value_name, positional: true, ..self }
+    }
+
+    /// One of these words.
+    pub const fn one_of(self, words: &'static [&'static str]) -> Self {
+        Self { takes: Takes::Word(words), ..self }
+    }
+
+    /// The largest number it takes.
+    pub const fn at_most(self, largest: u64) -> Self {
+        Self { takes: Takes::Number(largest), ..self }
+    }
+
+    /// `-x`.
+    pub const fn short(self, short: char) -> Self {
+        Self { short: Some(short), ..self }
+    }
+
+    /// The value if none is given.
+    pub const fn default(self, value: &'static str) -> Self {
+        Self { default: Some(value), required: Required::No, ..self }
+    }
+
+    /// Not beside these.
+    pub const fn conflicts(self, conflicts: &'static [&'static str]) -> Self {
+        Self { conflicts, ..self }
+    }
+
+    /// Only beside this one.
+    pub const fn requires(self, other: &'static str) -> Self {
+        Self { requires: Some(other), ..self }
+    }
+
+    /// A variable of the environment that says it too.
+    pub const fn env(self, variable: &'static str) -> Self {
+        Self { env: Some(variable), ..self }
+    }
+
+    /// An option of all commands, at this place.
+    pub const fn shared(self, place: usize) -> Self {
+        Self { shared: Some(place), heading: Some("Shared options"), ..self }
+    }
+
+    /// Where it stands in help.
+    pub const fn heading(self, heading: &'static str) -> Self {
+        Self { heading: Some(heading), ..self }
+    }
+
+    /// For the command line only.
+    pub const fn command_line_only(self) -> Self {
+        Self { taken_by: TakenBy::CommandLine, ..self }
+    }
+
+    /// For HTTP only.
+    pub const fn http_only(self) -> Self {
+        Self { taken_by: TakenBy::Http, ..self }
+    }
+
+    /// Required in a query.
+    pub const fn required_over_http(self) -> Self {
+        Self { required: Required::OverHttp, ..self }
+    }
+
+    /// What the OpenAPI document says of it, where help speaks of the command line.
+    pub const fn over_http(self, help: &'static str) -> Self {
+        Self { http_help: Some(help), ..self }
+    }
+
+    /// The words that HTTP takes.
+    pub const fn words_over_http(self, words: &'static [&'static str]) -> Self {
+        Self { http_words: Some(words), ..self }
+    }
+
+    /// Whether the command line takes it.
+    pub const fn on_command_line(&self) -> bool {
+        !matches!(self.taken_by, TakenBy::Http)
+    }
+
+    /// Whether HTTP takes it.
+    pub const fn in_query(&self) -> bool {
+        !matches!(self.taken_by, TakenBy::CommandLine)
+    }
+}

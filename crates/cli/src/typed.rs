@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: tables of parameters. Out: their arguments on the command line, and what was typed there, as types. Not here: the
+//! tables (`overrule_ask`, and `overrule_server::Config`).
+
+use std::net::SocketAddr;
+use std::ops::Deref;
+
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, value_parser};
+use overrule_ask::{Arguments, Parameter, Parameters, Required, Takes};
+
+/// What was typed for the parameters of a table.
+#[derive(Debug, Clone)]
+pub struct Typed<T>(pub T);
+
+impl<T> Deref for Typed<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+/// The rows that are on the command line.
+fn rows<T: Parameters>() -> impl Iterator<Item = &'static Parameter> {
+    T::TABLE.iter().filter(|row| row.on_command_line())
+}
+
+impl<T: Parameters> Args for Typed<T> {
+    fn augment_args(command: Command) -> Command {
+        command.args(rows::<T>().map(argument))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<T: Parameters> FromArgMatches for Typed<T> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let mut typed = Arguments::default();
+        for row in rows::<T>() {
+            match row.takes {
+                Takes::Flag if matches.get_flag(row.name) => typed.add(row.name, "true"),
+                Takes::Flag => {}
+                _ => {
+                    let values = matches.get_raw(row.name).into_iter().flatten();
+                    values.for_each(|value| typed.add(row.name, value.to_string_lossy()));
+                }
+            }
+        }
+        let read = T::read(&typed);
+        read.map(Self).map_err(|why| Error::raw(ErrorKind::InvalidValue, why))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+fn argument(row: &Parameter) -> Arg {
+    let mut arg = Arg::new(row.name)
+        .help(row.help)
+        .help_heading(row.heading)
+        .required(row.required == Required::Always)
+        .conflicts_with_all(row.conflicts)
+        .global(row.shared.is_some());
+    if !row.positional {
+        arg = arg.long(row.name);
+    }
+    if !row.value_name.is_empty() {
+        arg = arg.value_name(row.value_name);
+    }
+    if let Some(short) = row.short {
+        arg = arg.short(short);
+    }
+    if let Some(default) = row.default {
+        arg = arg.default_value(default);
+    }
+    if let Some(other) = row.requires {
+        arg = arg.requires(other);
+    }
+    if let Some(variable) = row.env {
+        arg = arg.env(variable);
+    }
+    if let Some(place) = row.shared {
+        arg = arg.display_order(place);
+    }
+    match row.takes {
+        Takes::Flag => arg.action(ArgAction::SetTrue),
+        Takes::Text | Takes::Word(_) => arg,
+        Takes::Texts => arg.action(ArgAction::Append),
+        Takes::Path => arg.value_parser(value_parser!(std::path::PathBuf)),
+        Takes::Number(largest) => arg.value_parser(value_parser!(u64).range(..=largest)),
+        Takes::Address => arg.value_parser(value_parser!(SocketAddr)),
+        Takes::Choice { words, help } => {
+            let word = |(word, help): (&&'static str, &&'static str)| {
+                PossibleValue::new(*word).help(*help)
+            };
+            arg.value_parser(PossibleValuesParser::new(words.iter().zip(help).map(word)))
+        }
+    }
+}
