@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: every question as a type and as a table of its parameters. A row here is all that a parameter needs:
-//! the command line, HTTP, the OpenAPI document and the client are made of these tables. Not here: what a question means
-//! (the module of each command), what a row may say (`parameter.rs`).
+//! Every question as a type and as a table of its parameters. A row here is all that a parameter needs: the command line,
+//! HTTP, the OpenAPI document and the client are made from these tables. Not here: what a question means (the module of
+//! each command), what a row may say (`parameter.rs`).
 
 use std::path::PathBuf;
 

@@ -8,7 +8,8 @@ use serde::Deserialize;
 
 use crate::select;
 use crate::{
-    Can, Exit, Failure, Form, Known, Outcome, Shared, Sink, counted, form, text, write_value,
+    Can, Exit, Failure, Form, Known, Outcome, Parameters, Shared, Sink, counted, form, text,
+    write_value,
 };
 
 /// Many questions: every client with every target, method and path.
@@ -101,7 +102,7 @@ fn matrix(asked: &Can) -> Result<Matrix, Failure> {
             path: list(&asked.path),
             sni: list(&asked.sni),
         }),
-        (Some(given), None, None) if list_only(asked) => {
+        (Some(given), ..) if asked.sent().is_empty() => {
             let read = overrule::source::read_one(
                 &given.name,
                 &given.text,
@@ -119,11 +120,6 @@ fn matrix(asked: &Can) -> Result<Matrix, Failure> {
             Err(Failure::Usage("name FROM and TO, or a file of many with --matrix FILE".to_owned()))
         }
     }
-}
-
-/// Whether nothing is asked beside a matrix.
-fn list_only(asked: &Can) -> bool {
-    [&asked.method, &asked.path, &asked.sni].iter().all(|one| one.is_none())
 }
 
 /// One or nothing: a list that is not given is asked about once, without it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: what a parameter is. The command line, HTTP, the OpenAPI document and the client are made of tables
-//! of these. Not here: the tables (`asked.rs`), their notation (`declare.rs`), reading values (`arguments.rs`).
+//! What a parameter is. The command line, HTTP, the OpenAPI document and the client are made from tables of these. Not
+//! here: the tables (`asked.rs`), their notation (`declare.rs`), reading values (`arguments.rs`).
 
 /// A parameter: of a question, of all questions, or a setting of the server.
 #[derive(Debug, Clone, Copy)]

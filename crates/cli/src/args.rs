@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::settings::FamilySettings;
 use crate::typed::Typed;
 use clap::{Parser, Subcommand, ValueEnum};
-use overrule_ask::{Can, Check, Effective, Envoy, Explain, Get, Graph, Reach, Shared};
+use overrule_ask::{Can, Check, Effective, Envoy, Explain, Get, Graph, Parameters, Reach, Shared};
 
 /// Which policy is in force here, why, and what happens if I change it?
 #[derive(Debug, Parser)]
@@ -183,7 +183,7 @@ pub struct CanOrMany {
     #[command(flatten)]
     pub one: Typed<Can>,
     /// Many questions at once: a YAML file with lists `from`, `to`, and if wanted `method`, `path`, `sni`.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "to", "method", "path", "sni"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = Can::TABLE.iter().map(|row| row.name))]
     pub matrix: Option<PathBuf>,
 }
 

@@ -19,7 +19,7 @@ pub struct Cell {
 
 impl Cell {
     /// A cell in a style.
-    pub fn styled(text: impl Into<String>, style: Style) -> Self {
+    pub(crate) fn styled(text: impl Into<String>, style: Style) -> Self {
         Self { text: text.into(), style }
     }
 }
@@ -58,7 +58,7 @@ impl<const N: usize> Table<N> {
     }
 
     /// Whether there are no rows.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 

@@ -13,11 +13,12 @@ use crate::args::{Args, CanOrMany, Source};
 use crate::cache::Cache;
 use crate::output::Out;
 use crate::remote::Remote;
+use crate::typed::Typed;
 use crate::world::{self, Read};
 
 /// Reads what the options name and answers a question about it.
-pub fn answer<T: Asked>(args: &Args, asked: &T, out: &mut Out) -> Outcome {
-    answer_with(args, asked, None, out)
+pub fn answer<T: Asked>(args: &Args, asked: &Typed<T>, out: &mut Out) -> Outcome {
+    answer_with(args, &asked.0, None, out)
 }
 
 /// The same for `can`, whose questions may stand in a file.
