@@ -73,30 +73,8 @@ pub(crate) fn nearest<'a>(
 ) -> Option<&'a str> {
     let allowed = wrong.chars().count() / 3;
     candidates
-        .map(|name| (distance(&wrong.to_lowercase(), &name.to_lowercase()), name))
+        .map(|name| (strsim::osa_distance(&wrong.to_lowercase(), &name.to_lowercase()), name))
         .filter(|(far, _)| *far <= allowed)
         .min()
         .map(|(_, name)| name)
-}
-
-/// How many letters to insert, remove, replace or swap with their neighbour.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut before: Vec<usize> = Vec::new();
-    let mut above: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, y) in b.iter().enumerate() {
-            let at = |row: &[usize], k: usize| row.get(k).copied().unwrap_or(usize::MAX / 2);
-            let mut least = (at(&above, j + 1) + 1).min(at(&row, j) + 1);
-            least = least.min(at(&above, j) + usize::from(x != y));
-            let crossed = i > 0 && j > 0 && a.get(i - 1) == Some(y) && b.get(j - 1) == Some(x);
-            if crossed {
-                least = least.min(at(&before, j - 1) + 1);
-            }
-            row.push(least);
-        }
-        before = std::mem::replace(&mut above, row);
-    }
-    above.last().copied().unwrap_or(0)
 }

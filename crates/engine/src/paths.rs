@@ -5,7 +5,7 @@
 //! any depth need nothing special. Sections follow their object in the nodes and in the walks: an object and the sections
 //! below it are one run. A run takes eight bytes, and every walk two bits.
 
-use crate::{NodeId, Topology};
+use crate::NodeId;
 
 /// Index of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -141,11 +141,6 @@ impl Paths {
     pub(crate) fn shrink(&mut self) {
         self.blocks.shrink_to_fit();
         self.runs.shrink_to_fit();
-    }
-
-    /// Whether the last node of a path is of a level.
-    pub fn ends_at(&self, topology: &Topology, path: PathId, level: crate::Level) -> bool {
-        self.node(path).and_then(|n| topology.level_of(n)) == Some(level)
     }
 }
 

@@ -6,6 +6,7 @@ use std::fmt;
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
+use data_encoding::HEXLOWER;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -13,7 +14,6 @@ use x509_parser::prelude::{FromDer as _, GeneralName, X509Certificate, X509Name}
 
 use crate::grants::Grants;
 use crate::principal::{Denied, How, Principal};
-use crate::token::hex;
 
 /// What a verified client certificate says of its holder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl ClientCertificate {
             subject: subject(certificate.subject()),
             sans: names.iter().filter_map(san).collect(),
             spiffe: spiffe(names),
-            fingerprint: hex(&Sha256::digest(der)),
+            fingerprint: HEXLOWER.encode(&Sha256::digest(der)),
             expires: Timestamp::from_second(end).unwrap_or(Timestamp::MAX),
         })
     }
@@ -93,7 +93,7 @@ fn subject(name: &X509Name<'_>) -> String {
                 Ok(value) => escape(value, &mut text),
                 Err(_) => {
                     text.push('#');
-                    text.push_str(&hex(attribute.as_slice()));
+                    text.push_str(&HEXLOWER.encode(attribute.as_slice()));
                 }
             }
         }

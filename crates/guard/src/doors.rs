@@ -61,12 +61,6 @@ impl Doors {
         self
     }
 
-    /// Whether everybody is let in.
-    #[must_use]
-    pub fn is_open(&self) -> bool {
-        self.open
-    }
-
     /// Exchanges the tokens. The next request sees the new ones.
     pub fn set_tokens(&self, tokens: Tokens) {
         let tokens = Arc::new(tokens);

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use data_encoding::HEXLOWER;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
@@ -30,7 +31,6 @@ use crate::host::{HostNames, HostRefused, host_and_origin};
 use crate::limits::ListenerLimits;
 use crate::listen::Peer;
 use crate::principal::Denied;
-use crate::token::hex;
 
 /// Failed logins that wait for their answer at once; beyond that they are answered without waiting.
 const WAITING: usize = 256;
@@ -386,7 +386,7 @@ impl Ids {
         let mut run = [0; 4];
         // An id is for finding lines in a log; if there is no randomness, it still counts.
         let _ = getrandom::fill(&mut run);
-        Self { run: hex(&run), next: AtomicU64::new(1) }
+        Self { run: HEXLOWER.encode(&run), next: AtomicU64::new(1) }
     }
 
     /// The id a request brought along, if it is harmless, so that it can be followed through several servers; else a new one.

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use data_encoding::HEXLOWER;
 use jiff::Timestamp;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -57,7 +58,7 @@ impl fmt::Debug for TokenHash {
 impl fmt::Display for TokenHash {
     /// The form to keep: `sha256:` and 64 digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{HASH_PREFIX}{}", hex(&self.0))
+        write!(f, "{HASH_PREFIX}{}", HEXLOWER.encode(&self.0))
     }
 }
 
@@ -121,8 +122,8 @@ impl Token {
         let mut secret = [0; SECRET_BYTES];
         getrandom::fill(&mut id).map_err(std::io::Error::other)?;
         getrandom::fill(&mut secret).map_err(std::io::Error::other)?;
-        let id = hex(&id);
-        let plain = Secret::new(format!("{PREFIX}{id}_{}", hex(&secret)));
+        let id = HEXLOWER.encode(&id);
+        let plain = Secret::new(format!("{PREFIX}{id}_{}", HEXLOWER.encode(&secret)));
         Ok(Minted { plain, id, hash: TokenHash::of(&secret) })
     }
 
@@ -242,26 +243,7 @@ fn bearer(header: &[u8]) -> Result<&str, Denied> {
     Ok(token.trim_matches(' '))
 }
 
-/// Lower-case digits, two per byte.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or('0');
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
-}
-
 /// The bytes of exactly as many lower-case digits. One text per value, so that a token has one spelling.
 fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let nibble = |digit: u8| match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
-    };
-    if text.len() != 2 * N {
-        return None;
-    }
-    let mut bytes = [0; N];
-    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
-        let [high, low] = pair else { return None };
-        *byte = nibble(*high)? << 4 | nibble(*low)?;
-    }
-    Some(bytes)
+    HEXLOWER.decode(text.as_bytes()).ok()?.try_into().ok()
 }

@@ -27,29 +27,13 @@ pub fn nearest<'a>(
     scored.into_iter().take(most).map(|(_, c)| c).collect()
 }
 
-/// Edit distance in which swapping two neighbours counts as one. Long words are cut: this serves people.
+/// Longer words are cut before they are compared: this serves people.
+const COMPARED: usize = 128;
+
+/// Edit distance in which swapping two neighbours counts as one.
 fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) =
-        (a.chars().take(128).collect(), b.chars().take(128).collect());
-    let mut before: Vec<usize> = Vec::new();
-    let mut previous: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.iter().enumerate() {
-        let mut row = Vec::with_capacity(b.len() + 1);
-        row.push(i + 1);
-        for (j, cb) in b.iter().enumerate() {
-            let at = |v: &[usize], k: usize| v.get(k).copied().unwrap_or(usize::MAX / 2);
-            let mut best = (at(&previous, j) + usize::from(ca != cb))
-                .min(at(&previous, j + 1) + 1)
-                .min(at(&row, j) + 1);
-            let swapped = i > 0 && j > 0 && a.get(i - 1) == Some(cb) && b.get(j - 1) == Some(ca);
-            if swapped {
-                best = best.min(at(&before, j - 1) + 1);
-            }
-            row.push(best);
-        }
-        before = std::mem::replace(&mut previous, row);
-    }
-    previous.last().copied().unwrap_or(0)
+    let cut = |word: &str| word.chars().take(COMPARED).collect::<String>();
+    strsim::osa_distance(&cut(a), &cut(b))
 }
 
 #[cfg(test)]

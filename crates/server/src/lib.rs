@@ -31,6 +31,7 @@ mod problem;
 mod reader;
 mod run;
 mod shapes;
+mod stop;
 mod table;
 mod v1;
 

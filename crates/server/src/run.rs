@@ -27,6 +27,7 @@ use crate::folder;
 use crate::http::router;
 use crate::live::{Live, Resolving};
 use crate::problem::Problem;
+use crate::stop::told_to_stop;
 
 /// The port of Kuma's API, so that its clients find us.
 const PORT: u16 = 5681;
@@ -400,34 +401,6 @@ fn with_fixed(router: axum::Router, fixed: Vec<(String, bytes::Bytes)>) -> axum:
         };
         router.route(&path, axum::routing::get(answer))
     })
-}
-
-async fn told_to_stop(stopped: oneshot::Receiver<()>, signals: bool) {
-    use tokio::signal::unix::{SignalKind, signal};
-    if !signals {
-        let _ = stopped.await;
-        return;
-    }
-    // Without signals nothing but a kill ends the process, which the store survives.
-    let (Ok(mut interrupt), Ok(mut terminate)) =
-        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-        _ = stopped => return,
-    }
-    tracing::info!("stopping; a second signal ends at once");
-    tokio::spawn(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-        #[expect(clippy::exit, clippy::disallowed_methods, reason = "asked for twice")]
-        std::process::exit(130);
-    });
 }
 
 fn restore(store: &dyn Store, file: &Path) -> Result<(), ServeError> {

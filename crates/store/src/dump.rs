@@ -6,6 +6,7 @@
 
 use std::io::Write;
 
+use data_encoding::HEXLOWER;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -140,7 +141,7 @@ pub(crate) fn dump(tx: &mut dyn Tx, out: &mut dyn Write) -> Result<(), StoreErro
     lines.put(&Line::Backup(header))?;
     dump_history(tx, &mut lines)?;
     dump_trust(tx, &mut lines)?;
-    let sha256 = hex(&lines.digest.finalize_reset());
+    let sha256 = HEXLOWER.encode(&lines.digest.finalize_reset());
     let end = Line::End { lines: lines.count, sha256 };
     lines.put(&end)?;
     lines.out.flush().map_err(|error| failed(&error))
@@ -183,7 +184,7 @@ fn dump_trust(tx: &mut dyn Tx, lines: &mut Lines<'_>) -> Result<(), StoreError> 
         lines.put(&Line::Token {
             id: token.id,
             name: token.name,
-            hash: hex(&token.hash),
+            hash: HEXLOWER.encode(&token.hash),
             grants: token.grants,
             created: Time(token.created),
             expires: token.expires.map(Time),
@@ -200,15 +201,5 @@ fn dump_trust(tx: &mut dyn Tx, lines: &mut Lines<'_>) -> Result<(), StoreError> 
             what: event.what,
             outcome: event.outcome,
         })
-    })
-}
-
-/// Bytes as hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
     })
 }

@@ -3,12 +3,13 @@
 
 use std::io::BufRead;
 
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use sha2::{Digest, Sha256};
 
 use crate::change::entry_rows;
 use crate::checked::{DELETED, done_number, form_number, signed};
 use crate::clock;
-use crate::dump::{EntryLine, FORMAT, Header, Line, hex};
+use crate::dump::{EntryLine, FORMAT, Header, Line};
 use crate::error::StoreError;
 use crate::read::{KEY, key_values};
 use crate::record::{AuditEvent, Author, TokenRow};
@@ -34,7 +35,7 @@ pub(crate) fn restore(tx: &mut dyn Tx, from: &mut dyn BufRead) -> Result<u64, St
         match lines.next()? {
             None => return Err(refused("its end is missing")),
             Some(Line::End { lines: expected, sha256 }) => {
-                if count != expected || hex(&so_far.finalize()) != sha256 {
+                if count != expected || HEXLOWER.encode(&so_far.finalize()) != sha256 {
                     return Err(refused("its checksum is wrong, so something in it was altered"));
                 }
                 break;
@@ -97,7 +98,8 @@ fn put(tx: &mut dyn Tx, header: &Header, line: Line) -> Result<(), StoreError> {
             put_entry(tx, &entry)
         }
         Line::Token { id, name, hash, grants, created, expires, revoked } => {
-            let hash = bytes(&hash).ok_or_else(|| refused("a hash is not hexadecimal"))?;
+            let hash = HEXLOWER_PERMISSIVE.decode(hash.as_bytes());
+            let hash = hash.ok().ok_or_else(|| refused("a hash is not hexadecimal"))?;
             let row = TokenRow {
                 id,
                 name,
@@ -174,12 +176,4 @@ fn finish(tx: &mut dyn Tx, header: &Header) -> Result<(), StoreError> {
     set_meta(tx, "at", clock::number(header.at.0))?;
     set_meta(tx, "horizon", signed(header.horizon)?)?;
     set_meta(tx, "tokens", signed(header.tokens)?)
-}
-
-/// Hexadecimal digits as bytes.
-fn bytes(hex: &str) -> Option<Vec<u8>> {
-    let digits: Option<Vec<u8>> =
-        hex.chars().map(|digit| digit.to_digit(16).and_then(|d| u8::try_from(d).ok())).collect();
-    let (pairs, rest) = digits.as_deref()?.as_chunks::<2>();
-    rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
 }

@@ -74,11 +74,6 @@ impl<'a> Scene<'a> {
         self.documents.sources.position(span)
     }
 
-    /// File, line, column of a node.
-    pub fn position_of(&self, node: NodeRef) -> Position {
-        self.position(self.documents.view(node).span())
-    }
-
     /// The same for the model.
     pub(crate) fn place(&self, span: Span) -> v1::Place {
         let Position { file, line, column } = self.position(span);

@@ -1,104 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: Rust text. Out: the same text with comments blanked, lines kept. Not here: understanding it.
 
-/// Blanks comments, and only those: `//` inside a string stays.
+use std::ops::Range;
+
+use proc_macro2::{TokenStream, TokenTree};
+
+/// Blanks comments, those that are documentation included. What is no Rust stays as it is.
 pub(crate) fn without_comments(text: &str) -> String {
+    let Ok(tokens) = text.parse::<TokenStream>() else { return text.to_owned() };
+    let mut kept = Vec::new();
+    ranges(tokens, &mut kept);
     let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let length = if rest.starts_with("//") {
-            let end = rest.find('\n').unwrap_or(rest.len());
-            blank(&mut out, rest, end)
-        } else if rest.starts_with("/*") {
-            blank(&mut out, rest, block_comment(rest))
-        } else if c == '"' {
-            copy(&mut out, rest, string(rest))
-        } else if let Some(length) = raw_string(rest).filter(|_| !ends_in_word(&out)) {
-            copy(&mut out, rest, length)
-        } else if c == '\'' {
-            copy(&mut out, rest, character(rest))
+    let mut at = 0;
+    for range in kept {
+        // A documentation comment becomes several tokens; the first is all of it.
+        if range.start < at {
+            continue;
+        }
+        blank(&mut out, text.get(at..range.start));
+        let token = text.get(range.clone()).unwrap_or("");
+        if token.starts_with("//") || token.starts_with("/*") {
+            blank(&mut out, Some(token));
         } else {
-            copy(&mut out, rest, c.len_utf8())
-        };
-        rest = rest.get(length..).unwrap_or("");
+            out.push_str(token);
+        }
+        at = range.end;
     }
+    blank(&mut out, text.get(at..));
     out
 }
 
-fn copy(out: &mut String, rest: &str, length: usize) -> usize {
-    out.push_str(rest.get(..length).unwrap_or(rest));
-    length.min(rest.len())
-}
-
-fn blank(out: &mut String, rest: &str, length: usize) -> usize {
-    let comment = rest.get(..length).unwrap_or(rest);
-    out.extend(comment.chars().map(|c| if c == '\n' { c } else { ' ' }));
-    length.min(rest.len())
-}
-
-fn ends_in_word(out: &str) -> bool {
-    out.chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_')
-}
-
-/// Length of a comment that may hold others.
-fn block_comment(rest: &str) -> usize {
-    let mut depth = 0_usize;
-    let mut at = 0;
-    while let Some(here) = rest.get(at..).filter(|here| !here.is_empty()) {
-        if here.starts_with("/*") {
-            depth += 1;
-            at += 2;
-        } else if here.starts_with("*/") {
-            depth -= 1;
-            at += 2;
-            if depth == 0 {
-                return at;
+/// Where the tokens stand, in order.
+fn ranges(tokens: TokenStream, out: &mut Vec<Range<usize>>) {
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => {
+                out.push(group.span_open().byte_range());
+                ranges(group.stream(), out);
+                out.push(group.span_close().byte_range());
             }
-        } else {
-            at += here.chars().next().map_or(1, char::len_utf8);
+            other => out.push(other.span().byte_range()),
         }
     }
-    rest.len()
 }
 
-/// Length of a string with escapes.
-fn string(rest: &str) -> usize {
-    let mut escaped = false;
-    for (i, c) in rest.char_indices().skip(1) {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            '"' => return i + 1,
-            _ => {}
-        }
-    }
-    rest.len()
-}
-
-/// Length of a raw string, if one begins here.
-fn raw_string(rest: &str) -> Option<usize> {
-    let prefix = ["r", "br", "cr"].into_iter().find(|p| rest.starts_with(p))?;
-    let after = rest.get(prefix.len()..)?;
-    let hashes = after.len() - after.trim_start_matches('#').len();
-    let body = after.get(hashes..)?.strip_prefix('"')?;
-    let end = format!("\"{}", "#".repeat(hashes));
-    let length = body.find(&end).map_or(body.len(), |i| i + end.len());
-    Some(prefix.len() + hashes + 1 + length)
-}
-
-/// Length of a character literal, or of the quote of a lifetime.
-fn character(rest: &str) -> usize {
-    let mut chars = rest.char_indices().skip(1);
-    match chars.next() {
-        Some((_, '\\')) => rest
-            .get(2..)
-            .and_then(|r| r.find('\'').filter(|i| *i > 0).or(Some(1)))
-            .map_or(1, |i| i + 3),
-        Some((i, c)) if rest.get(i + c.len_utf8()..).is_some_and(|r| r.starts_with('\'')) => {
-            i + c.len_utf8() + 1
-        }
-        _ => 1,
-    }
+fn blank(out: &mut String, between: Option<&str>) {
+    let blanked = between.unwrap_or("").chars().map(|c| if c == '\n' { c } else { ' ' });
+    out.extend(blanked);
 }
 
 #[cfg(test)]

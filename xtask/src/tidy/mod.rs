@@ -4,6 +4,7 @@
 mod crates;
 mod documents;
 mod lexer;
+mod names;
 mod sources;
 mod text;
 
@@ -45,6 +46,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     documents::links(root, &files, &mut problems);
     text::check(&files, &mut problems);
     sources::check(&files, &mut problems);
+    names::check(&files, &mut problems);
     crates::check(root, &mut problems)?;
     problems.extend(rules::run(root, true).err());
     for problem in &problems {

@@ -3,10 +3,12 @@
 //! Not here: expectations.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use snapbox::Data;
+use snapbox::report::{Palette, write_diff};
 
 /// The root of the repository.
 pub fn root() -> PathBuf {
@@ -178,28 +180,8 @@ pub fn bless() -> bool {
 
 /// Lines that differ, with `-` for what was expected and `+` for what came.
 pub fn difference(expected: &str, actual: &str) -> String {
-    let (old, new): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), actual.lines().collect());
-    // Length of the longest common rest, by position in both.
-    let mut common = vec![vec![0_usize; new.len() + 1]; old.len() + 1];
-    for i in (0..old.len()).rev() {
-        for j in (0..new.len()).rev() {
-            common[i][j] = match old[i] == new[j] {
-                true => common[i + 1][j + 1] + 1,
-                false => common[i + 1][j].max(common[i][j + 1]),
-            };
-        }
-    }
-    let (mut i, mut j, mut text) = (0, 0, String::new());
-    while i < old.len() || j < new.len() {
-        if i < old.len() && j < new.len() && old[i] == new[j] {
-            (i, j) = (i + 1, j + 1);
-        } else if j == new.len() || (i < old.len() && common[i + 1][j] >= common[i][j + 1]) {
-            writeln!(text, "    -{}", old[i]).unwrap();
-            i += 1;
-        } else {
-            writeln!(text, "    +{}", new[j]).unwrap();
-            j += 1;
-        }
-    }
+    let mut text = String::new();
+    let (expected, actual) = (Data::text(expected), Data::text(actual));
+    write_diff(&mut text, &expected, &actual, None, None, Palette::plain()).unwrap();
     text
 }

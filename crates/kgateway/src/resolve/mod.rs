@@ -12,6 +12,7 @@
 //! ```
 
 mod algebra;
+mod attach;
 mod builtin;
 mod combine;
 mod local;
@@ -31,8 +32,8 @@ use crate::delegation::{Delegations, follow};
 use crate::kinds::{ALL, BUILT_IN, KindInfo, TRAFFIC_POLICY};
 use crate::{CONTROLLER, FAMILY, Matches, World, findings};
 
+pub(crate) use attach::{Attached, Filter};
 pub(crate) use builtin::BuiltIns;
-pub(crate) use local::{Attached, Filter};
 pub(crate) use plans::{Role, role_of};
 pub(crate) use secured::SecuredBackends;
 pub(crate) use values::disabling;
@@ -72,7 +73,7 @@ pub(crate) struct Found<'a> {
 pub fn resolve(world: World<'_>, options: &Options) -> Resolved<Matches> {
     let World { documents, snapshot, topology, ground: settings, .. } = world;
     let delegations = follow(documents, snapshot, topology, &settings.wildcard_namespace);
-    let mut attached = local::attach(world);
+    let mut attached = attach::attach(world);
     let built_ins = BuiltIns::read(world);
     let kinds = Active::all(world, options, &built_ins);
     let mut builder = ResolutionBuilder::default();
@@ -143,7 +144,7 @@ impl Active {
 /// References are attached as those of any kind, by kgateway's rules for namespaces and sections.
 fn attach_references(world: World<'_>) -> generic::Attached {
     let policies: Vec<generic::Policy> =
-        world.policies.list.iter().map(|p| local::generic(world, p)).collect();
+        world.policies.list.iter().map(|p| attach::generic(world, p)).collect();
     let global = world.ground.global_namespace.as_deref();
     let options = generic::AttachOptions {
         targets_optional: true,

@@ -3,3 +3,4 @@
 
 mod conformance;
 mod corners;
+mod small;
