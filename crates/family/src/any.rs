@@ -16,8 +16,8 @@ use overrule_topology::GatewayTopology;
 use serde_json::Value;
 
 use crate::{
-    Affected, Condition, ControllerMetrics, Extra, Family, Ground, Options, Reading, Resolved,
-    Setting, Settings, World,
+    Affected, Condition, ControllerMetrics, Extra, Family, Ground, Options, OwnKind, Reading,
+    Resolved, Setting, Settings, World,
 };
 
 /// What some family read besides policies.
@@ -55,9 +55,10 @@ impl<E: Extra> AnyExtra for E {}
 #[expect(missing_docs, reason = "each is the function of `Family` with the same name")]
 pub trait AnyFamily: FamilyWords {
     fn profiles(&self) -> &'static [&'static str];
-    fn kinds(&self) -> Vec<&'static str>;
+    fn kinds(&self) -> Vec<OwnKind>;
     fn groups(&self) -> &'static [&'static str];
     fn codes(&self) -> &'static [Code];
+    fn page(&self, code: &str) -> Option<&'static str>;
     fn settings(&self) -> &'static [Setting];
     fn check(&self, key: &str, value: &Value) -> Result<(), String>;
     fn metrics(&self) -> Option<ControllerMetrics>;
@@ -111,7 +112,7 @@ impl<F: Family> AnyFamily for F {
         Family::profiles(self)
     }
 
-    fn kinds(&self) -> Vec<&'static str> {
+    fn kinds(&self) -> Vec<OwnKind> {
         Family::kinds(self)
     }
 
@@ -121,6 +122,10 @@ impl<F: Family> AnyFamily for F {
 
     fn codes(&self) -> &'static [Code] {
         Family::codes(self)
+    }
+
+    fn page(&self, code: &str) -> Option<&'static str> {
+        Family::page(self, code)
     }
 
     fn settings(&self) -> &'static [Setting] {

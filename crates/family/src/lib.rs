@@ -44,7 +44,7 @@ pub trait Family: FamilyWords + Sized + 'static {
     fn profile(&self, name: &str) -> Self::Profile;
 
     /// Policy kinds it knows without being told; those that manifests describe come on top.
-    fn kinds(&self) -> Vec<&'static str>;
+    fn kinds(&self) -> Vec<OwnKind>;
 
     /// API groups whose policies are its own.
     fn groups(&self) -> &'static [&'static str] {
@@ -53,6 +53,11 @@ pub trait Family: FamilyWords + Sized + 'static {
 
     /// What it reports.
     fn codes(&self) -> &'static [Code];
+
+    /// The page of one of its codes, if it does not stand with those of the product (`docs/rules`).
+    fn page(&self, _code: &str) -> Option<&'static str> {
+        None
+    }
 
     /// Settings of its controller that change answers.
     fn settings(&self) -> &'static [Setting] {
@@ -152,6 +157,17 @@ pub struct Reading<'a> {
     pub snapshot: &'a mut Snapshot,
     /// What to tell the user.
     pub diagnostics: &'a mut Vec<Diagnostic>,
+    /// The policy kinds of all families.
+    pub own_kinds: &'a [OwnKind],
+}
+
+/// A policy kind that a family knows without being told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OwnKind {
+    /// Its API group.
+    pub group: &'static str,
+    /// Its name.
+    pub kind: &'static str,
 }
 
 /// Everything resolving reads.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use overrule_engine::FamilyWords;
-use overrule_family::{Family, Ground, Options, Reading, Resolved, Settings};
+use overrule_family::{Family, Ground, Options, OwnKind, Reading, Resolved, Settings};
 use overrule_model::ObjectId;
 use overrule_source::{Code, Layered};
 
@@ -48,7 +48,7 @@ impl Family for Gep713 {
 
     fn profile(&self, _: &str) {}
 
-    fn kinds(&self) -> Vec<&'static str> {
+    fn kinds(&self) -> Vec<OwnKind> {
         Vec::new()
     }
 
@@ -57,7 +57,7 @@ impl Family for Gep713 {
     }
 
     fn read(&self, reading: Reading<'_>, _: &Settings) -> KnownKinds {
-        let (kinds, found) = Kinds::collect(reading.documents, reading.snapshot);
+        let (kinds, found) = Kinds::collect_beside(reading.documents, reading.snapshot, reading.own_kinds);
         reading.diagnostics.extend(found);
         KnownKinds(Arc::new(kinds))
     }
@@ -75,7 +75,7 @@ impl Family for Gep713 {
         before: &Layered<Policy>,
         changed: &[ObjectId],
     ) -> Option<Layered<Policy>> {
-        let Reading { documents, snapshot, diagnostics } = reading;
+        let Reading { documents, snapshot, diagnostics, .. } = reading;
         let (now, found) = policy::parse_again(documents, snapshot, &kinds.0, before, changed);
         diagnostics.extend(found);
         Some(now.into())

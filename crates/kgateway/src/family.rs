@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use overrule_engine::{FamilyWords, PathId, Resolution};
 use overrule_family::{
-    Condition, Extra, Family, Fit, Ground, Options, Reading, Resolved, Setting, Settings as Given,
+    Condition, Extra, Family, Fit, Ground, Options, OwnKind, Reading, Resolved, Setting,
+    Settings as Given,
 };
 use overrule_gateway::topology::{GatewayClass, HttpRequest, http_weight};
 use overrule_model::{GroupKind, ObjectId};
@@ -77,8 +78,8 @@ impl Family for Kgateway {
         Profile::from_name(name).unwrap_or_default()
     }
 
-    fn kinds(&self) -> Vec<&'static str> {
-        kinds::ALL.iter().map(|k| k.kind).collect()
+    fn kinds(&self) -> Vec<OwnKind> {
+        kinds::ALL.iter().map(|k| OwnKind { group: k.group, kind: k.kind }).collect()
     }
 
     fn groups(&self) -> &'static [&'static str] {

@@ -3,7 +3,7 @@
 
 use overrule_engine::{FamilyWords, Resolution};
 use overrule_family::{
-    Affected, Condition, ControllerMetrics, Family, Options, Reading, Resolved, Settings,
+    Affected, Condition, ControllerMetrics, Family, Options, OwnKind, Reading, Resolved, Settings,
 };
 use overrule_model::ObjectId;
 use overrule_source::Code;
@@ -49,8 +49,8 @@ impl Family for Kuadrant {
         Profile::from_name(name).unwrap_or_default()
     }
 
-    fn kinds(&self) -> Vec<&'static str> {
-        kinds::ALL.iter().map(|k| k.kind).collect()
+    fn kinds(&self) -> Vec<OwnKind> {
+        kinds::ALL.iter().map(|k| OwnKind { group: k.group, kind: k.kind }).collect()
     }
 
     fn groups(&self) -> &'static [&'static str] {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use overrule_engine::{FamilyWords, NodeId, Topology};
 use overrule_family::{
-    Extra, Family, Ground, Identity, Options as Asked, Reading, Resolved as Answer, Setting,
-    Settings as Given, World as Known,
+    Extra, Family, Ground, Identity, Options as Asked, OwnKind, Reading, Resolved as Answer,
+    Setting, Settings as Given, World as Known,
 };
 use overrule_model::{ObjectId, Snapshot, Sym};
 use overrule_source::{Code, Documents};
@@ -111,8 +111,8 @@ impl Family for Kuma {
         known.or(Profile::NAMES.first()).copied().unwrap_or("")
     }
 
-    fn kinds(&self) -> Vec<&'static str> {
-        kinds::policies().map(|(k, _)| k.name).collect()
+    fn kinds(&self) -> Vec<OwnKind> {
+        kinds::policies().map(|(k, _)| OwnKind { group: GROUP, kind: k.name }).collect()
     }
 
     fn groups(&self) -> &'static [&'static str] {
