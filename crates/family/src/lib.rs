@@ -11,8 +11,10 @@
 //! resolve   attach, rank, merge, under one profile                      Resolved
 //! ```
 
+mod access;
 mod answer;
 mod any;
+mod dialect;
 mod settings;
 
 use std::fmt::Debug;
@@ -22,8 +24,12 @@ use overrule_model::{ObjectId, Snapshot, Sym};
 use overrule_source::{Code, Diagnostic, Documents};
 use overrule_topology::GatewayTopology;
 
+pub use access::{
+    Access, CitedClause, Client, ClientSet, ClientTag, FilterSource, Guarded, InboundId,
+};
 pub use answer::{Affected, Condition, ControllerMetrics, Extra, Fit, Options, Resolved};
 pub use any::{AnyAnswer, AnyExtra, AnyFamily, AnyGround, AnyPolicies, Known};
+pub use dialect::{Conflicts, Dialect};
 pub use settings::{Setting, Settings};
 
 /// Rules by which policies of some kinds become effective policies.
@@ -109,6 +115,41 @@ pub trait Family: FamilyWords + Sized + 'static {
     /// The conditions its controller would write on targets.
     fn affected(&self, _: World<'_, Self>, _: &Resolution) -> Vec<Affected> {
         Vec::new()
+    }
+
+    /// Who may call whom; none if its targets have no identities.
+    fn access<'a>(
+        &self,
+        _: World<'a, Self>,
+        _: &'a Resolution,
+        _: &'a Self::Extra,
+    ) -> Option<Box<dyn Access<'a> + 'a>> {
+        None
+    }
+
+    /// The policies that are refused for what they say themselves, whatever else is there.
+    fn refused(&self, _: World<'_, Self>) -> Vec<ObjectId> {
+        Vec::new()
+    }
+
+    /// How policy tests speak of its answers.
+    fn dialect(&self) -> Dialect {
+        Dialect::default()
+    }
+
+    /// Whether policies of a kind are one rule each, so that tests have one name for all of it.
+    fn is_one_rule(&self, _kind: &str) -> bool {
+        false
+    }
+
+    /// What a policy says besides where it acts, for a test about one that lost as a whole.
+    fn content(&self, _: World<'_, Self>, _: ObjectId) -> Option<serde_json::Value> {
+        None
+    }
+
+    /// A value in the form in which values that mean the same are equal.
+    fn normal(&self, value: &serde_json::Value) -> serde_json::Value {
+        value.clone()
     }
 }
 

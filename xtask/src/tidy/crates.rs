@@ -17,7 +17,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("overrule-topology", &["overrule-source", "overrule-model", "overrule-engine"]),
     (
         "overrule-family",
-        &["overrule-source", "overrule-model", "overrule-engine", "overrule-topology"],
+        &[
+            "overrule-source",
+            "overrule-model",
+            "overrule-engine",
+            "overrule-topology",
+            "overrule-access",
+        ],
     ),
     (
         "overrule-gateway",
