@@ -22,6 +22,7 @@ mod scope;
 mod snapshot;
 mod suggest;
 mod target;
+mod universal;
 
 pub use article::with_article;
 pub use created::Created;

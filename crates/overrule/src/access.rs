@@ -60,6 +60,11 @@ impl Analysis {
         self.accesses().any(|access| access.is_client(object))
     }
 
+    /// Whether the targets of an answer have identities, so that it says who may call whom.
+    pub fn has_identities(&self, answer: &Answered) -> bool {
+        self.access_of(answer).is_some()
+    }
+
     /// What a client shows of itself.
     pub fn caller(&self, client: Client<'_>) -> Caller {
         let owns = |access: &Box<dyn Access<'_> + '_>| match client {

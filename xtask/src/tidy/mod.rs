@@ -6,6 +6,7 @@ mod documents;
 mod lexer;
 mod sources;
 mod text;
+mod vendors;
 
 use std::path::{Path, PathBuf};
 
@@ -45,6 +46,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     documents::links(root, &files, &mut problems);
     text::check(&files, &mut problems);
     sources::check(&files, &mut problems);
+    vendors::check(&files, &mut problems);
     crates::check(root, &mut problems)?;
     problems.extend(rules::run(root, true).err());
     for problem in &problems {

@@ -14,7 +14,7 @@ const LONGEST: usize = 700;
 const VENDORS: &[(&str, &[&str])] = &[
     ("crates/source/src/", &["kuadrant", "kgateway", "kuma", "istio", "envoy"]),
     ("crates/engine/src/", &["kuadrant", "kgateway", "kuma", "istio", "envoy"]),
-    // The universal form of its resources is a syntax, which the model reads.
+    // Mesh resources are a form of input, which the model reads.
     ("crates/model/src/", &["kuadrant", "kgateway", "istio", "envoy"]),
 ];
 

@@ -33,6 +33,9 @@ impl Answer {
 
     /// Compares one decision: all inbounds that are meant decide as expected.
     pub(crate) fn can(&self, expected: &Can) -> Check {
+        if !self.shown().is_some_and(|shown| self.analysis.has_identities(shown)) {
+            return Check::Unsupported;
+        }
         let mut differences = Vec::new();
         let mut say = |message: String, wanted: String, actual: String| {
             differences.push(Difference {
