@@ -2,6 +2,7 @@
 //! In: access rules of one inbound, in list order, and requests. Out: decisions, who decides and why, as data. Not here:
 //! reading policies, Envoy, words.
 
+mod caller;
 mod compiled;
 mod conditions;
 mod decision;
@@ -12,8 +13,10 @@ pub mod path;
 mod prefixes;
 mod rule;
 mod ruling;
+pub mod spiffe;
 mod tree;
 
+pub use caller::{Caller, Certificate};
 pub use compiled::Compiled;
 pub use decision::{Answer, Decision, Verdict};
 pub use rule::{Effect, Identity, Match, PathMatch, Request, Rule, RuleSource};

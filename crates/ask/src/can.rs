@@ -67,21 +67,8 @@ pub(crate) fn run(known: &Known<'_>, shared: &Shared, asked: &Can, sink: &mut dy
 
 /// Says that some permissions count nowhere: what they deny is not denied.
 fn refused(known: &Known<'_>, sink: &mut dyn Sink) -> bool {
-    let kuma = &known.analysis.meshes().resources;
-    let shown = known.analysis.shown().find(|a| a.family.name() == overrule::kuma::FAMILY);
-    let profile =
-        overrule::kuma::Profile::from_name(shown.map_or("", |a| a.profile), &kuma.settings);
-    let all = kuma.meshes.iter().flat_map(|m| m.policies.iter().map(move |p| (m, p)));
-    let ours = all.filter(|(_, p)| *p.kind == overrule::kuma::kinds::TRAFFIC_PERMISSION);
-    // Names are unique in a mesh, so a KRI leads back to the object.
-    let seen = |p: &overrule::kuma::policy::Policy| {
-        !known.restricted()
-            || known
-                .analysis
-                .identified(&p.meta.kri().to_string())
-                .is_some_and(|(o, _)| known.sees_id(o))
-    };
-    let refused = ours.filter(|(mesh, p)| mesh.is_refused(&profile, p) && seen(p)).count();
+    let refused = known.analysis.refused_permissions().into_iter();
+    let refused = refused.filter(|p| !known.restricted() || known.sees_id(*p)).count();
     if refused > 0 {
         let counted = counted(refused, "permission");
         sink.remark(&format!(

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `overrule envoy`: what a proxy needs to enforce the permissions of its inbounds.
 
-use overrule::kuma::gate::Gate;
-use overrule::kuma::inbounds::GuardedInbound;
-use overrule::overrule_access::{Effect, Enforcement};
-use overrule::{Analysis, InboundId};
+use overrule::family_kit::{ClientSet, FilterSource};
+use overrule::overrule_access::Effect;
 use overrule_envoy::{
     FilterForm as Arrangement, FilterInput, FilterOptions, HostPort, LegacyInput, LegacySubset,
-    LegacyTag, Projection, Protocol, Release, TlsFiles, Trust, Upstream, Version,
+    LegacyTag, Projection, Protocol, TlsFiles, Trust, Upstream, Version,
 };
 use serde_json::{Value, json};
 
@@ -34,7 +32,8 @@ pub(crate) fn run(
         return Err(Failure::NotFound(format!("`{}` has no such inbound", asked.target)));
     }
     if asked.bootstrap && inbounds.len() > 1 {
-        let names: Vec<String> = inbounds.iter().map(|at| analysis.inbound_name(*at)).collect();
+        let named = inbounds.iter().filter_map(|at| analysis.access(*at));
+        let names: Vec<String> = named.map(|inbound| inbound.name().to_owned()).collect();
         return Err(Failure::Usage(format!(
             "a bootstrap is for one inbound; name one of: {}",
             names.join(", ")
@@ -43,7 +42,9 @@ pub(crate) fn run(
     let mut found = Vec::new();
     let mut refused = false;
     for at in inbounds {
-        let Some(one) = OneInbound::new(analysis, at) else { continue };
+        let Some(inbound) = analysis.access(at) else { continue };
+        let source = inbound.filter_source(options.form.is_exact());
+        let one = OneInbound { name: inbound.name(), source };
         let (value, is_refused) = one.value(asked, &options, sink)?;
         refused |= is_refused;
         found.push(value);
@@ -59,14 +60,9 @@ pub(crate) fn run(
 }
 
 fn options(asked: &Envoy) -> Result<FilterOptions, Failure> {
-    let arrangement = match asked.form.as_str() {
-        "tree" => Arrangement::Tree,
-        "list" => Arrangement::List,
-        "kuma" => Arrangement::Kuma(Release::V2_13),
-        other => {
-            return Err(Failure::Usage(format!("--form takes tree, list or kuma, not `{other}`")));
-        }
-    };
+    let arrangement = Arrangement::named(&asked.form).ok_or_else(|| {
+        Failure::Usage(format!("--form takes {}, not `{}`", Arrangement::NAMES, asked.form))
+    })?;
     let version = match &asked.envoy_version {
         None => None,
         Some(text) => Some(
@@ -79,42 +75,11 @@ fn options(asked: &Envoy) -> Result<FilterOptions, Failure> {
 
 /// An inbound and everything its filters are made of.
 struct OneInbound<'a> {
-    name: String,
-    mesh: String,
-    names: Vec<String>,
-    gate: &'a Gate,
-    protocol: Protocol,
-    address: String,
-    port: u16,
-    /// Whether the proxy knows its clients.
-    enforced: bool,
+    name: &'a str,
+    source: FilterSource<'a>,
 }
 
-impl<'a> OneInbound<'a> {
-    fn new(analysis: &'a Analysis, at: InboundId) -> Option<Self> {
-        let answer = analysis.shown().find(|a| a.family.name() == overrule::kuma::FAMILY)?;
-        let GuardedInbound { mesh, proxy, inbound, gate, enforcement } =
-            analysis.inbound(answer, at)?;
-        let name = |place: &u32| {
-            let policy = mesh.policies.get(*place as usize);
-            policy.map_or_else(String::new, |p| p.meta.kri().to_string())
-        };
-        Some(Self {
-            name: analysis.inbound_name(at),
-            mesh: mesh.name.to_string(),
-            names: gate.permissions.policies.iter().map(name).collect(),
-            protocol: if inbound.is_http() { Protocol::Http } else { Protocol::Tcp },
-            address: if inbound.listener.address.is_empty() {
-                proxy.it.address.to_string()
-            } else {
-                inbound.listener.address.to_string()
-            },
-            port: u16::try_from(inbound.listener.port).unwrap_or(0),
-            enforced: enforcement != Enforcement::Off,
-            gate,
-        })
-    }
-
+impl OneInbound<'_> {
     /// The configuration, and whether it must not be used.
     fn value(
         &self,
@@ -122,33 +87,23 @@ impl<'a> OneInbound<'a> {
         options: &FilterOptions,
         sink: &mut dyn Sink,
     ) -> Result<(Value, bool), Failure> {
-        let legacy = !self.gate.has_rules && !self.gate.from.is_empty();
-        let prefix = format!("inbound:{}:{}", self.address, self.port);
-        let is_release = matches!(options.form, Arrangement::Kuma(_));
-        let subsets = self.subsets(is_release);
-        let rules = if is_release { &self.gate.permissions.rules } else { self.gate.listed() };
-        let projection = match legacy {
+        let source = &self.source;
+        let prefix = format!("inbound:{}:{}", source.address, source.port);
+        let protocol = if source.is_http { Protocol::Http } else { Protocol::Tcp };
+        let subsets: Vec<LegacySubset> = source.client_sets.iter().map(subset).collect();
+        let projection = match source.has_client_sets && !source.has_rules {
             true => overrule_envoy::legacy(
-                &LegacyInput {
-                    rules: &subsets,
-                    mesh: &self.mesh,
-                    protocol: self.protocol,
-                    stat_prefix: &prefix,
-                },
+                &LegacyInput { rules: &subsets, mesh: source.mesh, protocol, stat_prefix: &prefix },
                 options,
             ),
             false => {
-                let input = FilterInput {
-                    rules,
-                    names: &self.names,
-                    protocol: self.protocol,
-                    stat_prefix: &prefix,
-                };
+                let (rules, names) = (source.rules, &source.names);
+                let input = FilterInput { rules, names, protocol, stat_prefix: &prefix };
                 overrule_envoy::filters(&input, options)
             }
         };
-        let left_out = self.gate.has_rules && !self.gate.from.is_empty();
-        if !self.enforced {
+        let left_out = source.has_rules && source.has_client_sets;
+        if !source.is_enforced {
             sink.remark(&format!(
                 "note: {}: clients are not asked who they are (no mTLS and no MeshIdentity); these filters only count behind mTLS",
                 self.name
@@ -181,32 +136,6 @@ impl<'a> OneInbound<'a> {
         Ok((value, refused))
     }
 
-    /// Elements of `from` as sets of clients. The release's own filter is made of its own sets.
-    fn subsets(&self, is_release: bool) -> Vec<LegacySubset> {
-        let action = |effect: Effect| match effect {
-            Effect::Allow => overrule_envoy::SubsetAction::Allow,
-            Effect::Deny => overrule_envoy::SubsetAction::Deny,
-            Effect::AllowWithShadowDeny => overrule_envoy::SubsetAction::AllowWithShadowDeny,
-        };
-        let tag = |t: &overrule::kuma::subset::Tag| LegacyTag {
-            key: t.key.to_string(),
-            value: t.value.to_string(),
-            not: t.not,
-        };
-        let sets = match is_release {
-            true => self.gate.release_sets(),
-            false => {
-                let from = self.gate.deciding_from().into_iter();
-                from.map(|f| (f.clients.clone(), f.effect)).collect()
-            }
-        };
-        let rules = sets.iter().map(|(clients, effect)| LegacySubset {
-            tags: clients.tags().iter().map(tag).collect(),
-            action: action(*effect),
-        });
-        rules.collect()
-    }
-
     fn bootstrap(
         &self,
         asked: &Envoy,
@@ -217,12 +146,29 @@ impl<'a> OneInbound<'a> {
         let (certificate, key, ca) = (file("cert.pem"), file("key.pem"), file("ca.pem"));
         let inbound = overrule_envoy::EnvoyInbound {
             name,
-            listen: HostPort { address: "127.0.0.1", port: self.port },
+            listen: HostPort { address: "127.0.0.1", port: self.source.port },
             admin: HostPort { address: "127.0.0.1", port: 0 },
             tls: TlsFiles { certificate: &certificate, key: &key, trust: Trust::Bundle(&ca) },
             upstream: Upstream::Envoy,
             tell: true,
         };
         serde_json::to_value(overrule_envoy::bootstrap(&inbound, projection))
+    }
+}
+
+fn subset(set: &ClientSet) -> LegacySubset {
+    let tags = set.tags.iter();
+    let tag = |t: &overrule::family_kit::ClientTag| LegacyTag {
+        key: t.key.clone(),
+        value: t.value.clone(),
+        not: t.not,
+    };
+    LegacySubset {
+        tags: tags.map(tag).collect(),
+        action: match set.effect {
+            Effect::Allow => overrule_envoy::SubsetAction::Allow,
+            Effect::Deny => overrule_envoy::SubsetAction::Deny,
+            Effect::AllowWithShadowDeny => overrule_envoy::SubsetAction::AllowWithShadowDeny,
+        },
     }
 }

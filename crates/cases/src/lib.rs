@@ -38,11 +38,10 @@ mod run;
 pub mod value;
 
 pub use case::Case;
-pub use family::{Answer, Family};
 pub use field::Field;
 pub use junit::junit;
 pub use load::{Loaded, load, read_file};
 pub use read::{Load, is_case, read};
 pub use report::{plain, summary};
 pub use result::{CaseResult, Mismatch, Verdict, What};
-pub use run::{run, run_with};
+pub use run::run;

@@ -12,9 +12,10 @@ pub fn codes() -> Vec<Code> {
     codes
 }
 
-/// The page of a code.
+/// The page of a code: one of docs/rules, or one that a family brings.
 pub fn page(code: &str) -> Option<&'static str> {
-    PAGES.iter().find(|(id, _)| *id == code).map(|(_, page)| *page)
+    let own = || overrule::families().iter().find_map(|family| family.page(code));
+    PAGES.iter().find(|(id, _)| *id == code).map(|(_, page)| *page).or_else(own)
 }
 
 #[cfg(test)]

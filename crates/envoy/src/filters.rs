@@ -38,6 +38,26 @@ pub enum FilterForm {
     Kuma(Release),
 }
 
+impl FilterForm {
+    /// What [`named`](Self::named) takes, for people.
+    pub const NAMES: &str = "tree, list or kuma";
+
+    /// The form of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "tree" => Some(Self::Tree),
+            "list" => Some(Self::List),
+            "kuma" => Some(Self::Kuma(Release::V2_13)),
+            _ => None,
+        }
+    }
+
+    /// Whether it is written exactly as a release writes it.
+    pub fn is_exact(self) -> bool {
+        matches!(self, Self::Kuma(_))
+    }
+}
+
 /// The rules of one inbound.
 #[derive(Debug, Clone, Copy)]
 pub struct FilterInput<'a> {

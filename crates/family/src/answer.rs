@@ -8,6 +8,7 @@ use overrule_engine::{NodeId, PathId, PolicyId, Resolution};
 use overrule_model::ObjectId;
 use overrule_source::Diagnostic;
 use overrule_topology::{HttpRequest, Weight};
+use serde_json::Value;
 
 /// What a run wants beyond its input.
 #[derive(Debug, Clone, Default)]
@@ -50,6 +51,11 @@ pub trait Extra: Debug + Send + Sync + 'static {
     /// Whether requests reach some rules by other matches than they have written.
     fn redirects(&self) -> bool {
         false
+    }
+
+    /// The matches by which requests come to the end of a path, where these are not what its rule has written.
+    fn matches(&self, _path: PathId) -> Option<Vec<Value>> {
+        None
     }
 
     /// How a request meets a path.

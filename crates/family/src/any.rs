@@ -16,8 +16,8 @@ use overrule_topology::GatewayTopology;
 use serde_json::Value;
 
 use crate::{
-    Affected, Condition, ControllerMetrics, Extra, Family, Ground, Options, Reading, Resolved,
-    Setting, Settings, World,
+    Access, Affected, Condition, ControllerMetrics, Dialect, Extra, Family, Ground, Options,
+    OwnKind, Reading, Resolved, Setting, Settings, World,
 };
 
 /// What some family read besides policies.
@@ -55,9 +55,10 @@ impl<E: Extra> AnyExtra for E {}
 #[expect(missing_docs, reason = "each is the function of `Family` with the same name")]
 pub trait AnyFamily: FamilyWords {
     fn profiles(&self) -> &'static [&'static str];
-    fn kinds(&self) -> Vec<&'static str>;
+    fn kinds(&self) -> Vec<OwnKind>;
     fn groups(&self) -> &'static [&'static str];
     fn codes(&self) -> &'static [Code];
+    fn page(&self, code: &str) -> Option<&'static str>;
     fn settings(&self) -> &'static [Setting];
     fn check(&self, key: &str, value: &Value) -> Result<(), String>;
     fn metrics(&self) -> Option<ControllerMetrics>;
@@ -75,6 +76,18 @@ pub trait AnyFamily: FamilyWords {
     fn resolve(&self, known: Known<'_>, profile: &str, options: &Options) -> AnyAnswer;
     fn conditions(&self, known: Known<'_>, profile: &str, of: &Resolution) -> Vec<Vec<Condition>>;
     fn affected(&self, known: Known<'_>, profile: &str, of: &Resolution) -> Vec<Affected>;
+    fn access<'a>(
+        &self,
+        known: Known<'a>,
+        profile: &str,
+        resolution: &'a Resolution,
+        extra: &'a dyn AnyExtra,
+    ) -> Option<Box<dyn Access<'a> + 'a>>;
+    fn refused(&self, known: Known<'_>, profile: &str) -> Vec<ObjectId>;
+    fn dialect(&self) -> Dialect;
+    fn is_one_rule(&self, kind: &str) -> bool;
+    fn content(&self, known: Known<'_>, object: ObjectId) -> Option<Value>;
+    fn normal(&self, value: &Value) -> Value;
 }
 
 /// Everything that was read of a world, for one of its families.
@@ -111,7 +124,7 @@ impl<F: Family> AnyFamily for F {
         Family::profiles(self)
     }
 
-    fn kinds(&self) -> Vec<&'static str> {
+    fn kinds(&self) -> Vec<OwnKind> {
         Family::kinds(self)
     }
 
@@ -121,6 +134,10 @@ impl<F: Family> AnyFamily for F {
 
     fn codes(&self) -> &'static [Code] {
         Family::codes(self)
+    }
+
+    fn page(&self, code: &str) -> Option<&'static str> {
+        Family::page(self, code)
     }
 
     fn settings(&self) -> &'static [Setting] {
@@ -184,6 +201,38 @@ impl<F: Family> AnyFamily for F {
     fn affected(&self, known: Known<'_>, profile: &str, of: &Resolution) -> Vec<Affected> {
         let world = known.typed(self.profile(profile));
         world.map(|world| Family::affected(self, world, of)).unwrap_or_default()
+    }
+
+    fn access<'a>(
+        &self,
+        known: Known<'a>,
+        profile: &str,
+        resolution: &'a Resolution,
+        extra: &'a dyn AnyExtra,
+    ) -> Option<Box<dyn Access<'a> + 'a>> {
+        let world = known.typed(self.profile(profile))?;
+        Family::access(self, world, resolution, extra.typed()?)
+    }
+
+    fn refused(&self, known: Known<'_>, profile: &str) -> Vec<ObjectId> {
+        let world = known.typed(self.profile(profile));
+        world.map(|world| Family::refused(self, world)).unwrap_or_default()
+    }
+
+    fn dialect(&self) -> Dialect {
+        Family::dialect(self)
+    }
+
+    fn is_one_rule(&self, kind: &str) -> bool {
+        Family::is_one_rule(self, kind)
+    }
+
+    fn content(&self, known: Known<'_>, object: ObjectId) -> Option<Value> {
+        Family::content(self, known.typed(self.profile(""))?, object)
+    }
+
+    fn normal(&self, value: &Value) -> Value {
+        Family::normal(self, value)
     }
 }
 

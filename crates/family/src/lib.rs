@@ -11,9 +11,12 @@
 //! resolve   attach, rank, merge, under one profile                      Resolved
 //! ```
 
+mod access;
 mod answer;
 mod any;
+mod dialect;
 mod settings;
+mod words;
 
 use std::fmt::Debug;
 
@@ -22,9 +25,14 @@ use overrule_model::{ObjectId, Snapshot, Sym};
 use overrule_source::{Code, Diagnostic, Documents};
 use overrule_topology::GatewayTopology;
 
+pub use access::{
+    Access, CitedClause, Client, ClientSet, ClientTag, FilterSource, Guarded, InboundId,
+};
 pub use answer::{Affected, Condition, ControllerMetrics, Extra, Fit, Options, Resolved};
 pub use any::{AnyAnswer, AnyExtra, AnyFamily, AnyGround, AnyPolicies, Known};
+pub use dialect::{Conflicts, Dialect};
 pub use settings::{Setting, Settings};
+pub use words::some_of;
 
 /// Rules by which policies of some kinds become effective policies.
 pub trait Family: FamilyWords + Sized + 'static {
@@ -44,7 +52,7 @@ pub trait Family: FamilyWords + Sized + 'static {
     fn profile(&self, name: &str) -> Self::Profile;
 
     /// Policy kinds it knows without being told; those that manifests describe come on top.
-    fn kinds(&self) -> Vec<&'static str>;
+    fn kinds(&self) -> Vec<OwnKind>;
 
     /// API groups whose policies are its own.
     fn groups(&self) -> &'static [&'static str] {
@@ -53,6 +61,11 @@ pub trait Family: FamilyWords + Sized + 'static {
 
     /// What it reports.
     fn codes(&self) -> &'static [Code];
+
+    /// The page of one of its codes, if it does not stand with those of the product (`docs/rules`).
+    fn page(&self, _code: &str) -> Option<&'static str> {
+        None
+    }
 
     /// Settings of its controller that change answers.
     fn settings(&self) -> &'static [Setting] {
@@ -105,6 +118,41 @@ pub trait Family: FamilyWords + Sized + 'static {
     fn affected(&self, _: World<'_, Self>, _: &Resolution) -> Vec<Affected> {
         Vec::new()
     }
+
+    /// Who may call whom; none if its targets have no identities.
+    fn access<'a>(
+        &self,
+        _: World<'a, Self>,
+        _: &'a Resolution,
+        _: &'a Self::Extra,
+    ) -> Option<Box<dyn Access<'a> + 'a>> {
+        None
+    }
+
+    /// The policies that are refused for what they say themselves, whatever else is there.
+    fn refused(&self, _: World<'_, Self>) -> Vec<ObjectId> {
+        Vec::new()
+    }
+
+    /// How policy tests speak of its answers.
+    fn dialect(&self) -> Dialect {
+        Dialect::default()
+    }
+
+    /// Whether policies of a kind are one rule each, so that tests have one name for all of it.
+    fn is_one_rule(&self, _kind: &str) -> bool {
+        false
+    }
+
+    /// What a policy says besides where it acts, for a test about one that lost as a whole.
+    fn content(&self, _: World<'_, Self>, _: ObjectId) -> Option<serde_json::Value> {
+        None
+    }
+
+    /// A value in the form in which values that mean the same are equal.
+    fn normal(&self, value: &serde_json::Value) -> serde_json::Value {
+        value.clone()
+    }
 }
 
 /// What a family reads besides policies. Most read nothing: `()` is a ground.
@@ -152,6 +200,17 @@ pub struct Reading<'a> {
     pub snapshot: &'a mut Snapshot,
     /// What to tell the user.
     pub diagnostics: &'a mut Vec<Diagnostic>,
+    /// The policy kinds of all families.
+    pub own_kinds: &'a [OwnKind],
+}
+
+/// A policy kind that a family knows without being told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OwnKind {
+    /// Its API group.
+    pub group: &'static str,
+    /// Its name.
+    pub kind: &'static str,
 }
 
 /// Everything resolving reads.

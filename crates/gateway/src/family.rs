@@ -4,14 +4,17 @@
 use std::sync::Arc;
 
 use overrule_engine::FamilyWords;
-use overrule_family::{Family, Ground, Options, Reading, Resolved, Settings};
+use overrule_family::{
+    Conflicts, Dialect, Family, Ground, Options, OwnKind, Reading, Resolved, Settings,
+};
 use overrule_model::ObjectId;
 use overrule_source::{Code, Layered};
+use serde_json::Value;
 
 use crate::kinds::{Kinds, Strategy};
 use crate::policy::{self, Policy};
 use crate::resolve::{FAMILY, PROFILE};
-use crate::{codes_policy, resolve};
+use crate::{codes_policy, reasons, resolve};
 
 /// Policies of kinds that descriptors describe, by the rules of GEP-713.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +51,7 @@ impl Family for Gep713 {
 
     fn profile(&self, _: &str) {}
 
-    fn kinds(&self) -> Vec<&'static str> {
+    fn kinds(&self) -> Vec<OwnKind> {
         Vec::new()
     }
 
@@ -57,7 +60,8 @@ impl Family for Gep713 {
     }
 
     fn read(&self, reading: Reading<'_>, _: &Settings) -> KnownKinds {
-        let (kinds, found) = Kinds::collect(reading.documents, reading.snapshot);
+        let (kinds, found) =
+            Kinds::collect_beside(reading.documents, reading.snapshot, reading.own_kinds);
         reading.diagnostics.extend(found);
         KnownKinds(Arc::new(kinds))
     }
@@ -75,7 +79,7 @@ impl Family for Gep713 {
         before: &Layered<Policy>,
         changed: &[ObjectId],
     ) -> Option<Layered<Policy>> {
-        let Reading { documents, snapshot, diagnostics } = reading;
+        let Reading { documents, snapshot, diagnostics, .. } = reading;
         let (now, found) = policy::parse_again(documents, snapshot, &kinds.0, before, changed);
         diagnostics.extend(found);
         Some(now.into())
@@ -100,5 +104,28 @@ impl Family for Gep713 {
 
     fn is_policy(&self, policies: &Layered<Policy>, object: ObjectId) -> bool {
         policies.iter().any(|p| p.object == object)
+    }
+
+    fn refused(&self, world: World<'_>) -> Vec<ObjectId> {
+        world.policies.iter().filter(|p| p.content.is_none()).map(|p| p.object).collect()
+    }
+
+    fn dialect(&self) -> Dialect {
+        let (reason, code) = (reasons::OLDEST_ALONE.id, &codes_policy::CONFLICT);
+        Dialect { conflicts: Some(Conflicts { reason, code }), ..Dialect::default() }
+    }
+
+    fn content(&self, world: World<'_>, object: ObjectId) -> Option<Value> {
+        let policy = world.policies.iter().find(|p| p.object == object)?;
+        let descriptor = world.ground.0.iter().nth(policy.kind)?;
+        let content = policy.content?;
+        let mut value = world.documents.view(content.value).to_json();
+        if let Value::Object(members) = &mut value {
+            members.retain(|key, _| match content.block {
+                "bare" => !descriptor.is_plumbing(key),
+                _ => *descriptor.block_strategy != *key,
+            });
+        }
+        Some(value)
     }
 }

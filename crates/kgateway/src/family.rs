@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use overrule_engine::{FamilyWords, PathId, Resolution};
 use overrule_family::{
-    Condition, Extra, Family, Fit, Ground, Options, Reading, Resolved, Setting, Settings as Given,
+    Condition, Dialect, Extra, Family, Fit, Ground, Options, OwnKind, Reading, Resolved, Setting,
+    Settings as Given,
 };
+use overrule_gateway::policy::FamilyKind;
 use overrule_gateway::topology::{GatewayClass, HttpRequest, http_weight};
 use overrule_model::{GroupKind, ObjectId};
 use overrule_source::{Code, Input, ReadOptions, read};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::delegation::RuleMatch;
 use crate::resolve::mode_name;
@@ -37,6 +39,10 @@ pub struct Matches(pub BTreeMap<PathId, Arc<[RuleMatch]>>);
 impl Extra for Matches {
     fn redirects(&self) -> bool {
         !self.0.is_empty()
+    }
+
+    fn matches(&self, path: PathId) -> Option<Vec<Value>> {
+        self.0.get(&path).map(|matches| matches.iter().map(|m| m.to_json()).collect())
     }
 
     fn fit(&self, path: PathId, request: &HttpRequest) -> Fit {
@@ -77,8 +83,8 @@ impl Family for Kgateway {
         Profile::from_name(name).unwrap_or_default()
     }
 
-    fn kinds(&self) -> Vec<&'static str> {
-        kinds::ALL.iter().map(|k| k.kind).collect()
+    fn kinds(&self) -> Vec<OwnKind> {
+        kinds::ALL.iter().map(FamilyKind::own).collect()
     }
 
     fn groups(&self) -> &'static [&'static str] {
@@ -130,5 +136,23 @@ impl Family for Kgateway {
 
     fn conditions(&self, world: World<'_>, resolution: &Resolution) -> Vec<Vec<Condition>> {
         status::conditions(world, resolution)
+    }
+
+    fn refused(&self, world: World<'_>) -> Vec<ObjectId> {
+        let refused = world.policies.list.iter().filter(|p| p.problem.is_some() || !p.admitted);
+        refused.map(|p| p.object).collect()
+    }
+
+    fn dialect(&self) -> Dialect {
+        let status_profile = Some(Profile::Shipped.name());
+        Dialect { status_profile, has_all_kinds: true, delegates: true, ..Dialect::default() }
+    }
+
+    /// What is switched off is that, whatever providers are listed beside it.
+    fn normal(&self, value: &Value) -> Value {
+        match value.get("disable") {
+            Some(Value::Bool(true)) => json!({"disable": true}),
+            _ => value.clone(),
+        }
     }
 }

@@ -3,13 +3,15 @@
 
 use overrule_engine::{FamilyWords, Resolution};
 use overrule_family::{
-    Affected, Condition, ControllerMetrics, Family, Options, Reading, Resolved, Settings,
+    Affected, Condition, Conflicts, ControllerMetrics, Dialect, Family, Options, OwnKind, Reading,
+    Resolved, Settings,
 };
+use overrule_gateway::policy::FamilyKind;
 use overrule_model::ObjectId;
 use overrule_source::Code;
 
 use crate::resolve::Mode;
-use crate::{Policies, Profile, codes, kinds, policy, resolve, status};
+use crate::{Policies, Profile, codes, kinds, policy, reasons, resolve, status};
 
 /// The family's name.
 pub const FAMILY: &str = "kuadrant";
@@ -49,8 +51,8 @@ impl Family for Kuadrant {
         Profile::from_name(name).unwrap_or_default()
     }
 
-    fn kinds(&self) -> Vec<&'static str> {
-        kinds::ALL.iter().map(|k| k.kind).collect()
+    fn kinds(&self) -> Vec<OwnKind> {
+        kinds::ALL.iter().map(FamilyKind::own).collect()
     }
 
     fn groups(&self) -> &'static [&'static str] {
@@ -98,5 +100,24 @@ impl Family for Kuadrant {
 
     fn affected(&self, world: World<'_>, resolution: &Resolution) -> Vec<Affected> {
         status::affected(world, resolution)
+    }
+
+    fn refused(&self, world: World<'_>) -> Vec<ObjectId> {
+        let refused = world.policies.list.iter().filter(|p| !p.is_valid(world.profile));
+        refused.map(|p| p.object).collect()
+    }
+
+    fn dialect(&self) -> Dialect {
+        let (reason, code) = (reasons::CONFLICTED.id, &codes::CONFLICTED);
+        Dialect {
+            status_profile: Some(Profile::Operator.name()),
+            has_all_kinds: true,
+            conflicts: Some(Conflicts { reason, code }),
+            ..Dialect::default()
+        }
+    }
+
+    fn is_one_rule(&self, kind: &str) -> bool {
+        kinds::ALL.iter().any(|info| info.kind == kind && info.is_direct())
     }
 }

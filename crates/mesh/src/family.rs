@@ -3,15 +3,17 @@
 
 use std::sync::Arc;
 
-use overrule_engine::{FamilyWords, NodeId, Topology};
+use overrule_engine::{FamilyWords, NodeId, Resolution, Topology};
 use overrule_family::{
-    Extra, Family, Ground, Identity, Options as Asked, Reading, Resolved as Answer, Setting,
-    Settings as Given, World as Known,
+    Access, Dialect, Extra, Family, Ground, Identity, Options as Asked, OwnKind, Reading,
+    Resolved as Answer, Setting, Settings as Given, World as Known,
 };
 use overrule_model::{ObjectId, Snapshot, Sym};
 use overrule_source::{Code, Documents};
 use serde_json::Value;
 
+use crate::conf::duration::canonical;
+use crate::inbounds::Lookup;
 use crate::kri::Kri;
 use crate::resolve::{FAMILY, ProxyRules};
 use crate::topology::{self, MeshTopology};
@@ -111,8 +113,8 @@ impl Family for Kuma {
         known.or(Profile::NAMES.first()).copied().unwrap_or("")
     }
 
-    fn kinds(&self) -> Vec<&'static str> {
-        kinds::policies().map(|(k, _)| k.name).collect()
+    fn kinds(&self) -> Vec<OwnKind> {
+        kinds::policies().map(|(k, _)| OwnKind { group: GROUP, kind: k.name }).collect()
     }
 
     fn groups(&self) -> &'static [&'static str] {
@@ -163,6 +165,50 @@ impl Family for Kuma {
         };
         let extra = Proxies { rules: resolved.proxies, alike: resolved.alike };
         Answer { resolution: resolved.resolution, diagnostics, extra }
+    }
+
+    fn access<'a>(
+        &self,
+        world: Known<'a, Self>,
+        resolution: &'a Resolution,
+        proxies: &'a Proxies,
+    ) -> Option<Box<dyn Access<'a> + 'a>> {
+        let Known { documents, snapshot, ground, profile, .. } = world;
+        let Meshes { resources, nodes } = ground;
+        Some(Box::new(Lookup {
+            documents,
+            snapshot,
+            resources,
+            topology: nodes,
+            resolution,
+            proxies: &proxies.rules,
+            profile: Profile::from_name(profile, &resources.settings),
+        }))
+    }
+
+    fn refused(&self, world: Known<'_, Self>) -> Vec<ObjectId> {
+        let meshes = world.ground.resources.meshes.iter();
+        let refused = meshes.flat_map(|mesh| {
+            mesh.refused.keys().filter_map(|place| mesh.policy_objects.get(*place as usize))
+        });
+        refused.copied().collect()
+    }
+
+    fn dialect(&self) -> Dialect {
+        Dialect { root_kind: Some("Mesh"), ..Dialect::default() }
+    }
+
+    /// Durations as Go prints them.
+    fn normal(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => canonical(text).map_or_else(|| value.clone(), Value::String),
+            Value::Array(items) => items.iter().map(|item| self.normal(item)).collect(),
+            Value::Object(members) => {
+                let members = members.iter();
+                members.map(|(key, value)| (key.clone(), self.normal(value))).collect()
+            }
+            other => other.clone(),
+        }
     }
 
     /// They are read with everything else of a mesh, so a change of one is a change of more than policies.

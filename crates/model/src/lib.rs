@@ -22,6 +22,7 @@ mod scope;
 mod snapshot;
 mod suggest;
 mod target;
+mod universal;
 
 pub use article::with_article;
 pub use created::Created;
@@ -30,7 +31,8 @@ pub use labels::{Labels, Selector, SelectorClause, SelectorError};
 pub use names::{Names, Sym};
 pub use object::{GroupKind, Object, ObjectId, Scope};
 pub use parse::{Parsed, again, parse};
-pub use scope::{UNIVERSAL_GROUP, cluster_scoped, short_names};
+pub use scope::{cluster_scoped, short_names};
 pub use snapshot::{Display, ObjectKey, Snapshot, is_called};
 pub use suggest::nearest;
 pub use target::{TargetName, TargetNameError};
+pub use universal::GROUP as UNIVERSAL_GROUP;

@@ -6,7 +6,8 @@ use std::cmp::Ordering;
 
 use overrule_source::{Diagnostic, DocId, Documents, Kind, NodeId, NodeRef, View};
 
-use crate::scope::{MeshScope, UNIVERSAL_GROUP, cluster_scoped, mesh_scoped};
+use crate::scope::cluster_scoped;
+use crate::universal::{self, MeshScope, mesh_scoped};
 use crate::{
     At, Created, Fields, GroupKind, Labels, Names, Object, ObjectId, Scope, Snapshot, Sym, codes,
 };
@@ -169,7 +170,8 @@ impl<'a> Parser<'a> {
         let (scope, name) = match mesh_scoped(group, kind_name) {
             None => (Scope::Namespace(self.names.intern(namespace)), self.names.intern(name)),
             Some(told_apart) => {
-                let label = self.names.lookup("kuma.io/mesh").and_then(|key| labels.get(key));
+                let label =
+                    self.names.lookup(universal::MESH_LABEL).and_then(|key| labels.get(key));
                 let mesh = match (label, self.fields.member(root, "mesh")) {
                     (Some(label), _) => label,
                     (None, Some(mesh)) => self.names.intern(mesh.as_str().unwrap_or("default")),
@@ -205,14 +207,14 @@ impl<'a> Parser<'a> {
         let Some((kind, _)) = self.fields.required(root, &At::ROOT, "type") else { return };
         let Some((name, name_view)) = self.fields.required(root, &At::ROOT, "name") else { return };
         let mesh = self.fields.string(root, &At::ROOT, "mesh").map_or("default", |(text, _)| text);
-        let cluster = cluster_scoped(UNIVERSAL_GROUP, kind) == Some(true);
+        let cluster = universal::is_global(kind);
         let labels = self.labels(root, &At::ROOT);
         let created = self.created(root, &At::ROOT);
         let mesh = self.names.intern(mesh);
         self.objects.push(Object {
             id: ObjectId(0),
             kind: GroupKind {
-                group: self.names.intern(UNIVERSAL_GROUP),
+                group: self.names.intern(universal::GROUP),
                 kind: self.names.intern(kind),
             },
             version: Sym::EMPTY,

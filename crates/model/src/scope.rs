@@ -2,9 +2,7 @@
 //! In: kind names. Out: whether they live in a namespace, and how people abbreviate them.
 //! Not here: kinds of custom resources; their scope comes from the CustomResourceDefinition in the input.
 
-/// The API group of resources in the universal form: `type`, `mesh` and `name` instead of `apiVersion`, `kind` and
-/// `metadata`.
-pub const UNIVERSAL_GROUP: &str = "kuma.io";
+use crate::universal;
 
 /// Whether a kind every cluster has is cluster-scoped. `None`: not a kind this table knows.
 pub fn cluster_scoped(group: &str, kind: &str) -> Option<bool> {
@@ -17,37 +15,11 @@ pub fn cluster_scoped(group: &str, kind: &str) -> Option<bool> {
         ("admissionregistration.k8s.io" | "storage.k8s.io" | "apiregistration.k8s.io", _) => true,
         ("scheduling.k8s.io", "PriorityClass") | ("networking.k8s.io", "IngressClass") => true,
         ("apps" | "batch" | "networking.k8s.io" | "rbac.authorization.k8s.io", _) => false,
-        ("kuma.io", "Mesh" | "Zone" | "ZoneInsight") => true,
+        (universal::GROUP, kind) if universal::is_global(kind) => true,
         ("overrule", _) => true,
         _ => return None,
     };
     Some(cluster)
-}
-
-/// How a resource of Kuma's is told apart on Kubernetes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MeshScope {
-    /// By mesh, name and namespace.
-    Namespaced,
-    /// By mesh and name: it has no namespace.
-    Cluster,
-}
-
-/// Whether resources of a kind belong to a mesh, and how they are told apart in it. `None`: they do not.
-pub fn mesh_scoped(group: &str, kind: &str) -> Option<MeshScope> {
-    match (group, kind) {
-        ("kuma.io", "Mesh" | "Zone" | "ZoneInsight" | "ZoneIngress" | "ZoneEgress") => None,
-        ("kuma.io", "ZoneIngressInsight" | "ZoneEgressInsight" | "HostnameGenerator") => None,
-        (
-            "kuma.io",
-            "MeshGateway" | "MeshGatewayRoute" | "ExternalService" | "CircuitBreaker"
-            | "FaultInjection" | "HealthCheck" | "ProxyTemplate" | "RateLimit" | "Retry"
-            | "Timeout" | "TrafficLog" | "TrafficPermission" | "TrafficRoute" | "TrafficTrace"
-            | "VirtualOutbound",
-        ) => Some(MeshScope::Cluster),
-        ("kuma.io", _) => Some(MeshScope::Namespaced),
-        _ => None,
-    }
 }
 
 /// Kinds with the abbreviations kubectl and people use, lower case.

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: an analysis, a client and what it calls. Out: whether it may, and who says so, under every profile. Not here: the
-//! rules of that (`overrule_mesh::gate`), words (`overrule_view::access`), what a reader may not know.
+//! rules of that (families), words (`overrule_view::access`), what a reader may not know.
 
-use overrule_access::{Request, Ruling};
-use overrule_mesh::Profile;
-use overrule_mesh::gate::{By, ClauseAt};
-use overrule_mesh::identity::{Caller, Client};
-use overrule_mesh::inbounds::{self, GuardedInbound, InboundId, Lookup};
+use overrule_access::{Caller, Request, Ruling, spiffe};
+use overrule_family::{Access, CitedClause, Client, FilterSource, Guarded, InboundId};
 use overrule_model::ObjectId;
 use overrule_view::access::{self, AccessAnswer, Cited};
 use overrule_view::v1;
@@ -16,7 +13,7 @@ use crate::{Analysis, Answered};
 /// What is asked.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Question<'a> {
-    /// The client: a SPIFFE ID, or a dataplane.
+    /// The client: a SPIFFE ID, or an object with an identity.
     pub from: Client<'a>,
     /// The method of the request, if it is one.
     pub method: Option<&'a str>,
@@ -31,8 +28,8 @@ pub struct InboundAccess<'a> {
     analysis: &'a Analysis,
     name: String,
     profile: &'static str,
-    shown: GuardedInbound<'a>,
-    others: Vec<(&'static str, GuardedInbound<'a>)>,
+    shown: Box<dyn Guarded<'a> + 'a>,
+    others: Vec<(&'static str, Box<dyn Guarded<'a> + 'a>)>,
 }
 
 impl Analysis {
@@ -46,76 +43,67 @@ impl Analysis {
         Some((found.first()?.id, name.section))
     }
 
-    /// The client a text means: a SPIFFE ID, a dataplane, or `nobody`; none if it means none of these.
+    /// The client a text means: a SPIFFE ID, an object with an identity, or `nobody`; none if it means none of these.
     pub fn client<'t>(&self, text: &'t str) -> Option<Client<'t>> {
         if text == "nobody" {
             return Some(Client::Nobody);
         }
         if text.starts_with("spiffe://") {
-            let is_one = overrule_mesh::permission::spiffe::flaw(text).is_none();
-            return is_one.then_some(Client::Identity(text));
+            return spiffe::flaw(text).is_none().then_some(Client::Identity(text));
         }
         let (object, _) = self.named(text)?;
-        let kind = self.snapshot.get(object).map(|o| self.snapshot.text(o.kind.kind));
-        (kind == Some("Dataplane")).then_some(Client::Dataplane(object))
+        self.is_client(object).then_some(Client::Object(object))
+    }
+
+    /// Whether an object is a client of some family's.
+    pub fn is_client(&self, object: ObjectId) -> bool {
+        self.accesses().any(|access| access.is_client(object))
+    }
+
+    /// Whether the targets of an answer have identities, so that it says who may call whom.
+    pub fn has_identities(&self, answer: &Answered) -> bool {
+        self.access_of(answer).is_some()
     }
 
     /// What a client shows of itself.
     pub fn caller(&self, client: Client<'_>) -> Caller {
-        Caller::new(&self.documents, &self.meshes().resources, client)
+        let owns = |access: &Box<dyn Access<'_> + '_>| match client {
+            Client::Object(object) => access.is_client(object),
+            Client::Nobody | Client::Identity(_) => true,
+        };
+        self.accesses().find(owns).map(|access| access.caller(client)).unwrap_or_default()
     }
 
-    /// The inbounds of a dataplane, or those behind a service; of the section, if one is named.
+    /// The inbounds of an object, or those behind it; of the section, if one is named.
     pub fn inbounds(&self, object: ObjectId, section: Option<&str>) -> Vec<InboundId> {
-        inbounds::inbounds(&self.documents, &self.meshes().resources, object, section)
+        self.accesses().flat_map(|access| access.inbounds(object, section)).collect()
     }
 
-    /// The name of an inbound.
-    pub fn inbound_name(&self, at: InboundId) -> String {
-        inbounds::name(&self.snapshot, &self.meshes().resources, at)
+    /// Permissions that count nowhere because they cannot be read.
+    pub fn refused_permissions(&self) -> Vec<ObjectId> {
+        self.accesses().flat_map(|access| access.refused()).collect()
     }
 
-    /// An inbound, and what decides about its clients under the profile of an answer.
-    pub fn inbound<'a>(
-        &'a self,
-        answer: &'a Answered,
-        at: InboundId,
-    ) -> Option<GuardedInbound<'a>> {
-        self.lookup(answer).inbound(at)
+    /// What families say about clients and inbounds, as far as they do, under the profiles that are shown.
+    fn accesses(&self) -> impl Iterator<Item = Box<dyn Access<'_> + '_>> {
+        self.shown().filter_map(|answer| self.access_of(answer))
     }
 
-    /// The permissions of an inbound in the shape of the design's Inspect API.
-    pub fn inspect_permissions(
-        &self,
-        answer: &Answered,
-        at: InboundId,
-    ) -> Option<serde_json::Value> {
-        self.lookup(answer).inspect_permissions(at)
-    }
-
-    fn lookup<'a>(&'a self, answer: &'a Answered) -> Lookup<'a> {
-        Lookup {
-            documents: &self.documents,
-            snapshot: &self.snapshot,
-            resources: &self.meshes().resources,
-            topology: &self.meshes().nodes,
-            resolution: &answer.resolution,
-            proxies: answer.proxies(),
-            profile: Profile::from_name(answer.profile, &self.meshes().resources.settings),
-        }
+    fn access_of<'a>(&'a self, answer: &'a Answered) -> Option<Box<dyn Access<'a> + 'a>> {
+        answer.access(self.known(answer)?)
     }
 
     /// An inbound, to ask about its clients.
     pub fn access(&self, at: InboundId) -> Option<InboundAccess<'_>> {
-        let answer = self.shown().find(|a| a.family.name() == overrule_mesh::FAMILY)?;
-        let others =
-            self.answers.iter().filter(|a| a.family.name() == answer.family.name() && !a.shown);
-        let others = others.map(|other| Some((other.profile, self.inbound(other, at)?)));
+        let answer = self.shown().find(|a| a.family.name() == at.family)?;
+        let access = self.access_of(answer)?;
+        let others = self.answers.iter().filter(|a| a.family.name() == at.family && !a.shown);
+        let others = others.map(|other| Some((other.profile, self.access_of(other)?.inbound(at)?)));
         Some(InboundAccess {
             analysis: self,
-            name: self.inbound_name(at),
+            name: access.name(at),
             profile: answer.profile,
-            shown: self.inbound(answer, at)?,
+            shown: access.inbound(at)?,
             others: others.collect::<Option<_>>()?,
         })
     }
@@ -136,6 +124,16 @@ impl Analysis {
 }
 
 impl<'a> InboundAccess<'a> {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the filters of its proxy are made of; `as_shipped`: just as the release in use makes them.
+    pub fn filter_source(&self, as_shipped: bool) -> FilterSource<'a> {
+        self.shown.filter_source(as_shipped)
+    }
+
     /// What every profile answers about a client, which `from` names as people do, and its request.
     pub fn ask<'q>(
         &'q self,
@@ -146,7 +144,7 @@ impl<'a> InboundAccess<'a> {
         let Request { method, path, sni, .. } = request;
         let others = self.others.iter();
         let others = others
-            .map(|(profile, inbound)| Some((*profile, self.ruling(inbound, caller, request)?)));
+            .map(|(profile, inbound)| Some((*profile, self.ruling(&**inbound, caller, request)?)));
         Some(AccessAnswer {
             from,
             identity: caller.identity.as_deref(),
@@ -155,7 +153,7 @@ impl<'a> InboundAccess<'a> {
             path,
             sni,
             profile: self.profile,
-            ruling: self.ruling(&self.shown, caller, request)?,
+            ruling: self.ruling(&*self.shown, caller, request)?,
             others: others.collect::<Option<_>>()?,
         })
     }
@@ -163,25 +161,23 @@ impl<'a> InboundAccess<'a> {
     /// What an inbound decides, with the policies that say so.
     fn ruling(
         &self,
-        inbound: &GuardedInbound<'a>,
+        inbound: &dyn Guarded<'a>,
         caller: &Caller,
         request: Request<'_>,
     ) -> Option<Ruling<Cited<'a>>> {
-        inbound.decide(caller, request).renamed(|by| self.cited(inbound, by))
+        inbound.decide(caller, request)?.renamed(|clause| Some(self.cited(clause)))
     }
 
-    fn cited(&self, inbound: &GuardedInbound<'a>, by: By) -> Option<Cited<'a>> {
+    fn cited(&self, cited: CitedClause<'a>) -> Cited<'a> {
+        let CitedClause { object, identity, clause, node } = cited;
         let Analysis { documents, snapshot, .. } = self.analysis;
-        let ClauseAt { policy, clause, node } = inbound.gate.clause(by)?;
-        let object = *inbound.mesh.policy_objects.get(policy as usize)?;
-        let policy = inbound.mesh.policies.get(policy as usize)?;
         let at = documents.sources.position(documents.view(node).span());
-        Some(Cited {
+        Cited {
             object,
             policy: snapshot.full_name(object),
-            kri: policy.meta.kri().to_string(),
+            kri: identity,
             clause,
             at: v1::Place { file: at.file, line: at.line, column: at.column },
-        })
+        }
     }
 }

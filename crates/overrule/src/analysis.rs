@@ -19,6 +19,7 @@ use overrule_view::{Findings, Other, Part, Scene};
 
 use crate::answers::{Answered, Resolving, nothing};
 use crate::families;
+use crate::families::own_kinds;
 use crate::patch::Patch;
 
 /// What to assume about objects that carry no creation time.
@@ -148,7 +149,8 @@ impl Base {
         let mut grounds: Vec<Box<dyn AnyGround>> = Vec::new();
         for family in families() {
             let (snapshot, diagnostics) = (&mut snapshot, &mut diagnostics);
-            let reading = Reading { documents, snapshot, diagnostics };
+            let own_kinds = own_kinds();
+            let reading = Reading { documents, snapshot, diagnostics, own_kinds };
             grounds.push(family.read(reading, &options.settings));
         }
         let (requirements, found) = requirements::parse(documents, &mut snapshot);
@@ -212,11 +214,11 @@ impl Analysis {
         let (mut snapshot, base) = Base::of(&documents, options);
         let mut written = Vec::new();
         for (family, ground) in families().iter().zip(&base.grounds) {
-            let (snapshot, mut diagnostics) = (&mut snapshot, Vec::new());
-            let reading =
-                Reading { documents: &documents, snapshot, diagnostics: &mut diagnostics };
+            let (snapshot, mut found, own_kinds) = (&mut snapshot, Vec::new(), own_kinds());
+            let (documents, diagnostics) = (&documents, &mut found);
+            let reading = Reading { documents, snapshot, diagnostics, own_kinds };
             let policies = family.policies(reading, &**ground);
-            written.push(Written { policies, diagnostics });
+            written.push(Written { policies, diagnostics: found });
         }
         Self::on(base, documents, snapshot, written, diagnostics, options)
     }
@@ -239,8 +241,9 @@ impl Analysis {
         snapshot.settle();
         let mut written = Vec::new();
         for ((family, ground), before) in families().iter().zip(&self.grounds).zip(&self.written) {
-            let (snapshot, mut found) = (&mut snapshot, Vec::new());
-            let reading = Reading { documents: &documents, snapshot, diagnostics: &mut found };
+            let (snapshot, mut found, own_kinds) = (&mut snapshot, Vec::new(), own_kinds());
+            let (documents, diagnostics) = (&documents, &mut found);
+            let reading = Reading { documents, snapshot, diagnostics, own_kinds };
             let now = family.changed_policies(reading, &**ground, &before.policies, &objects);
             written.push(match now {
                 Some(policies) => {
@@ -249,8 +252,8 @@ impl Analysis {
                     Written { policies, diagnostics: unchanged.chain(found).collect() }
                 }
                 None => {
-                    let (documents, diagnostics) = (&documents, &mut found);
-                    let reading = Reading { documents, snapshot, diagnostics };
+                    let diagnostics = &mut found;
+                    let reading = Reading { documents, snapshot, diagnostics, own_kinds };
                     let policies = family.policies(reading, &**ground);
                     Written { policies, diagnostics: found }
                 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use overrule_engine::{PathId, Resolution};
 use overrule_family::{
-    AnyExtra, AnyFamily, AnyPolicies, Family, Fit, Known, Options as FamilyOptions,
+    Access, AnyExtra, AnyFamily, AnyPolicies, Family, Fit, Known, Options as FamilyOptions,
 };
 use overrule_gateway::codes_policy::BAD_REQUIREMENT;
 use overrule_gateway::requirements::{Missing, report};
@@ -76,9 +76,19 @@ impl Answered {
         self.extra.redirects()
     }
 
+    /// The matches by which requests come to the end of a path, where these are not what its rule has written.
+    pub fn matches(&self, path: PathId) -> Option<Vec<serde_json::Value>> {
+        self.extra.matches(path)
+    }
+
     /// How a request meets a path of this answer.
     pub fn fit(&self, path: PathId, request: &HttpRequest) -> Fit {
         self.extra.fit(path, request)
+    }
+
+    /// Who may call whom, if the family says so.
+    pub(crate) fn access<'a>(&'a self, known: Known<'a>) -> Option<Box<dyn Access<'a> + 'a>> {
+        self.family.access(known, self.profile, &self.resolution, &*self.extra)
     }
 
     /// What views read.

@@ -3,6 +3,7 @@
 //! words they have; each family knows its own.
 
 use overrule_family::{Affected, Condition, Known};
+use overrule_model::ObjectId;
 
 use crate::{Analysis, Answered, families};
 
@@ -28,8 +29,19 @@ impl Analysis {
         all.flatten().collect()
     }
 
+    /// The policies that the family of an answer refuses for what they say themselves.
+    pub fn refused(&self, answer: &Answered) -> Vec<ObjectId> {
+        let known = self.known(answer);
+        known.map(|known| answer.family.refused(known, answer.profile)).unwrap_or_default()
+    }
+
+    /// What a policy says besides where it acts, if its family can tell.
+    pub fn content(&self, answer: &Answered, policy: ObjectId) -> Option<serde_json::Value> {
+        answer.family.content(self.known(answer)?, policy)
+    }
+
     /// What the family of an answer read.
-    fn known(&self, answer: &Answered) -> Option<Known<'_>> {
+    pub(crate) fn known(&self, answer: &Answered) -> Option<Known<'_>> {
         let place = families().iter().position(|f| f.name() == answer.family.name())?;
         Some(Known {
             documents: &self.documents,

@@ -4,7 +4,7 @@
 
 use std::sync::{Mutex, OnceLock};
 
-use overrule_family::AnyFamily;
+use overrule_family::{AnyFamily, OwnKind};
 
 /// Those that come with this version. `gateway` is first: its answer stands where nobody has a better one.
 static BUILT_IN: [&dyn AnyFamily; 4] = [
@@ -25,6 +25,12 @@ pub fn families() -> &'static [&'static dyn AnyFamily] {
         let added = ADDED.lock().map(|added| added.clone()).unwrap_or_default();
         BUILT_IN.into_iter().chain(added).collect()
     })
+}
+
+/// The policy kinds of all families.
+pub(crate) fn own_kinds() -> &'static [OwnKind] {
+    static KINDS: OnceLock<Vec<OwnKind>> = OnceLock::new();
+    KINDS.get_or_init(|| families().iter().flat_map(|family| family.kinds()).collect())
 }
 
 /// The family of a name.

@@ -45,14 +45,12 @@ pub use manifests::{Call, Manifests, Unread};
 pub use overrule_access;
 pub use overrule_engine as engine;
 pub use overrule_family::{
-    self as family_kit, Affected, Condition, Fit, Identity, Setting, Settings,
+    self as family_kit, Affected, Client, Condition, Fit, Identity, InboundId, Setting, Settings,
 };
 pub use overrule_gateway as gateway;
 pub use overrule_kgateway as kgateway;
 pub use overrule_kuadrant as kuadrant;
 pub use overrule_mesh as kuma;
-pub use overrule_mesh::identity::Client;
-pub use overrule_mesh::inbounds::InboundId;
 pub use overrule_model as model;
 pub use overrule_source as source;
 pub use overrule_view as view;

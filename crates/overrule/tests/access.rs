@@ -2,6 +2,8 @@
 //! The design's own example: what its Inspect API shows for an inbound, and what the inbound decides.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail loudly")]
 
+use overrule::kuma::inbounds::Lookup;
+use overrule::kuma::{Meshes, Profile};
 use overrule::source::Input;
 use overrule::{Analysis, Client, Options, Question};
 use serde_json::json;
@@ -43,7 +45,17 @@ fn the_example_of_the_design() {
     let (object, _) = analysis.named("dataplane/default/backend").unwrap();
     let at = analysis.inbounds(object, Some("http-port"))[0];
     let answer = analysis.shown().find(|a| a.family.name() == "kuma").unwrap();
-    let shown = analysis.inspect_permissions(answer, at).unwrap();
+    let Meshes { resources, nodes } = analysis.meshes();
+    let lookup = Lookup {
+        documents: &analysis.documents,
+        snapshot: &analysis.snapshot,
+        resources,
+        topology: nodes,
+        resolution: &answer.resolution,
+        proxies: answer.proxies(),
+        profile: Profile::from_name(answer.profile, &resources.settings),
+    };
+    let shown = lookup.inspect_permissions(at).unwrap();
     let kri = |name: &str| format!("kri_mtp_default_default__{name}_");
     let policy = &shown["policies"][0];
     assert_eq!(policy["kind"], "MeshTrafficPermission");

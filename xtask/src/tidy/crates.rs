@@ -16,7 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("model", &["source"]),
     ("engine", &["source model"]),
     ("topology", &[CORE]),
-    ("family", &[CORE, "topology"]),
+    ("family", &[CORE, "topology access"]),
     ("gateway", &[CORE, "topology family"]),
     ("kuadrant", &[CORE, "family gateway condition"]),
     ("kgateway", &[CORE, "family gateway"]),
@@ -39,7 +39,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // The workshop: no crate above names one of these, so the binary links none of them.
     ("conformance", &["source engine mesh access envoy overrule cases"]),
     ("proof", &["access envoy"]),
-    ("testkit", &[BELOW, "overrule"]),
+    ("testkit", &[BELOW, "overrule cli"]),
     ("xtask", &[BELOW, "overrule cases conformance testkit server kuma-api"]),
 ];
 

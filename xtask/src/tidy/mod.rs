@@ -7,6 +7,7 @@ mod lexer;
 mod names;
 mod sources;
 mod text;
+mod vendors;
 
 use std::path::{Path, PathBuf};
 
@@ -47,6 +48,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     text::check(&files, &mut problems);
     sources::check(&files, &mut problems);
     names::check(&files, &mut problems);
+    vendors::check(&files, &mut problems);
     crates::check(root, &mut problems)?;
     problems.extend(rules::run(root, true).err());
     for problem in &problems {

@@ -1,113 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: a case and a profile. Out: what a family answers about it. Not here: comparing the answer with expectations.
+//! In: a case and a profile. Out: what its family answers about it. Not here: comparing the answer with expectations.
 //!
-//! A family plugs in as one [`Family`] and one [`Answer`], added to [`all`]. The runner asks nothing else.
+//! Whatever a family does in its own way, it says in its `Dialect`; nothing here names one.
 
-mod analysed;
-mod gateway;
-mod kgateway;
-mod kuadrant;
-mod kuma;
+mod answer;
+mod can;
+mod delegation;
+mod options;
+mod refused;
+mod status;
 
 use std::collections::BTreeSet;
 
 use overrule_source::{Input, Position, Severity};
 use serde_json::Value;
 
-use crate::case::{Affected, Can, Case, Conflicted, Given, Invalid, Status, Word};
+use crate::case::Word;
 
-pub use gateway::Gateway;
-pub use kgateway::Kgateway;
-pub use kuadrant::Kuadrant;
-pub use kuma::Kuma;
+pub(crate) use answer::Answer;
+pub(crate) use options::setting;
 
-/// Every family there will be, supported by this version or not.
-pub const NAMES: &[&str] = &["gateway", "kuadrant", "kgateway", "kuma"];
-
-/// The families of this version.
-pub fn all() -> &'static [&'static dyn Family] {
-    &[&Gateway, &Kuadrant, &Kgateway, &Kuma]
-}
-
-/// Rules by which policies of some kinds become effective policies.
-pub trait Family: Sync {
-    /// Its name.
-    fn name(&self) -> &'static str;
-
-    /// Its rule sets: the first is the default, the last what is shipped.
-    fn profiles(&self) -> &'static [&'static str];
-
-    /// Whether it has a setting that a test changes, and can read the value; if not, what it has.
-    fn setting(&self, key: &str, value: &Value) -> Result<(), String>;
-
-    /// Whether `status` and `affected` are asserted under a profile; where not, they are read and left alone.
-    fn asserts_status(&self, _profile: &str) -> bool {
-        true
-    }
-
-    /// Resolves the manifests of a case.
-    fn resolve(&self, case: &Case, profile: &str) -> Box<dyn Answer>;
-}
-
-/// What a family answers about one case under one profile.
-pub trait Answer {
-    /// Every path there is, its beginnings included, whatever kinds act on it.
-    fn paths(&self) -> &[Vec<Node>];
-
-    /// A path with nodes that tests may leave out; none if there are no such nodes.
-    fn long_path(&self, _path: usize) -> Option<&[Node]> {
-        None
-    }
-
-    /// A value in the form in which values that mean the same are equal.
-    fn normal(&self, value: &Value) -> Value {
-        value.clone()
-    }
-
-    /// Every path at which a kind can have an effective policy.
-    fn targets(&self) -> &[Target];
-
-    /// Whether there is a policy kind of this name, wherever it acts.
-    fn knows(&self, kind: &str) -> bool {
-        self.targets().iter().any(|t| t.is_kind(kind))
-    }
-
-    /// What is in force at one of the targets.
-    fn effective(&self, target: usize) -> Effective;
-
-    /// What was found about the manifests.
-    fn findings(&self) -> Vec<Finding>;
-
-    /// Compares the conditions of one policy.
-    fn status(&self, _expected: &Status) -> Check {
-        Check::Unsupported
-    }
-
-    /// Compares the conditions of all targets.
-    fn affected(&self, _expected: &Given<Affected>) -> Check {
-        Check::Unsupported
-    }
-
-    /// Compares all policies refused because another one does not merge.
-    fn conflicted(&self, _expected: &Given<Conflicted>) -> Check {
-        Check::Unsupported
-    }
-
-    /// Compares all policies that are invalid in themselves.
-    fn invalid(&self, _expected: &Given<Invalid>) -> Check {
-        Check::Unsupported
-    }
-
-    /// Compares one decision.
-    fn can(&self, _expected: &Can) -> Check {
-        Check::Unsupported
-    }
-}
-
-/// The result of a comparison that a family makes itself.
+/// The result of a comparison that is not made entry by entry.
 #[derive(Debug)]
 pub enum Check {
-    /// This version cannot tell, so the test fails.
+    /// Nobody can tell for this family, so the test fails.
     Unsupported,
     /// What differs; nothing if all is as expected.
     Done(Vec<Difference>),
@@ -256,7 +172,7 @@ pub(crate) fn detect(
     let families: BTreeSet<&'static str> = groups.collect();
     let families: Vec<&'static str> = families.into_iter().collect();
     match families.as_slice() {
-        [] => Ok(profiles.iter().find_map(|p| by_profile(&p.text)).unwrap_or("gateway")),
+        [] => Ok(profiles.iter().find_map(|p| by_profile(&p.text)).unwrap_or_else(generic)),
         [one] => Ok(one),
         _ => Err(families),
     }
@@ -264,6 +180,11 @@ pub(crate) fn detect(
 
 fn by_group(group: &str) -> Option<&'static str> {
     overrule::families().iter().find(|f| f.groups().contains(&group)).map(|f| f.name())
+}
+
+/// The family of generic kinds, which is the first.
+fn generic() -> &'static str {
+    overrule::families().first().map_or("", |family| family.name())
 }
 
 /// Profiles that only one family has.

@@ -172,8 +172,9 @@ impl Reader<'_> {
 
     fn family(&mut self, root: View<'_>, inputs: &[Input], profiles: &[Word]) -> String {
         if let Some((text, view)) = self.fields.string(root, &At::ROOT, "family") {
-            if !family::NAMES.contains(&text) {
-                self.fields.bad_value(&At::ROOT.key("family"), view, text, family::NAMES);
+            if overrule::family(text).is_none() {
+                let known: Vec<&str> = overrule::families().iter().map(|f| f.name()).collect();
+                self.fields.bad_value(&At::ROOT.key("family"), view, text, &known);
             }
             return text.to_owned();
         }

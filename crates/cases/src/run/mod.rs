@@ -7,11 +7,12 @@ mod lost;
 
 use std::collections::BTreeSet;
 
+use overrule::family_kit::AnyFamily;
 use overrule_model::nearest;
 use overrule_source::Position;
 
 use crate::case::{Case, Nothing, Walk};
-use crate::family::{self, Answer, Check, Family, is_path, path_name};
+use crate::family::{self, Answer, Check, is_path, path_name};
 use crate::result::{CaseResult, Mismatch, What};
 use crate::value;
 
@@ -23,12 +24,7 @@ const CONSIDERED: usize = 200;
 /// Runs a case under every profile it names, or the default one. `profile` narrows that down: a name, or
 /// `family=name`, which leaves cases of other families alone.
 pub fn run(case: &Case, profile: Option<&str>) -> Vec<CaseResult> {
-    run_with(family::all(), case, profile)
-}
-
-/// [`run`] with these families only.
-pub fn run_with(families: &[&dyn Family], case: &Case, profile: Option<&str>) -> Vec<CaseResult> {
-    let family = families.iter().copied().find(|f| f.name() == case.family);
+    let family = overrule::family(&case.family);
     let default = family.and_then(|f| f.profiles().first()).copied().unwrap_or("design");
     let mut names: Vec<&str> = case.profiles.iter().map(|p| p.text.as_str()).collect();
     if names.is_empty() {
@@ -58,7 +54,7 @@ fn not_supported(case: &Case) -> Mismatch {
     Mismatch::new(What::Family, &case.at, message)
 }
 
-fn under(family: &dyn Family, case: &Case, profile: &str) -> Vec<Mismatch> {
+fn under(family: &'static dyn AnyFamily, case: &Case, profile: &str) -> Vec<Mismatch> {
     if !family.profiles().contains(&profile) {
         let at = case.profiles.iter().find(|p| p.text == profile).map_or(&case.at, |p| &p.at);
         let message = format!("family `{}` has no profile `{profile}`", case.family);
@@ -66,7 +62,8 @@ fn under(family: &dyn Family, case: &Case, profile: &str) -> Vec<Mismatch> {
             Mismatch::new(What::Profile, at, message).expected_is(family.profiles().join(", ")),
         ];
     }
-    let mut run = Run { answer: &*family.resolve(case, profile), mismatches: Vec::new() };
+    let answer = &Answer::new(case, family, profile);
+    let mut run = Run { answer, mismatches: Vec::new() };
     run.settings(case, family);
     run.unreadable(case);
     let listed = run.expectations(case);
@@ -77,14 +74,7 @@ fn under(family: &dyn Family, case: &Case, profile: &str) -> Vec<Mismatch> {
     for walk in &case.absent {
         run.absent(walk);
     }
-    if family.asserts_status(profile) {
-        for status in &case.status {
-            run.check(What::Status, "status", &status.at, run.answer.status(status));
-        }
-        if let Some(given) = &case.affected {
-            run.check(What::Affected, "affected", &given.at, run.answer.affected(given));
-        }
-    }
+    run.conditions(case, family.dialect().status_profile, profile);
     if let Some(given) = &case.conflicted {
         run.check(What::Conflicted, "conflicted", &given.at, run.answer.conflicted(given));
     }
@@ -100,7 +90,7 @@ fn under(family: &dyn Family, case: &Case, profile: &str) -> Vec<Mismatch> {
 
 /// The comparison of one case with one answer.
 struct Run<'a> {
-    answer: &'a dyn Answer,
+    answer: &'a Answer,
     mismatches: Vec<Mismatch>,
 }
 
@@ -109,9 +99,28 @@ impl Run<'_> {
         self.mismatches.push(mismatch);
     }
 
-    fn settings(&mut self, case: &Case, family: &dyn Family) {
+    /// Conditions are compared under the profile of the controller that writes them.
+    fn conditions(&mut self, case: &Case, written: Option<&str>, profile: &str) {
+        if written.is_some_and(|written| written != profile) {
+            return;
+        }
+        let check = |compare: &dyn Fn() -> Check| match written {
+            Some(_) => compare(),
+            None => Check::Unsupported,
+        };
+        for status in &case.status {
+            let checked = check(&|| self.answer.status(status));
+            self.check(What::Status, "status", &status.at, checked);
+        }
+        if let Some(given) = &case.affected {
+            let checked = check(&|| self.answer.affected(given));
+            self.check(What::Affected, "affected", &given.at, checked);
+        }
+    }
+
+    fn settings(&mut self, case: &Case, family: &dyn AnyFamily) {
         for setting in &case.settings {
-            if let Err(known) = family.setting(&setting.key, &setting.value) {
+            if let Err(known) = family::setting(family, &setting.key, &setting.value) {
                 let message = format!("family `{}` cannot be set like this", case.family);
                 let given = format!("{}: {}", setting.key, value::short(&setting.value));
                 let mismatch = Mismatch::new(What::Setting, &setting.at, message);
@@ -120,7 +129,7 @@ impl Run<'_> {
         }
     }
 
-    /// A comparison the family made itself.
+    /// A comparison that was not made entry by entry.
     fn check(&mut self, what: What, key: &str, at: &Position, check: Check) {
         match check {
             Check::Unsupported => {

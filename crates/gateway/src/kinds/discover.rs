@@ -7,7 +7,7 @@ use overrule_source::{Diagnostic, Documents, View};
 
 use super::Kinds;
 use super::descriptor::{Descriptor, PolicyClass};
-use super::foreign;
+use super::foreign::{self, Others};
 use crate::codes_policy as codes;
 
 /// The discovery label.
@@ -17,6 +17,7 @@ pub const LABEL: &str = "gateway.networking.k8s.io/policy";
 pub fn from_crds(
     documents: &Documents,
     snapshot: &Snapshot,
+    others: Others<'_>,
     kinds: &mut Kinds,
     out: &mut Vec<Diagnostic>,
 ) {
@@ -38,7 +39,8 @@ pub fn from_crds(
         };
         let root = documents.view(crd.root);
         let Some((group, kind)) = group_kind(root) else { continue };
-        if foreign::owner(group, kind).is_some()
+        if others.resolve(group, kind)
+            || foreign::owner(group, kind).is_some()
             || kinds.descriptors.iter().any(|d| *d.group == *group && *d.kind == *kind)
         {
             continue;

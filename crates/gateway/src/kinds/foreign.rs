@@ -1,96 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: kinds whose controllers follow rules of their own. Out: a refusal by name instead of a wrong answer.
-//! Not here: families that exist; their kinds are named in `has_family` only.
+//! Not here: families that exist; they say which kinds are theirs.
 
+use overrule_family::OwnKind;
 use overrule_model::{At, Snapshot};
 use overrule_source::{Diagnostic, Documents, View};
 
 use super::Kinds;
 use crate::codes_policy as codes;
 
+/// Kinds with controllers of their own, one line for each: API group, kind or `*` and how it ends, and who.
+static TABLE: &str = include_str!("../../kinds/foreign.txt");
+
+/// Kinds that other families resolve.
+#[derive(Debug, Clone, Copy)]
+pub struct Others<'a> {
+    pub own_kinds: &'a [OwnKind],
+}
+
+impl Others<'_> {
+    /// Whether one of them resolves a kind.
+    pub fn resolve(self, group: &str, kind: &str) -> bool {
+        self.own_kinds.iter().any(|own| own.group == group && own.kind == kind)
+    }
+}
+
 /// Who resolves a kind by rules that GEP-713's defaults do not describe.
 pub fn owner(group: &str, kind: &str) -> Option<&'static str> {
-    let owner = match (group, kind) {
-        (
-            "gateway.envoyproxy.io",
-            "ClientTrafficPolicy"
-            | "BackendTrafficPolicy"
-            | "SecurityPolicy"
-            | "EnvoyExtensionPolicy"
-            | "EnvoyPatchPolicy",
-        ) => "Envoy Gateway",
-        (
-            "security.istio.io" | "telemetry.istio.io" | "extensions.istio.io",
-            "AuthorizationPolicy"
-            | "RequestAuthentication"
-            | "PeerAuthentication"
-            | "Telemetry"
-            | "WasmPlugin",
-        )
-        | ("networking.istio.io", "EnvoyFilter") => "Istio",
-        (
-            "gateway.nginx.org",
-            "ClientSettingsPolicy"
-            | "ObservabilityPolicy"
-            | "UpstreamSettingsPolicy"
-            | "ProxySettingsPolicy"
-            | "SnippetsPolicy"
-            | "AuthenticationFilter"
-            | "RateLimitPolicy",
-        ) => "NGINX Gateway Fabric",
-        ("kuadrant.io" | "extensions.kuadrant.io", kind) if kind.ends_with("Policy") => "Kuadrant",
-        ("gateway.kgateway.dev", kind) if kind.ends_with("Policy") => "kgateway",
-        ("agentgateway.dev", kind) if kind.ends_with("Policy") => "agentgateway",
-        ("policy.linkerd.io", "AuthorizationPolicy" | "HTTPLocalRateLimitPolicy") => "Linkerd",
-        ("kuma.io", kind) if is_mesh_policy(kind) => "Kuma",
-        _ => return None,
+    let is_kind = |pattern: &str| match pattern.strip_prefix('*') {
+        Some(ending) => kind.ends_with(ending),
+        None => kind == pattern,
     };
-    Some(owner)
-}
-
-/// Whether a crate of this project resolves the kind.
-fn has_family(group: &str, kind: &str) -> bool {
-    group == "kuma.io" && is_mesh_policy(kind)
-        || matches!(
-            (group, kind),
-            (
-                "kuadrant.io",
-                "AuthPolicy"
-                    | "RateLimitPolicy"
-                    | "TokenRateLimitPolicy"
-                    | "DNSPolicy"
-                    | "TLSPolicy"
-            ) | ("extensions.kuadrant.io", "OIDCPolicy" | "PlanPolicy")
-                | (
-                    "gateway.kgateway.dev",
-                    "TrafficPolicy"
-                        | "ListenerPolicy"
-                        | "HTTPListenerPolicy"
-                        | "BackendConfigPolicy"
-                )
-        )
-}
-
-fn is_mesh_policy(kind: &str) -> bool {
-    const POLICIES: [&str; 16] = [
-        "MeshHTTPRoute",
-        "MeshTCPRoute",
-        "MeshTLS",
-        "MeshLoadBalancingStrategy",
-        "MeshPassthrough",
-        "MeshAccessLog",
-        "MeshTrace",
-        "MeshFaultInjection",
-        "MeshRateLimit",
-        "MeshTimeout",
-        "MeshTrafficPermission",
-        "MeshHealthCheck",
-        "MeshCircuitBreaker",
-        "MeshRetry",
-        "MeshMetric",
-        "MeshProxyPatch",
-    ];
-    POLICIES.contains(&kind)
+    TABLE.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
+        let (of, rest) = line.split_once(' ')?;
+        let (pattern, owner) = rest.split_once(' ')?;
+        (of == group && is_kind(pattern)).then_some(owner)
+    })
 }
 
 /// Says once per kind which objects are not answered: foreign ones, and those that look like policies of a kind
@@ -98,13 +43,14 @@ fn is_mesh_policy(kind: &str) -> bool {
 pub fn report(
     documents: &Documents,
     snapshot: &Snapshot,
+    others: Others<'_>,
     kinds: &Kinds,
     out: &mut Vec<Diagnostic>,
 ) {
     for (kind, objects) in snapshot.kinds() {
         let Some(first) = objects.first() else { continue };
         let (group_name, kind_name) = (snapshot.text(kind.group), snapshot.text(kind.kind));
-        if kinds.find(snapshot.names(), kind).is_some() || has_family(group_name, kind_name) {
+        if kinds.find(snapshot.names(), kind).is_some() || others.resolve(group_name, kind_name) {
             continue;
         }
         let count = objects.len();

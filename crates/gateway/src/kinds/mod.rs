@@ -10,6 +10,8 @@ mod read;
 
 use std::sync::LazyLock;
 
+use foreign::Others;
+use overrule_family::OwnKind;
 use overrule_model::{GroupKind, Names, Snapshot, Sym};
 use overrule_source::{Diagnostic, Documents};
 
@@ -63,6 +65,16 @@ impl Kinds {
     /// Collects the kinds of a run: descriptors in the input first, then the built-in ones, then kinds discovered by
     /// the label of their CustomResourceDefinition. The first that names a kind holds.
     pub fn collect(documents: &Documents, snapshot: &Snapshot) -> (Self, Vec<Diagnostic>) {
+        Self::collect_beside(documents, snapshot, &[])
+    }
+
+    /// The same where other families resolve some kinds. These are neither guessed at nor refused.
+    pub fn collect_beside(
+        documents: &Documents,
+        snapshot: &Snapshot,
+        own_kinds: &[OwnKind],
+    ) -> (Self, Vec<Diagnostic>) {
+        let others = Others { own_kinds };
         let mut kinds = Self::default();
         let mut diagnostics = Vec::new();
         for object in snapshot.of_kind(read::GROUP, read::KIND) {
@@ -73,9 +85,9 @@ impl Kinds {
             ));
         }
         DESCRIBED.iter().for_each(|descriptor| kinds.add(Some(descriptor.clone())));
-        discover::from_crds(documents, snapshot, &mut kinds, &mut diagnostics);
+        discover::from_crds(documents, snapshot, others, &mut kinds, &mut diagnostics);
         kinds.descriptors.sort_by(|a, b| (&a.group, &a.kind).cmp(&(&b.group, &b.kind)));
-        foreign::report(documents, snapshot, &kinds, &mut diagnostics);
+        foreign::report(documents, snapshot, others, &kinds, &mut diagnostics);
         (kinds, diagnostics)
     }
 

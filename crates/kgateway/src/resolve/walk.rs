@@ -198,7 +198,7 @@ impl Walk<'_, '_> {
             let plain = !self.locals.slots.contains_key(&rule)
                 && !self.locals.broken.contains_key(&rule)
                 && !self.locals.backends.contains_key(&rule)
-                && (0..self.kinds.len()).all(|k| self.locals.at(k, node) == LadderId::EMPTY);
+                && (0..self.kinds.len()).all(|k| self.locals.ladders.at(k, node) == LadderId::EMPTY);
             let path = self.add(Some(above.path), node);
             if plain {
                 for (kind, ladder) in shared.iter().enumerate() {
@@ -353,7 +353,7 @@ impl Walk<'_, '_> {
                 continue;
             }
             for backend in &topology.backends {
-                let ladder = self.locals.at(kind, backend.node);
+                let ladder = self.locals.ladders.at(kind, backend.node);
                 if ladder == LadderId::EMPTY {
                     continue;
                 }

@@ -6,12 +6,11 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use overrule_access::{
-    Because, Clause, Compiled, Effect, Enforcement, Request, Rule, RuleSource, Ruling, Verdict,
-    naive,
+    Because, Certificate, Clause, Compiled, Effect, Enforcement, Request, Rule, RuleSource, Ruling,
+    Verdict, naive,
 };
 use overrule_source::{Documents, NodeRef};
 
-use crate::identity::Certificate;
 use crate::permission::{Permissions, Written, permissions};
 use crate::policy::Policy;
 use crate::profile::Profile;

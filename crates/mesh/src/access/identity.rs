@@ -5,91 +5,51 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use overrule_access::Enforcement;
-use overrule_model::ObjectId;
+use overrule_access::{Caller, Certificate, Enforcement};
+use overrule_family::Client;
 use overrule_source::{Documents, View};
 
 use crate::dataplane::Dataplane;
 use crate::kinds;
 use crate::resources::{MeshResources, Resources};
 
-/// A client, as a question names it.
-#[derive(Debug, Clone, Copy, Default)]
-pub enum Client<'a> {
-    /// Somebody who shows nothing.
-    #[default]
-    Nobody,
-    /// By identity.
-    Identity(&'a str),
-    /// A proxy of the input.
-    Dataplane(ObjectId),
-}
-
-/// How many identities the certificate of a client has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Certificate {
-    /// It shows no certificate.
-    #[default]
-    Missing,
-    /// One.
-    One,
-    /// One for every tag, as certificates of the older kind have.
-    Several,
-}
-
-/// What a client shows of itself.
-#[derive(Debug, Clone, Default)]
-pub struct Caller {
-    /// Its certificate.
-    pub certificate: Certificate,
-    /// Its identity, or the first of several.
-    pub identity: Option<String>,
-    /// Its tags; none if only its identity is known.
-    tags: Option<BTreeMap<String, String>>,
-}
-
-impl Caller {
-    /// What a client shows.
-    pub fn new(documents: &Documents, resources: &Resources, client: Client<'_>) -> Self {
-        let object = match client {
-            Client::Nobody => return Self::default(),
-            Client::Identity(id) => {
-                let identity = Some(id.to_owned());
-                return Self { certificate: Certificate::One, identity, tags: None };
-            }
-            Client::Dataplane(object) => object,
-        };
-        let home = resources.meshes.iter().find_map(|mesh| {
-            let proxy = mesh.dataplanes.iter().find(|d| d.object == Some(object))?;
-            Some((mesh, &proxy.it))
-        });
-        let Some((home, proxy)) = home else {
-            return Self { certificate: Certificate::One, ..Self::default() };
-        };
-        let tags = Some(tags(proxy));
-        match identity_of(documents, resources, home, proxy) {
-            Some(spec) => {
-                Self { certificate: Certificate::One, identity: Some(given(spec, proxy)), tags }
-            }
-            None => Self {
-                certificate: Certificate::Several,
-                identity: service(proxy).map(|s| format!("spiffe://{}/{s}", home.name)),
-                tags,
-            },
+/// What a client shows.
+pub fn caller(documents: &Documents, resources: &Resources, client: Client<'_>) -> Caller {
+    let object = match client {
+        Client::Nobody => return Caller::default(),
+        Client::Identity(id) => return Caller::identified(id),
+        Client::Object(object) => object,
+    };
+    let home = resources.meshes.iter().find_map(|mesh| {
+        let proxy = mesh.dataplanes.iter().find(|d| d.object == Some(object))?;
+        Some((mesh, &proxy.it))
+    });
+    let Some((home, proxy)) = home else {
+        return Caller { certificate: Certificate::One, ..Caller::default() };
+    };
+    let tags = Some(tags(proxy));
+    match identity_of(documents, resources, home, proxy) {
+        Some(spec) => {
+            Caller { certificate: Certificate::One, identity: Some(given(spec, proxy)), tags }
         }
+        None => Caller {
+            certificate: Certificate::Several,
+            identity: service(proxy).map(|s| format!("spiffe://{}/{s}", home.name)),
+            tags,
+        },
     }
+}
 
-    /// Its tags, for an inbound of a mesh. An identity of the older kind names a service of the mesh.
-    pub fn tags(&self, mesh: &MeshResources) -> Cow<'_, BTreeMap<String, String>> {
-        if let Some(tags) = &self.tags {
-            return Cow::Borrowed(tags);
-        }
-        let path = self.identity.as_ref().and_then(|id| id.strip_prefix("spiffe://"));
-        let service = path.and_then(|p| p.strip_prefix(&*mesh.name)?.strip_prefix('/'));
-        let service = service.filter(|s| !s.contains('/'));
-        let tag = service.map(|s| ("kuma.io/service".to_owned(), s.to_owned()));
-        Cow::Owned(tag.into_iter().collect())
+/// The tags of a client, for an inbound of a mesh. An identity of the older kind names a service of the mesh.
+pub fn tags_of<'c>(caller: &'c Caller, mesh: &MeshResources) -> Cow<'c, BTreeMap<String, String>> {
+    if let Some(tags) = &caller.tags {
+        return Cow::Borrowed(tags);
     }
+    let path = caller.identity.as_ref().and_then(|id| id.strip_prefix("spiffe://"));
+    let service = path.and_then(|p| p.strip_prefix(&*mesh.name)?.strip_prefix('/'));
+    let service = service.filter(|s| !s.contains('/'));
+    let tag = service.map(|s| ("kuma.io/service".to_owned(), s.to_owned()));
+    Cow::Owned(tag.into_iter().collect())
 }
 
 /// Whether the proxy asks, as far as the Mesh and its identities say. MeshTLS may say otherwise for an inbound.

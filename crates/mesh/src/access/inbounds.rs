@@ -4,29 +4,22 @@
 
 use std::sync::Arc;
 
-use overrule_access::{Enforcement, Request, Ruling};
+use overrule_access::{Caller, Certificate, Enforcement, Request, Ruling};
 use overrule_engine::{KindResult, LadderId, Resolution};
+use overrule_family::InboundId;
 use overrule_model::{ObjectId, Snapshot};
 use overrule_source::{Documents, View};
 use serde_json::Value;
 
 use crate::dataplane::{Dataplane, Inbound};
 use crate::gate::{Asking, By, Gate, PermissionList};
-use crate::identity::{Caller, Certificate, enforcement};
+use crate::identity::{enforcement, tags_of};
 use crate::inspect;
 use crate::kinds;
 use crate::profile::Profile;
-use crate::resolve::ProxyRules;
+use crate::resolve::{FAMILY, ProxyRules};
 use crate::resources::{MeshResources, Read, Resources};
 use crate::topology::MeshTopology;
-
-/// An inbound of a proxy, by place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct InboundId {
-    mesh: usize,
-    proxy: usize,
-    inbound: usize,
-}
 
 /// The inbounds of a dataplane, or those behind a service; of the section, if one is named.
 pub fn inbounds(
@@ -58,7 +51,7 @@ pub fn inbounds(
                     None => section.is_none_or(named),
                 };
                 if wanted {
-                    found.push(InboundId { mesh: m, proxy: p, inbound: i });
+                    found.push(InboundId { family: FAMILY, mesh: m, proxy: p, inbound: i });
                 }
             }
         }
@@ -208,7 +201,7 @@ impl GuardedInbound<'_> {
             path: request.path.filter(|_| is_http),
         };
         let (enforcement, certificate) = (self.enforcement, caller.certificate);
-        let tags = &caller.tags(self.mesh);
+        let tags = &tags_of(caller, self.mesh);
         self.gate.decide(Asking { enforcement, certificate, request, tags })
     }
 }

@@ -4,5 +4,6 @@
 pub mod gate;
 pub mod identity;
 pub mod inbounds;
+mod offered;
 pub mod permission;
 pub mod reachable;

@@ -5,9 +5,9 @@
 mod error;
 mod paths;
 
+use overrule_access::spiffe;
 use overrule_engine::{NodeId, PolicyId};
-use overrule_family::Identity;
-use overrule_mesh::identity::Client;
+use overrule_family::{Client, Identity};
 use overrule_model::{GroupKind, Object, ObjectId, TargetName, TargetNameError, nearest};
 use overrule_view::tenancy::{Everything, Reader, Sees};
 use overrule_view::{Part, Scene};
@@ -112,7 +112,7 @@ impl<'a> Finder<'a> {
     /// The client a text means: a SPIFFE ID, a dataplane, or `nobody`.
     pub fn client<'t>(&self, text: &'t str) -> Result<Client<'t>, LookupError> {
         if text.starts_with("spiffe://") {
-            return match overrule_mesh::permission::spiffe::flaw(text) {
+            return match spiffe::flaw(text) {
                 None => Ok(Client::Identity(text)),
                 Some(why) => {
                     let why = format!("`{text}` is not a SPIFFE ID: {why}");
@@ -124,10 +124,11 @@ impl<'a> Finder<'a> {
             return Ok(Client::Nobody);
         }
         let (object, _) = self.object(text)?;
-        match self.analysis.snapshot.text(object.kind.kind) {
-            "Dataplane" => Ok(Client::Dataplane(object.id)),
-            kind => Err(LookupError::NotAClient { text: text.to_owned(), kind: kind.to_owned() }),
+        if self.analysis.is_client(object.id) {
+            return Ok(Client::Object(object.id));
         }
+        let kind = self.analysis.snapshot.text(object.kind.kind).to_owned();
+        Err(LookupError::NotAClient { text: text.to_owned(), kind })
     }
 
     /// The object and section that an identity of a family's own means; none if the text is none.

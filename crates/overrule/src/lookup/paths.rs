@@ -109,7 +109,7 @@ impl Finder<'_> {
         // Whoever may not read everything may not read every descriptor either.
         let described = self.analysis.kinds().iter().filter(|_| self.sees.everything());
         let described = described.map(|d| &*d.kind);
-        let own = crate::families().iter().flat_map(|f| f.kinds());
+        let own = crate::families::own_kinds().iter().map(|k| k.kind);
         let names: BTreeSet<&str> = resolved.chain(described).chain(own).collect();
         let names = names.into_iter().filter(|n| !n.is_empty()).map(str::to_owned).collect();
         let kind = word.split('.').next().unwrap_or(word);

@@ -30,7 +30,7 @@ impl Walk<'_, '_> {
         let one_side = self.world.profile.reads_annotation_above_routes();
         let mut groups = Vec::with_capacity(self.kinds.len());
         for (kind, active) in self.kinds.iter().enumerate() {
-            let of = |node| self.locals.at(kind, node);
+            let of = |node| self.locals.ladders.at(kind, node);
             let (section, whole) = (of(listener.node), of(gateway.node));
             let of_set = set.map_or(LadderId::EMPTY, |s| of(s.node));
             let ladders = &mut self.builder.ladders;
@@ -98,7 +98,7 @@ impl Walk<'_, '_> {
         route: &Route,
         rule: Option<NodeId>,
     ) -> LadderId {
-        let of = |node| self.locals.at(kind, node);
+        let of = |node| self.locals.ladders.at(kind, node);
         let own = rule.map_or(LadderId::EMPTY, of);
         let ladders = &mut self.builder.ladders;
         let level = ladders.extend(own, of(route.node));

@@ -8,7 +8,7 @@ use overrule_engine::Topology;
 use overrule_source::{Input, ReadOptions, read};
 
 use super::COMPILED;
-use crate::identity::{Caller, Client};
+use crate::identity::caller;
 use crate::inbounds::{Lookup, inbounds};
 use crate::{Options, Profile, Settings, World, resolve, topology};
 
@@ -76,7 +76,7 @@ fn a_matrix_compiles_each_inbound_once() {
         let mut ask = |clients: usize, inbounds: &[_]| {
             for client in 0..clients {
                 let id = format!("spiffe://t/c{client}");
-                let caller = Caller::new(&documents, &resources, Client::Identity(&id));
+                let caller = caller(&documents, &resources, Client::Identity(&id));
                 for at in inbounds {
                     // Looked up anew for every question, as separate requests do.
                     let lookup = Lookup {

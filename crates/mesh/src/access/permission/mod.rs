@@ -5,10 +5,10 @@
 //! Nothing here ever widens a permission: what cannot be read refuses its policy.
 
 mod read;
-pub mod spiffe;
 mod violations;
 
 use overrule_access::Rule;
+pub use overrule_access::spiffe;
 use overrule_source::{Documents, NodeRef};
 
 use crate::policy::Policy;

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Out: what a client shows of itself, as data. Not here: which client shows what.
+
+use std::collections::BTreeMap;
+
+/// How many identities the certificate of a client has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Certificate {
+    /// It shows no certificate.
+    #[default]
+    Missing,
+    /// One.
+    One,
+    /// One for every tag, as certificates of the older kind have.
+    Several,
+}
+
+/// What a client shows of itself.
+#[derive(Debug, Clone, Default)]
+pub struct Caller {
+    /// Its certificate.
+    pub certificate: Certificate,
+    /// Its identity, or the first of several.
+    pub identity: Option<String>,
+    /// Its tags; none if only its identity is known.
+    pub tags: Option<BTreeMap<String, String>>,
+}
+
+impl Caller {
+    /// A client with this identity, of which nothing else is known.
+    pub fn identified(identity: &str) -> Self {
+        let identity = Some(identity.to_owned());
+        Self { certificate: Certificate::One, identity, tags: None }
+    }
+}

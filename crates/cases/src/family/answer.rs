@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: a case, its family and a profile. Out: what the pipeline answers, read from the same data as `-o json`.
+//! Not here: any rule; the crates of the families have them.
+
+use overrule::family_kit::{AnyFamily, OwnKind};
+use overrule::{Analysis, Answered};
+use overrule_engine::{KindId, LadderId, NodeId, PathId, Resolution};
+use overrule_gateway::topology::RouteKind;
+use overrule_model::ObjectId;
+use overrule_source::View;
+use overrule_view::{Part as ViewPart, Scene, v1};
+use serde_json::{Map, Value, json};
+
+use super::options::options;
+use super::{Effective, Finding, Node, Part, Target};
+use crate::case::Case;
+use crate::field::segments;
+
+/// The answer about one case, with paths by name.
+pub(crate) struct Answer {
+    pub(super) analysis: Analysis,
+    family: &'static dyn AnyFamily,
+    pub(super) paths: Vec<Vec<Node>>,
+    /// Paths with the nodes that tests may leave out, if there are any.
+    pub(super) full: Vec<Vec<Node>>,
+    pub(super) targets: Vec<Target>,
+    /// Kind and path of each target.
+    pub(super) ids: Vec<(KindId, PathId)>,
+}
+
+impl Answer {
+    /// Resolves the manifests of a case.
+    pub(crate) fn new(case: &Case, family: &'static dyn AnyFamily, profile: &str) -> Self {
+        let analysis = Analysis::new(case.inputs.clone(), &options(case, family, profile));
+        let (paths, full, targets, ids) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut answer = Self { analysis, family, paths, full, targets, ids };
+        (answer.paths, answer.targets, answer.ids) = answer.named().unwrap_or_default();
+        if family.dialect().delegates {
+            answer.leave_out();
+            answer.name_chains();
+        }
+        answer
+    }
+
+    fn named(&self) -> Option<(Vec<Vec<Node>>, Vec<Target>, Vec<(KindId, PathId)>)> {
+        let (resolution, snapshot) = (self.resolution()?, &self.analysis.snapshot);
+        let name = |path| self.path_nodes(&resolution.paths.nodes(path));
+        let paths: Vec<Vec<Node>> = resolution.paths.ids().map(name).collect();
+        let (mut targets, mut ids) = (Vec::new(), Vec::new());
+        for (kind, result) in resolution.kinds() {
+            for (path, ladder) in resolution.contexts(kind) {
+                ids.push((kind, path));
+                targets.push(Target {
+                    path: path.0 as usize,
+                    kind: snapshot.text(result.kind).to_owned(),
+                    group: snapshot.text(result.group).to_owned(),
+                    reached: ladder != LadderId::EMPTY,
+                });
+            }
+        }
+        Some((paths, targets, ids))
+    }
+
+    pub(super) fn family(&self) -> &'static dyn AnyFamily {
+        self.family
+    }
+
+    pub(super) fn shown(&self) -> Option<&Answered> {
+        self.analysis.shown().find(|a| a.family.name() == self.family.name())
+    }
+
+    /// Every path there is, its beginnings included, whatever kinds act on it.
+    pub(crate) fn paths(&self) -> &[Vec<Node>] {
+        &self.paths
+    }
+
+    /// A path with nodes that tests may leave out; none if there are no such nodes.
+    pub(crate) fn long_path(&self, path: usize) -> Option<&[Node]> {
+        self.full.get(path).map(Vec::as_slice)
+    }
+
+    /// Every path at which a kind can have an effective policy.
+    pub(crate) fn targets(&self) -> &[Target] {
+        &self.targets
+    }
+
+    /// Whether there is a policy kind of this name, wherever it acts.
+    pub(crate) fn knows(&self, kind: &str) -> bool {
+        let (name, group) = kind.split_once('.').map_or((kind, None), |(k, g)| (k, Some(g)));
+        let is = |own: &OwnKind| {
+            own.kind.eq_ignore_ascii_case(name) && group.is_none_or(|group| group == own.group)
+        };
+        match self.family.dialect().has_all_kinds {
+            true => self.family.kinds().iter().any(is),
+            false => self.targets.iter().any(|t| t.is_kind(kind)),
+        }
+    }
+
+    /// A value in the form in which values that mean the same are equal.
+    pub(crate) fn normal(&self, value: &Value) -> Value {
+        self.family.normal(value)
+    }
+
+    pub(super) fn resolution(&self) -> Option<&Resolution> {
+        self.shown().map(|a| &a.resolution)
+    }
+
+    /// Reads from the answer as views do, without the findings, which a test compares on their own.
+    pub(super) fn read<R>(&self, read: impl FnOnce(&Scene<'_>, &ViewPart<'_>) -> R) -> Option<R> {
+        let stage = self.analysis.stage();
+        let scene = Scene { findings: None, ..stage.scene() };
+        let part = scene.parts.iter().find(|p| p.family == self.family.name())?;
+        Some(read(&scene, part))
+    }
+
+    /// The effective policy as `-o json` gives it.
+    pub(super) fn view(&self, target: usize) -> Option<v1::EffectivePolicy> {
+        let (kind, path) = self.ids.get(target).copied()?;
+        self.read(|scene, part| overrule_view::effective(scene, part, kind, path))
+    }
+
+    /// What is in force at a target.
+    pub(crate) fn effective(&self, target: usize) -> Effective {
+        let (Some(view), Some((kind, path))) = (self.view(target), self.ids.get(target).copied())
+        else {
+            return Effective::default();
+        };
+        let nodes = self.resolution().map(|r| r.paths.nodes(path)).unwrap_or_default();
+        let sources = view.origins.iter().map(|(pointer, origins)| {
+            (segments(pointer), origins.iter().map(|o| o.policy.clone()).collect())
+        });
+        let parts = |lost: Vec<v1::Lost>| -> Vec<Part> {
+            lost.into_iter().map(|lost| self.part(kind, lost)).collect()
+        };
+        let written = || self.matches(&nodes);
+        let mut effective = Effective {
+            sources: sources.collect(),
+            spec: view.spec.as_ref().map(Value::from),
+            policies: view.policies.into_iter().map(|p| p.policy).collect(),
+            shadowed: parts(view.shadowed),
+            masked: parts(view.masked),
+            removed: parts(view.removed),
+            skipped: parts(view.skipped),
+            error: !view.error.is_empty(),
+            accumulated: None,
+            hostnames: self.hostnames(&nodes),
+            matches: self.shown().and_then(|a| a.matches(path)).or_else(written),
+        };
+        if self.is_implicit(kind) {
+            self.as_accumulated(target, &mut effective);
+        }
+        let is_one_rule = |target: &Target| self.family.is_one_rule(&target.kind);
+        match self.targets.get(target).is_some_and(is_one_rule) {
+            true => as_one_rule(effective),
+            false => effective,
+        }
+    }
+
+    /// Whether a kind is no policy but what other objects say themselves.
+    pub(super) fn is_implicit(&self, kind: KindId) -> bool {
+        self.resolution().and_then(|r| r.kind(kind)).is_some_and(|k| k.implicit)
+    }
+
+    fn part(&self, kind: KindId, lost: v1::Lost) -> Part {
+        let whole = || match lost.pointer.is_empty() {
+            true => self.content(kind, &lost.policy),
+            false => None,
+        };
+        Part {
+            value: lost.value.as_ref().map(Value::from).or_else(whole),
+            segments: segments(&lost.pointer),
+            block: lost.block.to_string(),
+            policy: lost.policy,
+            by: lost.by,
+            reason: lost.reason.to_owned(),
+        }
+    }
+
+    /// What a policy says besides where it acts, for those that lost as a whole.
+    fn content(&self, kind: KindId, name: &str) -> Option<Value> {
+        let shown = self.shown()?;
+        let of_kind = shown.resolution.policies().filter(|(_, p)| p.kind == kind);
+        let mut called = of_kind.filter(|(_, p)| self.object_name(p.object) == name);
+        let (_, policy) = called.next()?;
+        self.analysis.content(shown, policy.object)
+    }
+
+    /// The nodes of a path without its root, which tests leave out; one alone stays.
+    fn path_nodes(&self, nodes: &[NodeId]) -> Vec<Node> {
+        let analysis = &self.analysis;
+        let text = |sym| analysis.snapshot.text(sym);
+        let root_kind = self.family.dialect().root_kind;
+        let is_root = |n: &NodeId| {
+            let kind = || analysis.topology.nodes.get(*n).map(|node| text(node.kind));
+            analysis.topology.class_of(*n).is_some()
+                || root_kind.is_some_and(|root| kind() == Some(root))
+        };
+        let has_root = nodes.len() > 1 && nodes.first().is_some_and(is_root);
+        let nodes = nodes.iter().skip(usize::from(has_root));
+        let named = nodes.filter_map(|id| {
+            let node = analysis.topology.nodes.get(*id)?;
+            let name = match (node.section.is_empty(), node.namespace.is_empty()) {
+                (false, _) => text(node.section).to_owned(),
+                (true, true) => text(node.name).to_owned(),
+                (true, false) => format!("{}/{}", text(node.namespace), text(node.name)),
+            };
+            let rule = analysis.topology.rule_of(*id).and_then(|ix| analysis.topology.rule(ix));
+            Some(Node { kind: text(node.kind).to_owned(), name, index: rule.map(|r| r.index) })
+        });
+        named.collect()
+    }
+
+    pub(super) fn object_name(&self, object: ObjectId) -> String {
+        Scene::new(&self.analysis.documents, &self.analysis.snapshot, &[]).object_name(object)
+    }
+
+    /// The hostnames route and listener of a path have in common; `*` = all.
+    fn hostnames(&self, nodes: &[NodeId]) -> Option<Vec<String>> {
+        let isolation = self.family.dialect().delegates;
+        let topology = &self.analysis.topology;
+        let listener = nodes.iter().find_map(|n| topology.listener_of(*n))?;
+        let route = nodes.iter().find_map(|n| topology.route_of(*n))?;
+        let (link, _) = topology.links_of_route(route).find(|(_, l)| l.listener == listener)?;
+        let names = topology.hostnames_at(&self.analysis.snapshot, link, isolation);
+        let text = |name| match self.analysis.snapshot.text(name) {
+            "" => "*".to_owned(),
+            text => text.to_owned(),
+        };
+        Some(names.into_iter().map(text).collect())
+    }
+
+    /// The matches of the rule of a path, as written; an HTTP rule without any takes every path.
+    fn matches(&self, nodes: &[NodeId]) -> Option<Vec<Value>> {
+        let topology = &self.analysis.topology;
+        let rule = nodes.iter().find_map(|n| topology.rule_of(*n))?;
+        let tree = self.analysis.documents.view(topology.rule(rule)?.tree);
+        let written = tree.get("matches").into_iter().flat_map(|list| list.items());
+        let mut matches: Vec<Value> = written.map(View::to_json).collect();
+        let route = nodes.iter().find_map(|n| topology.route(topology.route_of(*n)?));
+        if matches.is_empty() && route.is_some_and(|r| r.kind == RouteKind::Http) {
+            matches.push(json!({"path": {"type": "PathPrefix", "value": "/"}}));
+        }
+        Some(matches)
+    }
+
+    /// What was found about the manifests.
+    pub(crate) fn findings(&self) -> Vec<Finding> {
+        let sources = &self.analysis.documents.sources;
+        let findings = self.analysis.diagnostics.iter().map(|d| Finding {
+            code: d.code.id,
+            severity: d.severity(),
+            message: d.message.to_string(),
+            field: d.field.to_string(),
+            at: d.primary.as_ref().map(|label| sources.position(label.span)),
+        });
+        findings.collect()
+    }
+}
+
+/// The name that tests have for all of a policy that is one rule.
+const WHOLE: &str = "spec";
+
+fn as_one_rule(mut effective: Effective) -> Effective {
+    effective.spec =
+        effective.spec.map(|spec| Value::Object(Map::from_iter([(WHOLE.to_owned(), spec)])));
+    for (segments, _) in &mut effective.sources {
+        segments.insert(0, WHOLE.to_owned());
+    }
+    let parts = [&mut effective.shadowed, &mut effective.masked, &mut effective.removed];
+    for part in parts.into_iter().flatten() {
+        part.segments.insert(0, WHOLE.to_owned());
+    }
+    effective
+}

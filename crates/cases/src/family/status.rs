@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: the conditions that a test expects. Out: where those differ that the controller would write. Not here: any rule.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use overrule::Condition as Real;
+use overrule_engine::{NodeId, PolicyId};
+
+use super::answer::Answer;
+use super::{Check, Difference};
+use crate::case::{Affected, Condition, Conditions, Given, Status};
+
+/// Reasons by ancestor and type of condition.
+type ByAncestor = BTreeMap<String, BTreeMap<String, String>>;
+
+impl Answer {
+    /// Compares the conditions of one policy.
+    pub(crate) fn status(&self, expected: &Status) -> Check {
+        match &expected.conditions {
+            Conditions::ByType(wanted) => self.by_type(expected, wanted),
+            Conditions::ByAncestor(wanted) => {
+                let wanted = wanted.iter().map(|(ancestor, reasons)| {
+                    (ancestor.clone(), reasons.iter().cloned().collect())
+                });
+                self.by_ancestor(expected, &wanted.collect())
+            }
+        }
+    }
+
+    fn by_type(&self, expected: &Status, wanted: &[(String, Condition)]) -> Check {
+        let all = self.conditions();
+        let Some(candidates) = all.get(&expected.policy) else {
+            return Check::Done(vec![Difference {
+                at: expected.at.clone(),
+                message: format!("there is no policy `{}`", expected.policy),
+                expected: None,
+                actual: None,
+            }]);
+        };
+        if candidates.iter().flatten().any(|condition| condition.ancestor.is_some()) {
+            return Check::Unsupported;
+        }
+        // Policies of several kinds may share a name; the test does not say which it means.
+        let mut least: Option<Vec<Difference>> = None;
+        for actual in candidates {
+            let found = differences(expected, wanted, actual);
+            if least.as_ref().is_none_or(|l| found.len() < l.len()) {
+                least = Some(found);
+            }
+        }
+        Check::Done(least.unwrap_or_default())
+    }
+
+    fn by_ancestor(&self, expected: &Status, wanted: &ByAncestor) -> Check {
+        let mut actual = ByAncestor::new();
+        let all = self.conditions().remove(&expected.policy).unwrap_or_default();
+        for condition in all.into_iter().flatten() {
+            let Some(ancestor) = condition.ancestor else { return Check::Unsupported };
+            let reasons = actual.entry(self.ancestor(ancestor)).or_default();
+            reasons.insert(condition.kind.to_owned(), condition.reason.to_owned());
+        }
+        if *wanted == actual {
+            return Check::Done(Vec::new());
+        }
+        let show = |all: &ByAncestor| serde_json::to_string(all).unwrap_or_default();
+        Check::Done(vec![Difference {
+            at: expected.at.clone(),
+            message: format!("the status of `{}` differs", expected.policy),
+            expected: Some(show(wanted)),
+            actual: Some(show(&actual)),
+        }])
+    }
+
+    /// Compares the conditions of all targets.
+    pub(crate) fn affected(&self, expected: &Given<Affected>) -> Check {
+        let analysis = &self.analysis;
+        let text = |sym| analysis.snapshot.text(sym);
+        type Key = (String, String, Option<String>, String);
+        let mut actual: BTreeMap<Key, BTreeSet<String>> = BTreeMap::new();
+        for one in analysis.affected() {
+            let Some(node) = analysis.topology.nodes.get(one.node) else { continue };
+            let listener = text(node.kind) == "Listener";
+            let kind = if listener { "Gateway" } else { text(node.kind) };
+            let section = listener.then(|| text(node.section).to_owned());
+            let name = format!("{}/{}", text(node.namespace), text(node.name));
+            let key = (kind.to_owned(), name, section, one.policy_kind.to_owned());
+            actual.insert(key, one.policies.iter().map(|p| self.policy_name(*p)).collect());
+        }
+        let mut differences = Vec::new();
+        for one in &expected.items {
+            let key =
+                (one.kind.clone(), one.name.clone(), one.section.clone(), one.policy_kind.clone());
+            let wanted: BTreeSet<String> = one.policies.iter().cloned().collect();
+            let found = actual.remove(&key);
+            if found.as_ref() != Some(&wanted) {
+                differences.push(Difference {
+                    at: one.at.clone(),
+                    message: format!("{} {} is not affected as expected", one.kind, one.name),
+                    expected: Some(list(&wanted)),
+                    actual: Some(found.as_ref().map_or_else(|| "not affected".to_owned(), list)),
+                });
+            }
+        }
+        differences.extend(actual.into_iter().map(|((kind, name, section, policy_kind), by)| {
+            let section = section.map(|s| format!("#{s}")).unwrap_or_default();
+            Difference {
+                at: expected.at.clone(),
+                message: format!("{kind} {name}{section} is affected by {policy_kind}, and the test does not list it"),
+                expected: None,
+                actual: Some(list(&by)),
+            }
+        }));
+        Check::Done(differences)
+    }
+
+    /// Names of policies with their conditions.
+    fn conditions(&self) -> BTreeMap<String, Vec<Vec<Real>>> {
+        let mut found: BTreeMap<String, Vec<Vec<Real>>> = BTreeMap::new();
+        let all = self.analysis.policy_conditions(self.family().name());
+        for (id, conditions) in (0..).map(PolicyId).zip(all) {
+            found.entry(self.policy_name(id)).or_default().push(conditions);
+        }
+        found
+    }
+
+    fn policy_name(&self, id: PolicyId) -> String {
+        let policy = self.resolution().and_then(|r| r.policy(id));
+        policy.map_or_else(String::new, |p| self.object_name(p.object))
+    }
+
+    fn ancestor(&self, node: NodeId) -> String {
+        let Some(node) = self.analysis.topology.nodes.get(node) else { return String::new() };
+        let text = |sym| self.analysis.snapshot.text(sym);
+        format!("{} {}/{}", text(node.kind), text(node.namespace), text(node.name))
+    }
+}
+
+fn differences(
+    expected: &Status,
+    wanted: &[(String, Condition)],
+    actual: &[Real],
+) -> Vec<Difference> {
+    let mut found = Vec::new();
+    let mut differs = |message: String, wanted: Option<&Condition>, real: Option<&Real>| {
+        found.push(Difference {
+            at: expected.at.clone(),
+            message,
+            expected: wanted.map(|c| {
+                let message = c.message.as_deref().unwrap_or("");
+                format!("{} {} {message}", c.status, c.reason)
+            }),
+            actual: real.map(|c| format!("{} {} {}", word(c.status), c.reason, c.message)),
+        });
+    };
+    let name = &expected.policy;
+    for (kind, condition) in wanted {
+        let real = actual.iter().find(|c| c.kind.eq_ignore_ascii_case(kind));
+        let same = real.is_some_and(|c| {
+            word(c.status) == condition.status
+                && c.reason == condition.reason
+                && condition.message.as_ref().is_none_or(|m| says_the_same(m, &c.message))
+        });
+        if !same {
+            differs(format!("condition {kind} of `{name}` differs"), Some(condition), real);
+        }
+    }
+    for real in actual {
+        if !wanted.iter().any(|(kind, _)| real.kind.eq_ignore_ascii_case(kind)) {
+            let message =
+                format!("`{name}` has condition {}, and the test does not list it", real.kind);
+            differs(message, None, Some(real));
+        }
+    }
+    found
+}
+
+fn word(status: bool) -> &'static str {
+    if status { "True" } else { "False" }
+}
+
+/// Lists of policies in messages are sets: the operator writes them in any order.
+fn says_the_same(one: &str, other: &str) -> bool {
+    let words = |text: &str| -> BTreeSet<String> {
+        text.split([' ', '[', ']', ',']).filter(|w| !w.is_empty()).map(str::to_owned).collect()
+    };
+    words(one) == words(other)
+}
+
+fn list(names: &BTreeSet<String>) -> String {
+    names.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Out: how policy tests (`overrule test`) speak of a family's answers, where that differs from what every family says.
+//! Not here: comparing.
+
+use overrule_source::Code;
+
+/// What policy tests need to know of a family.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Dialect {
+    /// The profile under which tests compare `status` and `affected`; under others they are left alone. None if the
+    /// conditions of its controller are not known.
+    pub status_profile: Option<&'static str>,
+    /// Whether every kind has its paths in a test, even if no policy of it is there.
+    pub has_all_kinds: bool,
+    /// The kind of the nodes that begin its paths and that tests leave out. They always leave out classes.
+    pub root_kind: Option<&'static str>,
+    /// Whether routes delegate to routes. Tests then name the routes of a chain without the rules between them, need not
+    /// list paths without fields, single backends or what rules say themselves, and give the hostnames of a path without
+    /// those of more specific listeners.
+    pub delegates: bool,
+    /// How it refuses a policy because of another one; none if it never does.
+    pub conflicts: Option<Conflicts>,
+}
+
+/// How a family refuses a policy because another one has its target and the two do not merge.
+#[derive(Debug, Clone, Copy)]
+pub struct Conflicts {
+    /// The reason, by identifier.
+    pub reason: &'static str,
+    /// The finding.
+    pub code: Code,
+}
