@@ -3,7 +3,7 @@
 //! (`overrule_guard`), what the endpoints do.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::Router;
 use axum::body::Body as Stream;
@@ -150,6 +150,7 @@ async fn take(
         headers: parts.headers,
         body,
         uri,
+        prepared: OnceLock::new(),
     })
 }
 

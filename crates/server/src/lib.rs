@@ -18,6 +18,7 @@ mod call;
 mod changes;
 mod clock;
 mod config;
+mod differences;
 mod first_token;
 mod folder;
 mod http;
@@ -27,10 +28,13 @@ mod live;
 mod metrics;
 pub mod openapi;
 mod operations;
+mod prepared;
 mod problem;
 mod reader;
+mod records;
 mod run;
 mod shapes;
+mod steps;
 mod table;
 mod v1;
 
@@ -38,6 +42,13 @@ mod v1;
 #[doc(hidden)]
 pub mod hostile {
     pub use crate::admission::{Admitted, Manifest, admit};
+}
+
+/// What a change costs, for benchmarks and tests below HTTP.
+#[doc(hidden)]
+pub mod watching {
+    pub use crate::differences::{Differences, Wanted};
+    pub use crate::live::{Live, Resolving, State};
 }
 
 pub use config::{Auth, Config, LogFormat};

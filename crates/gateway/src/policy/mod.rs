@@ -2,6 +2,7 @@
 //! In: policy objects and their kinds. Out: policies as the resolution needs them. Not here: merging.
 
 mod attach;
+mod judge;
 mod labels;
 mod parse;
 
@@ -9,6 +10,7 @@ use overrule_model::{ObjectId, Selector, Sym};
 use overrule_source::{NodeRef, Span};
 
 pub use attach::{AttachOptions, Attached, attach, attach_with};
+pub use judge::judge;
 pub use parse::{parse, parse_again, references, reparse, selector};
 
 use crate::kinds::{FieldPath, Strategy};

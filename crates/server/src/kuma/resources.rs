@@ -8,7 +8,7 @@ use http::StatusCode;
 use overrule::kuma::inspect::{self as shapes, Cause, Times};
 use overrule::kuma::kinds::{Kind, Scope};
 use overrule::kuma::{FAMILY, GROUP, Profile, Settings};
-use overrule::source::NodeRef;
+use overrule::source::{Documents, NodeRef};
 use overrule_ask::percent::encode;
 use overrule_store::{Change, Expect, Key, Place, Record};
 use serde_json::{Value, json};
@@ -252,7 +252,7 @@ async fn manifest(call: &Call, named: &Named) -> Result<Manifest, Problem> {
     if !wrong.causes.is_empty() {
         return Err(wrong);
     }
-    let violations = violations(call);
+    let violations = violations(call, &admitted.documents);
     if !violations.is_empty() {
         let problem = invalid(Problem::bad(""));
         return Err(violations.into_iter().fold(problem, |p, v| p.cause(v.field, v.message)));
@@ -264,16 +264,14 @@ async fn manifest(call: &Call, named: &Named) -> Result<Manifest, Problem> {
 }
 
 /// What that release refuses a body for, in its order and its words.
-fn violations(call: &Call) -> Vec<Cause> {
+fn violations(call: &Call, documents: &Documents) -> Vec<Cause> {
     let options = &call.app.reading;
-    let text = String::from_utf8_lossy(&call.body);
-    let read = overrule::source::read_one("body", &text, &options.reading());
-    let Some(doc) = read.documents.ids().next() else { return Vec::new() };
-    let root = NodeRef { doc, node: read.documents.root(doc).id() };
+    let Some(doc) = documents.ids().next() else { return Vec::new() };
+    let root = NodeRef { doc, node: documents.root(doc).id() };
     let profile = options.profiles.get(FAMILY).map_or("", String::as_str);
     let settings = Settings::read(options.settings.of(FAMILY));
     let profile = Profile::from_name(profile, &settings);
-    overrule::kuma::admission::violations(&read.documents, root, &settings, &profile)
+    overrule::kuma::admission::violations(documents, root, &settings, &profile)
 }
 
 async fn put(call: Call) -> Result<Reply, Problem> {

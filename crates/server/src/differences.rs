@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: states that watchers saw last, and newer ones. Out: what they are told, worked out once for all who are told the
+//! same. Not here: comparing (`overrule::view`), connections (`v1/watch`).
+//!
+//! Where two states differ depends on nobody's rights, so it is worked out once. What a reader may know of that is worked
+//! out once for all with the same rights and the same question. Whoever comes while it is being worked out waits for it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use axum::body::Bytes;
+use overrule::view::{Difference, v1};
+use overrule_guard::Grants;
+
+use crate::changes;
+use crate::live::{Live, State};
+use crate::reader::Reader;
+
+/// Pairs of states that are kept ready: those of watchers that keep up, and of those that are one behind.
+const KEPT: usize = 2;
+/// Bytes of answers that are kept for a pair. Larger ones are made for each who asks.
+const ANSWERS: usize = 64 << 20;
+
+/// What a watcher asks for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Wanted {
+    /// Only this policy kind.
+    pub kind: Option<String>,
+    /// Only targets that begin so.
+    pub target: Option<String>,
+    /// For people.
+    pub table: bool,
+}
+
+/// Who is told the same: none for those who read everything.
+type Audience = (Option<Grants>, Wanted);
+
+/// An event; none if nothing is told.
+type Event = Option<Bytes>;
+
+/// Pairs of states that watchers asked about last.
+#[derive(Default)]
+pub struct Differences(Mutex<VecDeque<Arc<Between>>>);
+
+/// Two states, and where they differ. It holds both, so that ids are always looked up where they belong.
+struct Between {
+    before: Arc<State>,
+    after: Arc<State>,
+    difference: OnceLock<Difference>,
+    told: Mutex<Told>,
+}
+
+#[derive(Default)]
+struct Told {
+    answers: BTreeMap<Audience, Arc<OnceLock<Event>>>,
+    bytes: usize,
+}
+
+impl Differences {
+    fn recent(&self) -> MutexGuard<'_, VecDeque<Arc<Between>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+
+    fn between(&self, before: &Arc<State>, after: &Arc<State>) -> Arc<Between> {
+        if let Some(known) = find(&self.recent(), before, after) {
+            return known;
+        }
+        let new = Arc::new(Between {
+            before: Arc::clone(before),
+            after: Arc::clone(after),
+            difference: OnceLock::new(),
+            told: Mutex::default(),
+        });
+        let mut recent = self.recent();
+        if let Some(known) = find(&recent, before, after) {
+            return known;
+        }
+        recent.push_front(Arc::clone(&new));
+        let kept = KEPT.min(recent.len());
+        let gone = recent.split_off(kept);
+        // What it holds may take a while to drop.
+        drop(recent);
+        drop(gone);
+        new
+    }
+
+    /// The event that tells a reader what changed, if it is there already. Takes no longer than looking it up.
+    pub fn ready(
+        &self,
+        before: &Arc<State>,
+        after: &Arc<State>,
+        grants: &Grants,
+        wanted: &Wanted,
+    ) -> Option<Event> {
+        let between = find(&self.recent(), before, after)?;
+        let told = between.told();
+        told.answers.get(&audience(grants, wanted))?.get().cloned()
+    }
+
+    /// The event that tells a reader what changed between two states.
+    pub fn event(
+        &self,
+        live: &Live,
+        before: &Arc<State>,
+        after: &Arc<State>,
+        grants: &Grants,
+        wanted: &Wanted,
+    ) -> Event {
+        let between = self.between(before, after);
+        let audience = audience(grants, wanted);
+        let answer = between.answer(&audience);
+        let mut made = false;
+        let event = answer.get_or_init(|| {
+            made = true;
+            between.tell(live, grants, wanted)
+        });
+        if made {
+            between.keep(&audience, event.as_ref().map_or(0, Bytes::len));
+        }
+        event.clone()
+    }
+
+    /// Forgets everything: nobody watches any more.
+    pub fn clear(&self) {
+        let gone = std::mem::take(&mut *self.recent());
+        drop(gone);
+    }
+}
+
+/// The pair of these very states.
+fn find(
+    recent: &VecDeque<Arc<Between>>,
+    before: &Arc<State>,
+    after: &Arc<State>,
+) -> Option<Arc<Between>> {
+    let same =
+        |b: &&Arc<Between>| Arc::ptr_eq(&b.before, before) && Arc::ptr_eq(&b.after, after);
+    recent.iter().find(same).cloned()
+}
+
+fn audience(grants: &Grants, wanted: &Wanted) -> Audience {
+    ((!grants.reads_all()).then(|| grants.clone()), wanted.clone())
+}
+
+impl Between {
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where an answer is, or will be.
+    fn answer(&self, audience: &Audience) -> Arc<OnceLock<Event>> {
+        let mut told = self.told();
+        match told.answers.get(audience) {
+            Some(known) => Arc::clone(known),
+            None => Arc::clone(told.answers.entry(audience.clone()).or_default()),
+        }
+    }
+
+    /// Counts an answer that was made, and lets go of it if there is no room.
+    fn keep(&self, audience: &Audience, bytes: usize) {
+        let mut told = self.told();
+        if told.bytes + bytes > ANSWERS {
+            told.answers.remove(audience);
+        } else {
+            told.bytes += bytes;
+        }
+    }
+
+    fn tell(&self, live: &Live, grants: &Grants, wanted: &Wanted) -> Event {
+        let (before, after) = (&*self.before, &*self.after);
+        let difference = self
+            .difference
+            .get_or_init(|| changes::difference(before, after, live.touched(before, after)));
+        if difference.is_empty() {
+            return None;
+        }
+        let mut told = changes::told(difference, before, after, &Reader(grants));
+        only(&mut told, wanted);
+        if told.items.is_empty() {
+            return None;
+        }
+        let data = if wanted.table {
+            changes::text(&told)
+        } else {
+            serde_json::to_string(&told).unwrap_or_default()
+        };
+        let data: String = data.lines().map(|line| format!("data: {line}\n")).collect();
+        Some(format!("event: change\nid: {}\n{data}\n", after.revision).into())
+    }
+}
+
+fn only(changes: &mut v1::EffectiveChanges, wanted: &Wanted) {
+    let Wanted { kind, target, .. } = wanted;
+    changes.items.retain(|item| {
+        kind.as_ref().is_none_or(|k| item.policy_kind.eq_ignore_ascii_case(k))
+            && target.as_ref().is_none_or(|t| item.target.starts_with(t))
+    });
+}
