@@ -13,7 +13,8 @@ use overrule_gateway::topology::{self, GatewayResources, GatewayTopology};
 use overrule_gateway::{Gep713, KnownKinds};
 use overrule_model::{Created, ObjectId, Snapshot};
 use overrule_source::{
-    Diagnostic, Documents, DuplicateKeys, Input, ParseCount, Read, ReadOptions, Redaction, SingleLetters,
+    Diagnostic, Documents, DuplicateKeys, Input, ParseCount, Read, ReadOptions, Redaction,
+    SingleLetters,
 };
 use overrule_view::{Findings, Other, Part, Scene};
 
@@ -176,7 +177,11 @@ impl Base {
     }
 
     /// The policies of every family.
-    pub(crate) fn read_policies(&self, documents: &Documents, snapshot: &mut Snapshot) -> Vec<Written> {
+    pub(crate) fn read_policies(
+        &self,
+        documents: &Documents,
+        snapshot: &mut Snapshot,
+    ) -> Vec<Written> {
         let mut written = Vec::new();
         for (family, ground) in families().iter().zip(&self.grounds) {
             let mut diagnostics = Vec::new();
@@ -332,19 +337,18 @@ impl Analysis {
 
     /// What views read, with the storage it borrows from.
     pub fn stage(&self) -> Stage<'_> {
+        Stage { findings: Findings::new(&self.diagnostics), ..self.bare_stage() }
+    }
+
+    /// The same without findings: to sort them takes longer than to compare two analyses.
+    pub fn bare_stage(&self) -> Stage<'_> {
         let beside = self.answers.iter().filter(|a| !a.shown);
         Stage {
             parts: self.shown().map(|a| a.part(&self.topology)).collect(),
             others: beside.map(|a| Other::new(a.part(&self.topology))).collect(),
-            findings: Findings::new(&self.diagnostics),
+            findings: Findings::default(),
             analysis: self,
         }
-    }
-
-    /// The same without findings and other profiles: to sort them takes longer than to compare two analyses.
-    pub fn bare_stage(&self) -> Stage<'_> {
-        let parts = self.shown().map(|a| a.part(&self.topology)).collect();
-        Stage { parts, others: Vec::new(), findings: Findings::default(), analysis: self }
     }
 }
 

@@ -4,9 +4,7 @@
 
 use overrule::kuma::{FAMILY, GROUP, LabelSource, Settings};
 use overrule::model::{self, Object, Scope, Snapshot};
-use overrule::source::{
-    self, Basis, Diagnostic, DocId, Documents, Input, Piece, Read, Severity,
-};
+use overrule::source::{self, Basis, Diagnostic, DocId, Documents, Input, Piece, Read, Severity};
 use overrule::view::{self, v1};
 use overrule::{Judged, Options};
 use overrule_store::{Form, Key, Place};

@@ -61,7 +61,6 @@ impl Differences {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-
     fn between(&self, before: &Arc<State>, after: &Arc<State>) -> Arc<Between> {
         if let Some(known) = find(&self.recent(), before, after) {
             return known;
@@ -134,8 +133,7 @@ fn find(
     before: &Arc<State>,
     after: &Arc<State>,
 ) -> Option<Arc<Between>> {
-    let same =
-        |b: &&Arc<Between>| Arc::ptr_eq(&b.before, before) && Arc::ptr_eq(&b.after, after);
+    let same = |b: &&Arc<Between>| Arc::ptr_eq(&b.before, before) && Arc::ptr_eq(&b.after, after);
     recent.iter().find(same).cloned()
 }
 
@@ -196,4 +194,143 @@ fn only(changes: &mut v1::EffectiveChanges, wanted: &Wanted) {
         kind.as_ref().is_none_or(|k| item.policy_kind.eq_ignore_ascii_case(k))
             && target.as_ref().is_none_or(|t| item.target.starts_with(t))
     });
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
+mod tests {
+    use std::sync::Arc;
+
+    use overrule::Options;
+    use overrule::kuma::inspect::Flavour;
+    use overrule_guard::{Grant, Grants};
+    use overrule_store::{Author, Change, Expect, Store};
+
+    use super::{Differences, Wanted};
+    use crate::changes;
+    use crate::live::{Live, Resolving};
+    use crate::reader::Reader;
+
+    const WORLD: &str = "apiVersion: overrule/v1
+kind: PolicyKind
+metadata: {name: timeoutpolicies.policies.example.com}
+spec:
+  group: policies.example.com
+  kind: TimeoutPolicy
+  class: Inherited
+  targets: [{kind: Gateway}, {kind: HTTPRoute}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: edge, namespace: infra}
+spec:
+  gatewayClassName: c
+  listeners:
+  - {name: web, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: cart, namespace: shop}
+spec: {parentRefs: [{name: edge, namespace: infra}], rules: [{}, {}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: till, namespace: bank}
+spec: {parentRefs: [{name: edge, namespace: infra}], rules: [{}]}
+";
+
+    fn policy(namespace: &str, kind: &str, target: &str, values: &str) -> String {
+        format!(
+            "apiVersion: policies.example.com/v1
+kind: TimeoutPolicy
+metadata: {{name: {target}, namespace: {namespace}}}
+spec:
+  targetRef: {{group: gateway.networking.k8s.io, kind: {kind}, name: {target}}}
+  defaults: {{strategy: merge, timeouts: {{{values}}}}}
+"
+        )
+    }
+
+    fn put(store: &dyn Store, text: &str) {
+        let admitted = crate::admission::admit("body", text.as_bytes(), &Options::default());
+        let put = |m| crate::v1::write::put(m, Expect::Any);
+        let changes: Vec<Change> = admitted.manifests.into_iter().map(put).collect();
+        store.commit(&Author::default(), &changes).unwrap();
+    }
+
+    fn grants(text: &str) -> Grants {
+        Grants::new(text.split(' ').map(|grant| grant.parse::<Grant>().unwrap()).collect())
+    }
+
+    /// What is told from the ladders that were touched is what is told from everything, to every reader, over one version
+    /// and over several.
+    #[test]
+    fn touched_ladders_tell_what_comparing_everything_tells() {
+        let store: Arc<dyn Store> = Arc::from(overrule_store::open_memory().unwrap());
+        let world = [
+            WORLD.to_owned(),
+            policy("infra", "Gateway", "edge", "request: 1s, idle: 1s"),
+            policy("shop", "HTTPRoute", "cart", "request: 2s"),
+            policy("bank", "HTTPRoute", "till", "idle: 3s"),
+        ];
+        put(&*store, &world.join("---\n"));
+        let resolving = Resolving::new(Options::default(), Flavour::Native);
+        let live = Live::open(Arc::clone(&store), resolving).unwrap();
+        let mut states = vec![live.state()];
+        for text in [
+            policy("infra", "Gateway", "edge", "request: 1s, idle: 9s"),
+            policy("shop", "HTTPRoute", "cart", "request: 7s"),
+            policy("infra", "Gateway", "edge", "request: 5s, idle: 9s"),
+            policy("bank", "HTTPRoute", "till", "idle: 3s, request: 1s"),
+            policy("shop", "HTTPRoute", "cart", "request: 2s"),
+        ] {
+            put(&*store, &text);
+            assert!(live.advance().unwrap());
+            states.push(live.state());
+        }
+        let readers = ["read", "read:namespace/shop", "read:namespace/bank", "read:mesh/m"];
+        let (mut told, differences) = (0, Differences::default());
+        for (at, after) in states.iter().enumerate() {
+            for before in states.iter().take(at) {
+                assert!(live.touched(before, after).is_some(), "it is known which ladders");
+                for reader in readers.map(grants) {
+                    let whole = changes::changes(before, after, &Reader(&reader));
+                    let touched = live.touched(before, after);
+                    let difference = changes::difference(before, after, touched);
+                    let found = changes::told(&difference, before, after, &Reader(&reader));
+                    let json = overrule::view::json(&found);
+                    assert_eq!(json, overrule::view::json(&whole), "{reader:?}");
+                    told += found.items.len();
+                    let wanted = Wanted::default();
+                    let event = differences.event(&live, before, after, &reader, &wanted);
+                    assert_eq!(event.is_some(), !whole.items.is_empty());
+                    let ready = differences.ready(before, after, &reader, &wanted);
+                    assert_eq!(ready, Some(event), "it is there for the next who asks");
+                }
+            }
+        }
+        assert!(told > 20, "too little is told to test anything: {told}");
+        let reader = grants("read:namespace/shop");
+        let (first, last) = (&states[0], &states[2]);
+        let seen = changes::changes(first, last, &Reader(&reader));
+        assert!(seen.items.iter().all(|item| item.target.starts_with("httproute/shop/")));
+    }
+
+    /// A state that was computed anew has other ids, and is compared as a whole.
+    #[test]
+    fn ids_of_other_lineages_are_not_compared() {
+        let store: Arc<dyn Store> = Arc::from(overrule_store::open_memory().unwrap());
+        put(&*store, &format!("{WORLD}---\n{}", policy("shop", "HTTPRoute", "cart", "idle: 1s")));
+        let resolving = Resolving::new(Options::default(), Flavour::Native);
+        let live = Live::open(Arc::clone(&store), resolving).unwrap();
+        let before = live.state();
+        put(&*store, &policy("bank", "HTTPRoute", "till", "idle: 2s"));
+        assert!(live.advance().unwrap());
+        let after = live.state();
+        assert_eq!(live.touched(&before, &after), None);
+        let (all, wanted) = (Grants::admin(), Wanted::default());
+        let event = Differences::default().event(&live, &before, &after, &all, &wanted).unwrap();
+        let event = String::from_utf8(event.to_vec()).unwrap();
+        assert!(event.contains("httproute/bank/till"), "{event}");
+    }
 }

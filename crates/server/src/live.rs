@@ -11,11 +11,11 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use overrule::engine::LadderId;
 use overrule::kuma::inspect::Flavour;
 use overrule::live::{Edit, Text, Workspace};
 use overrule::model::Created;
 use overrule::source::Input;
-use overrule::engine::LadderId;
 use overrule::{Analysis, Assume, Options, Touched};
 use overrule_store::{Done, Entry, Key, Record, Store, StoreError};
 use tokio::sync::watch;

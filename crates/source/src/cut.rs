@@ -43,9 +43,7 @@ impl Read {
         let text = whole.get(range.clone())?;
         let found = |d: &crate::Diagnostic| {
             let at = d.primary.as_ref().map(|label| label.span);
-            at.is_none_or(|at| {
-                at.source == document.source && range.contains(&(at.start as usize))
-            })
+            at.is_none_or(|at| at.source == document.source && range.contains(&(at.start as usize)))
         };
         let sound = self.diagnostics.len() <= FEW_FINDINGS
             && !self.diagnostics.iter().any(found)

@@ -95,7 +95,8 @@ impl Documents {
 
     /// The documents that were read anew since an earlier reading of the same texts. None if there are more or fewer now.
     pub fn changed_since(&self, before: &Self) -> Option<Vec<DocId>> {
-        let same = |a: &Document, b: &Document| a.source == b.source && Arc::ptr_eq(&a.tree, &b.tree);
+        let same =
+            |a: &Document, b: &Document| a.source == b.source && Arc::ptr_eq(&a.tree, &b.tree);
         (self.len() == before.len()).then(|| {
             let places = self.documents.differing(&before.documents, same);
             places.into_iter().map(|at| DocId(u32::try_from(at).unwrap_or(u32::MAX))).collect()

@@ -44,7 +44,8 @@ pub use limits::Limits;
 pub use locate::locate;
 pub use piece::Piece;
 pub use reader::{
-    DuplicateKeys, Input, ParseCount, Read, ReadOptions, SingleLetters, read, read_one, read_piece, read_with,
+    DuplicateKeys, Input, ParseCount, Read, ReadOptions, SingleLetters, read, read_one, read_piece,
+    read_with,
 };
 pub use redact::Redaction;
 pub use source_map::{Position, Source, SourceId, SourceMap, Span};

@@ -29,7 +29,8 @@ fn cuts(text: &str) -> usize {
 
 #[test]
 fn usual_documents_are_cut_out() {
-    let one = "# a comment\nkind: A\nspec:\n  list:\n  - {a: 1, b: 'two'}\n  - \"th\\nree\" # why\n";
+    let one =
+        "# a comment\nkind: A\nspec:\n  list:\n  - {a: 1, b: 'two'}\n  - \"th\\nree\" # why\n";
     assert_eq!(cuts(one), 1);
     assert_eq!(cuts(&format!("---\n{one}---\n# before\n{one}...\n{one}---\n")), 3);
     assert_eq!(cuts("{\"kind\": \"A\", \"list\": [1, 2]}\n"), 1);

@@ -56,11 +56,7 @@ pub(crate) struct Causes<'a> {
 }
 
 impl<'a> Causes<'a> {
-    pub(crate) fn new(
-        before: &'a Scene<'a>,
-        after: &'a Scene<'a>,
-        changed: &'a Changed,
-    ) -> Self {
+    pub(crate) fn new(before: &'a Scene<'a>, after: &'a Scene<'a>, changed: &'a Changed) -> Self {
         Self { before, after, known: HashMap::new(), changed }
     }
 

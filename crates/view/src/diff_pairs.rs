@@ -27,8 +27,7 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    const NOTHING: Self =
-        Self { part: None, kind: KindId(0), path: None, ladder: LadderId::EMPTY };
+    const NOTHING: Self = Self { part: None, kind: KindId(0), path: None, ladder: LadderId::EMPTY };
 
     pub(crate) fn part<'a>(&self, scene: &Scene<'a>) -> Option<&'a Part<'a>> {
         scene.parts.get(self.part?)

@@ -52,16 +52,14 @@ pub(super) fn kind_allowed(
     descriptor: &Descriptor,
     reference: &Reference,
 ) -> Result<(), Refusal> {
-    let (group, kind) =
-        (snapshot.text(reference.group), snapshot.text(reference.kind));
+    let (group, kind) = (snapshot.text(reference.group), snapshot.text(reference.kind));
     if descriptor.targets.is_empty() {
         return Ok(());
     }
     match descriptor.targets.iter().find(|t| *t.group == *group && *t.kind == *kind) {
         Some(target) if target.sections || reference.section.is_none() => Ok(()),
         Some(_) => {
-            let message =
-                format!("`{}` cannot target a section of a `{kind}`", descriptor.kind);
+            let message = format!("`{}` cannot target a section of a `{kind}`", descriptor.kind);
             let at = reference.section.map_or(reference.at, |(_, at)| at);
             let d = Diagnostic::new(&codes::TARGET_KIND_NOT_ALLOWED, message).at(at);
             Err((

@@ -59,7 +59,8 @@ pub async fn read(call: &Call) -> Result<Admitted, Problem> {
     let mut admitted = work.await.map_err(|e| {
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error", e.to_string())
     })?;
-    let pieces = admitted.manifests.iter_mut().filter_map(|m| Some((m.key.clone(), m.piece.take()?)));
+    let pieces =
+        admitted.manifests.iter_mut().filter_map(|m| Some((m.key.clone(), m.piece.take()?)));
     // Whoever resolves what this request stores need not read it again.
     let _ = call.prepared.set(call.app.live.prepared().hold(pieces));
     Ok(admitted)
