@@ -32,6 +32,7 @@ mod prepared;
 mod problem;
 mod reader;
 mod records;
+mod resolving;
 mod run;
 mod shapes;
 mod steps;
