@@ -22,7 +22,7 @@ use overrule::Options;
 use overrule::kuma::inspect::Flavour;
 use overrule_guard::Grants;
 use overrule_server::hostile::admit;
-use overrule_server::watching::{Differences, Live, Resolving, Wanted};
+use overrule_server::watching::{Differences, Live, Resolving, WatchFilter};
 use overrule_store::{Author, Change, Expect, Store};
 
 /// Watchers of the larger case.
@@ -197,7 +197,7 @@ spec:
         self.put(&make(self, 0, self.versions));
         let (live, differences) = (self.live.as_ref().unwrap(), Differences::default());
         let before = live.state();
-        let (wanted, start) = (Wanted::default(), ProcessTime::now());
+        let (wanted, start) = (WatchFilter::default(), ProcessTime::now());
         assert!(live.advance().unwrap());
         let after = live.state();
         let told = watchers.iter().map(|grants| {

@@ -14,7 +14,7 @@ use overrule_guard::Principal;
 use serde_json::{Map, Value};
 
 use crate::app::App;
-use crate::prepared::Held;
+use crate::prepared::PreparedGuard;
 use crate::problem::Problem;
 use crate::table::{Endpoint, Type};
 
@@ -39,7 +39,7 @@ pub struct Call {
     /// Path as it was asked for.
     pub uri: String,
     /// What was read of the body, until the call is answered.
-    pub prepared: OnceLock<Held>,
+    pub prepared: OnceLock<PreparedGuard>,
 }
 
 impl Call {

@@ -4,7 +4,7 @@
 
 use overrule::engine::LadderId;
 use overrule::source::Diagnostic;
-use overrule::view::{self, Difference, Styles, tenancy, v1};
+use overrule::view::{self, EffectiveDiff, Styles, tenancy, v1};
 
 use crate::live::State;
 use crate::reader::Reader;
@@ -21,20 +21,20 @@ pub fn difference(
     before: &State,
     after: &State,
     touched: Option<Vec<(usize, LadderId)>>,
-) -> Difference {
+) -> EffectiveDiff {
     let (old, new) = (before.analysis.bare_stage(), after.analysis.bare_stage());
-    let Some(touched) = touched else { return Difference::between(&old.scene(), &new.scene()) };
+    let Some(touched) = touched else { return EffectiveDiff::between(&old.scene(), &new.scene()) };
     let answers = &after.analysis.answers;
     let shown = |at: usize| answers.get(at).is_some_and(|answer| answer.shown);
     let place = |at: usize| (0..at).filter(|at| shown(*at)).count();
     let touched = touched.into_iter().filter(|(at, _)| shown(*at));
     let ladders: Vec<(usize, LadderId)> = touched.map(|(at, l)| (place(at), l)).collect();
-    Difference::of_ladders(&old.scene(), &new.scene(), &ladders)
+    EffectiveDiff::of_ladders(&old.scene(), &new.scene(), &ladders)
 }
 
 /// A difference as a reader may know it. The states must be those it is between.
 pub fn told(
-    difference: &Difference,
+    difference: &EffectiveDiff,
     before: &State,
     after: &State,
     reader: &Reader<'_>,

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use axum::body::Bytes;
-use overrule::view::{Difference, v1};
+use overrule::view::{EffectiveDiff, v1};
 use overrule_guard::Grants;
 
 use crate::changes;
@@ -23,7 +23,7 @@ const ANSWERS: usize = 64 << 20;
 
 /// What a watcher asks for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Wanted {
+pub struct WatchFilter {
     /// Only this policy kind.
     pub kind: Option<String>,
     /// Only targets that begin so.
@@ -33,7 +33,7 @@ pub struct Wanted {
 }
 
 /// Who is told the same: none for those who read everything.
-type Audience = (Option<Grants>, Wanted);
+type Audience = (Option<Grants>, WatchFilter);
 
 /// An event; none if nothing is told.
 type Event = Option<Bytes>;
@@ -46,7 +46,7 @@ pub struct Differences(Mutex<VecDeque<Arc<Between>>>);
 struct Between {
     before: Arc<State>,
     after: Arc<State>,
-    difference: OnceLock<Difference>,
+    difference: OnceLock<EffectiveDiff>,
     told: Mutex<Told>,
 }
 
@@ -90,7 +90,7 @@ impl Differences {
         before: &Arc<State>,
         after: &Arc<State>,
         grants: &Grants,
-        wanted: &Wanted,
+        wanted: &WatchFilter,
     ) -> Option<Event> {
         let between = find(&self.recent(), before, after)?;
         let told = between.told();
@@ -104,7 +104,7 @@ impl Differences {
         before: &Arc<State>,
         after: &Arc<State>,
         grants: &Grants,
-        wanted: &Wanted,
+        wanted: &WatchFilter,
     ) -> Event {
         let between = self.between(before, after);
         let audience = audience(grants, wanted);
@@ -137,7 +137,7 @@ fn find(
     recent.iter().find(same).cloned()
 }
 
-fn audience(grants: &Grants, wanted: &Wanted) -> Audience {
+fn audience(grants: &Grants, wanted: &WatchFilter) -> Audience {
     ((!grants.reads_all()).then(|| grants.clone()), wanted.clone())
 }
 
@@ -165,7 +165,7 @@ impl Between {
         }
     }
 
-    fn tell(&self, live: &Live, grants: &Grants, wanted: &Wanted) -> Event {
+    fn tell(&self, live: &Live, grants: &Grants, wanted: &WatchFilter) -> Event {
         let (before, after) = (&*self.before, &*self.after);
         let difference = self
             .difference
@@ -188,8 +188,8 @@ impl Between {
     }
 }
 
-fn only(changes: &mut v1::EffectiveChanges, wanted: &Wanted) {
-    let Wanted { kind, target, .. } = wanted;
+fn only(changes: &mut v1::EffectiveChanges, wanted: &WatchFilter) {
+    let WatchFilter { kind, target, .. } = wanted;
     changes.items.retain(|item| {
         kind.as_ref().is_none_or(|k| item.policy_kind.eq_ignore_ascii_case(k))
             && target.as_ref().is_none_or(|t| item.target.starts_with(t))
@@ -206,7 +206,7 @@ mod tests {
     use overrule_guard::{Grant, Grants};
     use overrule_store::{Author, Change, Expect, Store};
 
-    use super::{Differences, Wanted};
+    use super::{Differences, WatchFilter};
     use crate::changes;
     use crate::live::{Live, Resolving};
     use crate::reader::Reader;
@@ -301,7 +301,7 @@ spec:
                     let json = overrule::view::json(&found);
                     assert_eq!(json, overrule::view::json(&whole), "{reader:?}");
                     told += found.items.len();
-                    let wanted = Wanted::default();
+                    let wanted = WatchFilter::default();
                     let event = differences.event(&live, before, after, &reader, &wanted);
                     assert_eq!(event.is_some(), !whole.items.is_empty());
                     let ready = differences.ready(before, after, &reader, &wanted);
@@ -328,7 +328,7 @@ spec:
         assert!(live.advance().unwrap());
         let after = live.state();
         assert_eq!(live.touched(&before, &after), None);
-        let (all, wanted) = (Grants::admin(), Wanted::default());
+        let (all, wanted) = (Grants::admin(), WatchFilter::default());
         let event = Differences::default().event(&live, &before, &after, &all, &wanted).unwrap();
         let event = String::from_utf8(event.to_vec()).unwrap();
         assert!(event.contains("httproute/bank/till"), "{event}");

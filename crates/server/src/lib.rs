@@ -35,8 +35,8 @@ mod records;
 mod resolving;
 mod run;
 mod shapes;
-mod steps;
 mod table;
+mod touched;
 mod v1;
 
 /// What reads the texts of strangers, for tests that make them up.
@@ -48,7 +48,7 @@ pub mod hostile {
 /// What a change costs, for benchmarks and tests below HTTP.
 #[doc(hidden)]
 pub mod watching {
-    pub use crate::differences::{Differences, Wanted};
+    pub use crate::differences::{Differences, WatchFilter};
     pub use crate::live::{Live, Resolving, State};
 }
 

@@ -20,7 +20,7 @@ use crate::clock;
 use crate::prepared::Prepared;
 use crate::records::Records;
 use crate::resolving::{created, identity, text};
-use crate::steps::Steps;
+use crate::touched::TouchedLog;
 
 pub use crate::resolving::{Look, Resolving, State};
 
@@ -35,7 +35,7 @@ pub struct Live {
     published: watch::Sender<u64>,
     /// Documents of requests that are being answered.
     prepared: Arc<Prepared>,
-    steps: Steps,
+    steps: TouchedLog,
     /// States of the past that were asked for last; each costs as much as the present one.
     past: Mutex<Vec<Arc<State>>>,
     /// Closer looks that were asked for last.
@@ -57,7 +57,7 @@ impl Live {
         let since = clock::instant();
         let workspace = resolving.workspace(&records);
         let analysis = Arc::clone(workspace.analysis());
-        let steps = Steps::default();
+        let steps = TouchedLog::default();
         let mut state = resolving.state(revision, records, since.elapsed(), analysis);
         state.lineage = Some(steps.begin());
         Ok(Self {

@@ -20,13 +20,13 @@ impl Prepared {
     }
 
     /// Keeps documents until what is returned is dropped.
-    pub fn hold(self: &Arc<Self>, pieces: impl IntoIterator<Item = (Key, Piece)>) -> Held {
+    pub fn hold(self: &Arc<Self>, pieces: impl IntoIterator<Item = (Key, Piece)>) -> PreparedGuard {
         let pieces = pieces.into_iter().map(|(key, piece)| (key, Arc::new(piece)));
         let pieces: Vec<(Key, Arc<Piece>)> = pieces.collect();
         for (key, piece) in &pieces {
             self.all().entry(key.clone()).or_default().push(Arc::clone(piece));
         }
-        Held { of: Arc::clone(self), pieces }
+        PreparedGuard { of: Arc::clone(self), pieces }
     }
 
     /// A document that has exactly this text.
@@ -39,12 +39,12 @@ impl Prepared {
 
 /// Documents that are kept.
 #[derive(Debug)]
-pub struct Held {
+pub struct PreparedGuard {
     of: Arc<Prepared>,
     pieces: Vec<(Key, Arc<Piece>)>,
 }
 
-impl Drop for Held {
+impl Drop for PreparedGuard {
     fn drop(&mut self) {
         for (key, piece) in &self.pieces {
             let mut all = self.of.all();

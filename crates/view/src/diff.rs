@@ -19,22 +19,22 @@ use crate::{Scene, json_line, v1};
 
 /// The effective policies that differ between two states, for one who may read everything.
 pub fn changes(before: &Scene<'_>, after: &Scene<'_>) -> v1::EffectiveChanges {
-    Difference::between(before, after).told(before, after)
+    EffectiveDiff::between(before, after).told(before, after)
 }
 
 /// The same for a reader: as much of it as its answers before and after would tell.
 pub fn changes_for(before: &Scene<'_>, after: &Scene<'_>, sees: &dyn Sees) -> v1::EffectiveChanges {
-    Difference::between(before, after).told_to(before, after, sees)
+    EffectiveDiff::between(before, after).told_to(before, after, sees)
 }
 
 /// Where two states differ. Tell it with scenes of the same two states.
 #[derive(Debug, Default)]
-pub struct Difference {
+pub struct EffectiveDiff {
     pairs: Vec<Pair>,
     changed: Changed,
 }
 
-impl Difference {
+impl EffectiveDiff {
     /// Compares everything.
     pub fn between(before: &Scene<'_>, after: &Scene<'_>) -> Self {
         Self { pairs: diff_pairs::all(before, after), changed: Changed::default() }

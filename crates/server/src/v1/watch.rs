@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use super::{problem, revision};
 use crate::app::App;
 use crate::call::{Call, Reply};
-use crate::differences::Wanted;
+use crate::differences::WatchFilter;
 use crate::live::State;
 use crate::problem::Problem;
 use crate::table::{Access, Answer, Body, Endpoint, Media, Param, Type, Verb};
@@ -100,7 +100,7 @@ async fn tell(
     let mut last = start;
     let text = |name| call.query.text(name).map(str::to_owned);
     let table = call.query.text("output") == Some("table");
-    let wanted = Wanted { kind: text("kind"), target: text("target"), table };
+    let wanted = WatchFilter { kind: text("kind"), target: text("target"), table };
     let hello = format!("event: version\nid: {0}\ndata: {{\"version\":{0}}}\n\n", last.revision);
     sender.send(hello.into()).await?;
     loop {
@@ -133,7 +133,7 @@ async fn event(
     last: &Arc<State>,
     newest: &Arc<State>,
     grants: Grants,
-    wanted: &Wanted,
+    wanted: &WatchFilter,
 ) -> Option<Option<Bytes>> {
     let ready = || app.differences.ready(last, newest, &grants, wanted);
     if let Some(event) = ready() {

@@ -18,7 +18,7 @@ type Ladder = (usize, LadderId);
 
 /// The latest versions of the present lineage.
 #[derive(Debug, Default)]
-pub struct Steps(Mutex<Lineage>);
+pub struct TouchedLog(Mutex<Lineage>);
 
 #[derive(Debug, Default)]
 struct Lineage {
@@ -35,7 +35,7 @@ struct Step {
     ladders: Vec<Ladder>,
 }
 
-impl Steps {
+impl TouchedLog {
     fn with<T>(&self, work: impl FnOnce(&mut Lineage) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -89,11 +89,11 @@ impl Steps {
 mod tests {
     use overrule::engine::LadderId;
 
-    use super::{STEPS, Steps};
+    use super::{STEPS, TouchedLog};
 
     #[test]
     fn steps_add_up_within_a_lineage() {
-        let steps = Steps::default();
+        let steps = TouchedLog::default();
         let (one, ladder) = (steps.begin(), |n| (0, LadderId(n)));
         steps.add(one, 1, 2, vec![ladder(7), ladder(3)]);
         steps.add(one, 2, 5, vec![ladder(7)]);
