@@ -3,11 +3,11 @@
 
 overrule_source::codes! {
     /// A key the format does not have; probably misspelt.
-    UNKNOWN_KEY = "OV1901", Error, "unknown key in a policy test";
+    UNKNOWN_KEY = "OV1901", Error, Document, "unknown key in a policy test";
     /// A file that a test names cannot be read.
-    UNREADABLE_FILE = "OV1902", Error, "file of a policy test cannot be read";
+    UNREADABLE_FILE = "OV1902", Error, Document, "file of a policy test cannot be read";
     /// A test without any expectation.
-    NOTHING_EXPECTED = "OV1903", Error, "policy test expects nothing";
+    NOTHING_EXPECTED = "OV1903", Error, Document, "policy test expects nothing";
     /// Policies of several families in one test.
-    MIXED_FAMILIES = "OV1904", Error, "policy test mixes families";
+    MIXED_FAMILIES = "OV1904", Error, Document, "policy test mixes families";
 }

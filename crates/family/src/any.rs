@@ -72,6 +72,7 @@ pub trait AnyFamily: FamilyWords {
         changed: &[ObjectId],
     ) -> Option<AnyPolicies>;
     fn is_policy(&self, policies: &AnyPolicies, object: ObjectId) -> bool;
+    fn judge(&self, known: Known<'_>, profile: &str) -> Vec<Diagnostic>;
     fn concerns(&self, known: Known<'_>, asked: &[String]) -> bool;
     fn resolve(&self, known: Known<'_>, profile: &str, options: &Options) -> AnyAnswer;
     fn conditions(&self, known: Known<'_>, profile: &str, of: &Resolution) -> Vec<Vec<Condition>>;
@@ -175,6 +176,11 @@ impl<F: Family> AnyFamily for F {
     fn is_policy(&self, policies: &AnyPolicies, object: ObjectId) -> bool {
         let policies = policies.downcast_ref();
         policies.is_some_and(|policies| Family::is_policy(self, policies, object))
+    }
+
+    fn judge(&self, known: Known<'_>, profile: &str) -> Vec<Diagnostic> {
+        let world = known.typed(self.profile(profile));
+        world.map(|world| Family::judge(self, world)).unwrap_or_default()
     }
 
     fn concerns(&self, known: Known<'_>, asked: &[String]) -> bool {

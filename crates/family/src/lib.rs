@@ -8,6 +8,7 @@
 //! read      what it needs besides policies; does not depend on them     Ground
 //! connect   its own targets become nodes of the topology
 //! policies  its policies as written                                     Policies
+//! judge     what is wrong with them by themselves
 //! resolve   attach, rank, merge, under one profile                      Resolved
 //! ```
 
@@ -97,6 +98,11 @@ pub trait Family: FamilyWords + Sized + 'static {
         _changed: &[ObjectId],
     ) -> Option<Self::Policies> {
         None
+    }
+
+    /// What is wrong with its policies whatever else there is, beyond what reading them found. The topology is empty.
+    fn judge(&self, _: World<'_, Self>) -> Vec<Diagnostic> {
+        Vec::new()
     }
 
     /// Whether it has anything to say: a policy, or a kind of its own that is asked for. Kinds are in lower case. The

@@ -8,11 +8,11 @@ use overrule_family::{
     Conflicts, Dialect, Family, Ground, Options, OwnKind, Reading, Resolved, Settings,
 };
 use overrule_model::ObjectId;
-use overrule_source::{Code, Layered};
+use overrule_source::{Code, Diagnostic, Layered};
 use serde_json::Value;
 
 use crate::kinds::{Kinds, Strategy};
-use crate::policy::{self, Policy};
+use crate::policy::{self, AttachOptions, Policy};
 use crate::resolve::{FAMILY, PROFILE};
 use crate::{codes_policy, reasons, resolve};
 
@@ -83,6 +83,12 @@ impl Family for Gep713 {
         let (now, found) = policy::parse_again(documents, snapshot, &kinds.0, before, changed);
         diagnostics.extend(found);
         Some(now.into())
+    }
+
+    fn judge(&self, world: World<'_>) -> Vec<Diagnostic> {
+        let World { snapshot, ground: KnownKinds(kinds), policies, .. } = world;
+        let policies: Vec<Policy> = policies.iter().cloned().collect();
+        policy::judge(snapshot, kinds, &policies, AttachOptions::default())
     }
 
     /// It has the first word wherever nothing else is said.

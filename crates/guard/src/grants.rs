@@ -226,7 +226,7 @@ impl<'de> Deserialize<'de> for Grant {
 }
 
 /// All that somebody may do. None is nothing.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "Vec<Grant>")]
 pub struct Grants(Vec<Grant>);
 

@@ -3,53 +3,53 @@
 
 overrule_source::codes! {
     /// The CRD of the kind does not let the policy in.
-    INVALID = "OV1501", Error, "policy is refused by its CRD";
+    INVALID = "OV1501", Error, Document, "policy is refused by its CRD";
     /// A weight that is no number.
-    BAD_WEIGHT = "OV1502", Error, "policy weight is not a number";
+    BAD_WEIGHT = "OV1502", Error, Document, "policy weight is not a number";
     /// A provider that is not there.
-    EXTENSION_NOT_FOUND = "OV1503", Error, "extension does not exist";
+    EXTENSION_NOT_FOUND = "OV1503", Error, World, "extension does not exist";
     /// A provider of another type.
-    EXTENSION_WRONG_TYPE = "OV1504", Error, "extension is of another type";
+    EXTENSION_WRONG_TYPE = "OV1504", Error, World, "extension is of another type";
     /// A filter that leads nowhere.
-    FILTER_NOT_FOUND = "OV1505", Error, "filter names an object that does not exist";
+    FILTER_NOT_FOUND = "OV1505", Error, World, "filter names an object that does not exist";
     /// A rule that answers twice.
-    SECOND_ACTION = "OV1506", Error, "rule answers in two ways";
+    SECOND_ACTION = "OV1506", Error, World, "rule answers in two ways";
     /// A delegation without a child.
-    NO_CHILD = "OV1507", Error, "delegation leads to no rule";
+    NO_CHILD = "OV1507", Error, World, "delegation leads to no rule";
     /// A delegation back to itself.
-    CYCLE = "OV1508", Error, "delegation goes in circles";
+    CYCLE = "OV1508", Error, World, "delegation goes in circles";
     /// A child that is meant but refused.
-    CHILD_REFUSED = "OV1509", Warning, "route is not delegated to";
+    CHILD_REFUSED = "OV1509", Warning, World, "route is not delegated to";
     /// A delegating rule that matches in a way that cannot be delegated.
-    NOT_A_PREFIX = "OV1510", Warning, "delegating rule has no path prefix";
+    NOT_A_PREFIX = "OV1510", Warning, World, "delegating rule has no path prefix";
     /// More paths than are followed.
-    TOO_MANY_PATHS = "OV1511", Error, "delegation makes more paths than are followed";
+    TOO_MANY_PATHS = "OV1511", Error, World, "delegation makes more paths than are followed";
     /// A value of the priority annotation that is none.
-    BAD_PRIORITY = "OV1512", Warning, "policy priority is not understood";
+    BAD_PRIORITY = "OV1512", Warning, World, "policy priority is not understood";
     /// The old key of the priority annotation.
-    RETIRED_PRIORITY = "OV1513", Warning, "policy priority has an old key";
+    RETIRED_PRIORITY = "OV1513", Warning, World, "policy priority has an old key";
     /// A priority annotation where it does nothing.
-    INERT_PRIORITY = "OV1514", Warning, "policy priority has no effect here";
+    INERT_PRIORITY = "OV1514", Warning, World, "policy priority has no effect here";
     /// A broken policy and the rules that fail with it.
-    FAILS_CLOSED = "OV1515", Error, "rules answer 500 because of a policy";
+    FAILS_CLOSED = "OV1515", Error, World, "rules answer 500 because of a policy";
     /// A guard that somebody below switches off.
-    GUARD_DISABLED = "OV1516", Warning, "inherited access control is switched off";
+    GUARD_DISABLED = "OV1516", Warning, World, "inherited access control is switched off";
     /// A deep value that does not do what its name says.
-    DEEP_MISNAMED = "OV1517", Warning, "controller does not follow the priority here";
+    DEEP_MISNAMED = "OV1517", Warning, World, "controller does not follow the priority here";
     /// A policy that does nothing while its status is fine.
-    SHADOWED_UNSEEN = "OV1518", Warning, "policy has no effect, and its status does not say so";
+    SHADOWED_UNSEEN = "OV1518", Warning, World, "policy has no effect, and its status does not say so";
     /// A field that needs a backend on a rule without one.
-    NO_ROUTE_ACTION = "OV1519", Note, "field has no effect on a rule that answers by itself";
+    NO_ROUTE_ACTION = "OV1519", Note, World, "field has no effect on a rule that answers by itself";
     /// Two policies whose order a missing creation time decides.
-    UNDATED = "OV1520", Note, "missing creation time decides between policies";
+    UNDATED = "OV1520", Note, World, "missing creation time decides between policies";
     /// A policy on a Gateway of somebody else.
-    OTHER_CONTROLLER = "OV1521", Warning, "target belongs to another controller";
+    OTHER_CONTROLLER = "OV1521", Warning, World, "target belongs to another controller";
     /// A policy nothing leads to.
-    UNREFERENCED = "OV1522", Warning, "policy is attached nowhere";
+    UNREFERENCED = "OV1522", Warning, World, "policy is attached nowhere";
     /// TLS settings beside a BackendTLSPolicy.
-    BACKEND_TLS = "OV1523", Note, "TLS settings give way to a BackendTLSPolicy";
+    BACKEND_TLS = "OV1523", Note, World, "TLS settings give way to a BackendTLSPolicy";
     /// Header changes that the less specific side decides.
-    GENERAL_HEADER_WINS = "OV1524", Note, "less specific header change has the last word";
+    GENERAL_HEADER_WINS = "OV1524", Note, World, "less specific header change has the last word";
     /// A rule that policies cannot name.
-    UNNAMED_RULE = "OV1525", Error, "section names a rule by its position";
+    UNNAMED_RULE = "OV1525", Error, World, "section names a rule by its position";
 }

@@ -12,7 +12,7 @@ use overrule_family::{
 use overrule_gateway::policy::FamilyKind;
 use overrule_gateway::topology::{GatewayClass, HttpRequest, http_weight};
 use overrule_model::{GroupKind, ObjectId};
-use overrule_source::{Code, Input, ReadOptions, read};
+use overrule_source::{Code, Diagnostic, Input, ReadOptions, read};
 use serde_json::{Value, json};
 
 use crate::delegation::RuleMatch;
@@ -111,6 +111,10 @@ impl Family for Kgateway {
         let (policies, found) = policy::parse(reading.documents, reading.snapshot);
         reading.diagnostics.extend(found);
         policies
+    }
+
+    fn judge(&self, world: World<'_>) -> Vec<Diagnostic> {
+        resolve::judge(world)
     }
 
     /// An object of kgateway's, a class of its controller, a rule that delegates, or a kind of the family that is asked for.

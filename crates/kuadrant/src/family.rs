@@ -8,7 +8,7 @@ use overrule_family::{
 };
 use overrule_gateway::policy::FamilyKind;
 use overrule_model::ObjectId;
-use overrule_source::Code;
+use overrule_source::{Code, Diagnostic};
 
 use crate::resolve::Mode;
 use crate::{Policies, Profile, codes, kinds, policy, reasons, resolve, status};
@@ -79,6 +79,10 @@ impl Family for Kuadrant {
         let (policies, found) = policy::parse(reading.documents, reading.snapshot);
         reading.diagnostics.extend(found);
         policies
+    }
+
+    fn judge(&self, world: World<'_>) -> Vec<Diagnostic> {
+        resolve::judge(world)
     }
 
     fn concerns(&self, world: World<'_>, asked: &[String]) -> bool {

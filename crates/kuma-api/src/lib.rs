@@ -98,9 +98,9 @@ impl Extension for KumaApi {
     }
 
     /// Kuma's tools strip documents, which shows in a block of text at the end of one.
-    fn kept(&self, text: String, options: &Options) -> String {
+    fn kept<'t>(&self, text: &'t str, options: &Options) -> &'t str {
         if Settings::read(options.settings.of(FAMILY)).labels == LabelSource::AsWritten {
-            text.trim().to_owned()
+            text.trim()
         } else {
             text
         }

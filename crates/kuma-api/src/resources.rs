@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use overrule::source::NodeRef;
+use overrule::source::{Documents, NodeRef};
 use overrule_ask::percent::encode;
 use overrule_mesh::inspect::{self as shapes, Times};
 use overrule_mesh::kinds::{Kind, Scope};
@@ -246,7 +246,7 @@ async fn manifest(call: &Call, named: &Named) -> Result<Manifest, Problem> {
     if !wrong.causes.is_empty() {
         return Err(wrong);
     }
-    let violations = violations(call);
+    let violations = violations(call, &admitted.documents);
     if !violations.is_empty() {
         let problem = invalid(Problem::bad(""));
         return Err(violations.into_iter().fold(problem, |p, v| p.cause(v.field, v.message)));
@@ -258,16 +258,14 @@ async fn manifest(call: &Call, named: &Named) -> Result<Manifest, Problem> {
 }
 
 /// What that release refuses a body for, in its order and its words.
-fn violations(call: &Call) -> Vec<shapes::Cause> {
+fn violations(call: &Call, documents: &Documents) -> Vec<shapes::Cause> {
     let options = &call.app.reading;
-    let text = String::from_utf8_lossy(&call.body);
-    let read = overrule::source::read_one("body", &text, &options.reading());
-    let Some(doc) = read.documents.ids().next() else { return Vec::new() };
-    let root = NodeRef { doc, node: read.documents.root(doc).id() };
+    let Some(doc) = documents.ids().next() else { return Vec::new() };
+    let root = NodeRef { doc, node: documents.root(doc).id() };
     let profile = options.profiles.get(FAMILY).map_or("", String::as_str);
     let settings = Settings::read(options.settings.of(FAMILY));
     let profile = Profile::from_name(profile, &settings);
-    overrule_mesh::admission::violations(&read.documents, root, &settings, &profile)
+    overrule_mesh::admission::violations(documents, root, &settings, &profile)
 }
 
 async fn put(call: Call) -> Result<Reply, Problem> {

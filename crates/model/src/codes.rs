@@ -3,23 +3,23 @@
 
 overrule_source::codes! {
     /// A document that is no resource.
-    NOT_A_RESOURCE = "OV1101", Note, "not a resource";
+    NOT_A_RESOURCE = "OV1101", Note, Document, "not a resource";
     /// Two documents define one resource.
-    DUPLICATE_RESOURCE = "OV1102", Error, "duplicate resource";
+    DUPLICATE_RESOURCE = "OV1102", Error, Batch, "duplicate resource";
     /// A name the API server would refuse.
-    INVALID_NAME = "OV1103", Error, "invalid name";
+    INVALID_NAME = "OV1103", Error, Document, "invalid name";
     /// A creation time that is no RFC 3339 time.
-    BAD_CREATION_TIME = "OV1104", Error, "creation time is invalid";
+    BAD_CREATION_TIME = "OV1104", Error, Document, "creation time is invalid";
     /// A field of the wrong type.
-    WRONG_TYPE = "OV1105", Error, "field has the wrong type";
+    WRONG_TYPE = "OV1105", Error, Document, "field has the wrong type";
     /// A field that must be there is missing.
-    MISSING_FIELD = "OV1106", Error, "required field is missing";
+    MISSING_FIELD = "OV1106", Error, Document, "required field is missing";
     /// A value outside of the allowed ones.
-    BAD_VALUE = "OV1107", Error, "value is not allowed here";
+    BAD_VALUE = "OV1107", Error, Document, "value is not allowed here";
     /// A kustomization, which needs building first.
-    KUSTOMIZATION = "OV1108", Warning, "kustomization";
+    KUSTOMIZATION = "OV1108", Warning, Document, "kustomization";
     /// A field the API does not have; probably misspelt.
-    UNKNOWN_FIELD = "OV1109", Warning, "unknown field";
+    UNKNOWN_FIELD = "OV1109", Warning, Document, "unknown field";
     /// A namespace on a cluster-scoped kind.
-    NAMESPACE_ON_CLUSTER_SCOPED = "OV1110", Warning, "namespace on a cluster-scoped kind";
+    NAMESPACE_ON_CLUSTER_SCOPED = "OV1110", Warning, Document, "namespace on a cluster-scoped kind";
 }

@@ -9,11 +9,12 @@ use overrule_engine::{LadderId, Resolution};
 use overrule_family::{AnyGround, AnyPolicies, Family, Reading, Settings};
 use overrule_gateway::kinds::Kinds;
 use overrule_gateway::requirements::{self, Requirement};
-use overrule_gateway::topology::{self, GatewayTopology};
+use overrule_gateway::topology::{self, GatewayResources, GatewayTopology};
 use overrule_gateway::{Gep713, KnownKinds};
 use overrule_model::{Created, ObjectId, Snapshot};
 use overrule_source::{
-    Diagnostic, Documents, DuplicateKeys, Input, Read, ReadOptions, Redaction, SingleLetters,
+    Diagnostic, Documents, DuplicateKeys, Input, ParseCount, Read, ReadOptions, Redaction,
+    SingleLetters,
 };
 use overrule_view::{Findings, Other, Part, Scene};
 
@@ -57,6 +58,8 @@ pub struct Options {
     pub settings: Settings,
     /// Targets as typed that are asked about: their paths are there, however large the fleet is.
     pub focus: Vec<String>,
+    /// Counts the documents that are parsed.
+    pub parsed: ParseCount,
 }
 
 impl Options {
@@ -66,6 +69,7 @@ impl Options {
             duplicate_keys: self.duplicate_keys,
             single_letters: self.single_letters,
             redactions: SECRETS.to_vec(),
+            parsed: self.parsed.clone(),
             ..ReadOptions::default()
         }
     }
@@ -140,6 +144,21 @@ impl Deref for Analysis {
 
 impl Base {
     fn of(documents: &Documents, options: &Options) -> (Snapshot, Arc<Self>) {
+        let (mut snapshot, resources, mut base) = Self::unconnected(documents, options);
+        let built = resources.connect(&snapshot);
+        base.diagnostics.extend(built.diagnostics);
+        base.topology = built.topology;
+        for ground in &mut base.grounds {
+            ground.connect(documents, &mut snapshot, &mut base.topology.nodes);
+        }
+        (snapshot, Arc::new(base))
+    }
+
+    /// Everything that is read without asking how resources belong together. The topology is empty.
+    pub(crate) fn unconnected(
+        documents: &Documents,
+        options: &Options,
+    ) -> (Snapshot, GatewayResources, Self) {
         let parsed = overrule_model::parse(documents);
         let (mut snapshot, mut diagnostics) = (parsed.snapshot, parsed.diagnostics);
         assume(&mut snapshot, documents, options);
@@ -155,13 +174,25 @@ impl Base {
         }
         let (requirements, found) = requirements::parse(documents, &mut snapshot);
         diagnostics.extend(found);
-        let built = resources.connect(&snapshot);
-        diagnostics.extend(built.diagnostics);
-        let mut topology = built.topology;
-        for ground in &mut grounds {
-            ground.connect(documents, &mut snapshot, &mut topology.nodes);
+        let topology = GatewayTopology::default();
+        (snapshot, resources, Self { topology, grounds, requirements, diagnostics })
+    }
+
+    /// The policies of every family.
+    pub(crate) fn read_policies(
+        &self,
+        documents: &Documents,
+        snapshot: &mut Snapshot,
+    ) -> Vec<Written> {
+        let mut written = Vec::new();
+        for (family, ground) in families().iter().zip(&self.grounds) {
+            let (snapshot, mut found, own_kinds) = (&mut *snapshot, Vec::new(), own_kinds());
+            let diagnostics = &mut found;
+            let reading = Reading { documents, snapshot, diagnostics, own_kinds };
+            let policies = family.policies(reading, &**ground);
+            written.push(Written { policies, diagnostics: found });
         }
-        (snapshot, Arc::new(Self { topology, grounds, requirements, diagnostics }))
+        written
     }
 
     /// What a family read besides policies.
@@ -212,14 +243,7 @@ impl Analysis {
     pub fn of(read: Read, options: &Options) -> Self {
         let Read { documents, diagnostics } = read;
         let (mut snapshot, base) = Base::of(&documents, options);
-        let mut written = Vec::new();
-        for (family, ground) in families().iter().zip(&base.grounds) {
-            let (snapshot, mut found, own_kinds) = (&mut snapshot, Vec::new(), own_kinds());
-            let (documents, diagnostics) = (&documents, &mut found);
-            let reading = Reading { documents, snapshot, diagnostics, own_kinds };
-            let policies = family.policies(reading, &**ground);
-            written.push(Written { policies, diagnostics: found });
-        }
+        let written = base.read_policies(&documents, &mut snapshot);
         Self::on(base, documents, snapshot, written, diagnostics, options)
     }
 
@@ -317,11 +341,16 @@ impl Analysis {
 
     /// What views read, with the storage it borrows from.
     pub fn stage(&self) -> Stage<'_> {
+        Stage { findings: Findings::new(&self.diagnostics), ..self.bare_stage() }
+    }
+
+    /// The same without findings: to sort them takes longer than to compare two analyses.
+    pub fn bare_stage(&self) -> Stage<'_> {
         let beside = self.answers.iter().filter(|a| !a.shown);
         Stage {
             parts: self.shown().map(|a| a.part(&self.topology)).collect(),
             others: beside.map(|a| Other::new(a.part(&self.topology))).collect(),
-            findings: Findings::new(&self.diagnostics),
+            findings: Findings::default(),
             analysis: self,
         }
     }

@@ -41,6 +41,15 @@ pub struct Text {
 pub enum Edit {
     /// It is there, and says this.
     Put(Text),
+    /// The same, read already with the options of the workspace.
+    PutRead {
+        /// What tells it apart from all others.
+        key: Box<str>,
+        /// Its text as it was read.
+        piece: Piece,
+        /// When its resources were created, if they do not say it themselves.
+        created: Option<Created>,
+    },
     /// The one with this key is not there any more.
     Remove(Box<str>),
 }
@@ -84,23 +93,25 @@ impl Workspace {
     pub fn change(&mut self, edits: Vec<Edit>) -> Arc<Analysis> {
         let mut changed: Option<BTreeSet<Box<str>>> = Some(BTreeSet::new());
         for edit in edits {
-            match edit {
+            let (key, now) = match edit {
                 Edit::Put(Text { key, input, created }) => {
                     let piece = overrule_source::read_piece(input, &self.reading);
-                    let now = Kept { piece, created };
-                    let name = Box::<str>::from(now.piece.name());
-                    match (self.texts.insert(key.clone(), now), &mut changed) {
-                        (Some(before), Some(changed)) if *before.piece.name() == *name => {
-                            changed.insert(key);
-                        }
-                        _ => changed = None,
-                    }
+                    (key, Kept { piece, created })
                 }
+                Edit::PutRead { key, piece, created } => (key, Kept { piece, created }),
                 Edit::Remove(key) => {
                     if self.texts.remove(&key).is_some() {
                         changed = None;
                     }
+                    continue;
                 }
+            };
+            let name = Box::<str>::from(now.piece.name());
+            match (self.texts.insert(key.clone(), now), &mut changed) {
+                (Some(before), Some(changed)) if *before.piece.name() == *name => {
+                    changed.insert(key);
+                }
+                _ => changed = None,
             }
         }
         let patched = changed.and_then(|changed| self.patched(&changed));

@@ -2,10 +2,10 @@
 //! In: the body of a request, or a file. Out: the resources in it, each with its own text, and what is wrong with them.
 //! Not here: who may write them, whether they are stored.
 
-use overrule::model::{Object, Scope, Snapshot, UNIVERSAL_GROUP};
-use overrule::source::{Diagnostic, Documents, Input, NodeRef, Severity};
+use overrule::model::{self, Object, Scope, Snapshot, UNIVERSAL_GROUP};
+use overrule::source::{self, Basis, Diagnostic, DocId, Documents, Input, Piece, Read, Severity};
 use overrule::view::{self, v1};
-use overrule::{Analysis, Options};
+use overrule::{Judged, Options};
 use overrule_store::{Form, Key, Place};
 
 use crate::extension::Extensions;
@@ -19,9 +19,11 @@ pub struct Manifest {
     pub text: String,
     /// What the text is.
     pub form: Form,
+    /// The text as it was read, under the name that findings will show; none if nobody has read it yet.
+    pub piece: Option<Piece>,
 }
 
-/// What was found in a body.
+/// What was found in a body. It is read once, and judged by nothing but itself.
 #[derive(Debug)]
 pub struct Admitted {
     /// Resources, in the order they stand.
@@ -30,72 +32,66 @@ pub struct Admitted {
     pub refusals: Vec<Diagnostic>,
     /// All findings that the body alone gives reason for, as `check` tells them.
     pub findings: v1::DiagnosticList,
+    /// The body as it was read.
+    pub documents: Documents,
 }
 
-/// Codes of errors that a resource has by itself, whatever else exists. Others (a target that is not there yet) are told,
-/// but refused nowhere: resources come in any order.
-const BY_ITSELF: [&str; 16] = [
-    "OV1211", "OV1214", "OV1217", "OV1310", "OV1311", "OV1317", "OV1323", "OV1401", "OV1402",
-    "OV1501", "OV1502", "OV1601", "OV1602", "OV1627", "OV1303", "OV1306",
-];
-
-/// Whether a finding makes a resource unacceptable.
+/// Whether a finding makes a resource unacceptable: an error that nothing else could mend. Others (a target that is not
+/// there yet) are told, but refused nowhere: resources come in any order.
 pub fn refuses(found: &Diagnostic) -> bool {
-    let id = found.code.id;
-    found.severity() == Severity::Error && (is_about_text(found) || BY_ITSELF.contains(&id))
+    found.severity() == Severity::Error && found.code.basis != Basis::World
+}
+
+/// Whether a finding concerns nothing but the text: it cannot be read, or names nothing.
+pub fn is_about_text(found: &Diagnostic) -> bool {
+    let mut codes = source::codes::ALL.iter().chain(model::codes::ALL);
+    codes.any(|code| *code == found.code)
 }
 
 /// Reads a body. `name` is what findings call it.
 pub fn admit(name: &str, body: &[u8], options: &Options, extensions: &Extensions) -> Admitted {
-    let alone = Analysis::new(vec![Input::new(name, body)], options);
+    let read = source::read(vec![Input::new(name, body)], &options.reading());
+    let alone = Judged::of(&read, options);
     let told = |d: &&Diagnostic| refuses(d) || is_about_text(d);
     let mut found: Vec<Diagnostic> = alone.diagnostics.iter().filter(told).cloned().collect();
-    let mut manifests = split(&alone, options, extensions);
+    let mut manifests = split(&read, &alone.snapshot, options, extensions);
     manifests.retain(|manifest| {
         let refusal = extensions.refusal(&manifest.key);
         let fine = refusal.is_none();
         found.extend(refusal);
         fine
     });
-    if options.duplicate_keys == overrule::source::DuplicateKeys::LastWins {
+    if options.duplicate_keys == source::DuplicateKeys::LastWins {
         // Where the last one wins, it does among documents too.
-        found.retain(|d| d.code.id != overrule::model::codes::DUPLICATE_RESOURCE.id);
+        found.retain(|d| d.code.id != model::codes::DUPLICATE_RESOURCE.id);
     }
-    let findings = view::diagnostics(&alone.documents.sources, &found);
+    let findings = view::diagnostics(&read.documents.sources, &found);
     found.retain(refuses);
-    Admitted { manifests, refusals: found, findings }
-}
-
-/// Whether a finding concerns nothing but the text: it cannot be read, or names nothing.
-pub fn is_about_text(found: &Diagnostic) -> bool {
-    found.code.id.starts_with("OV10") || found.code.id.starts_with("OV11")
+    Admitted { manifests, refusals: found, findings, documents: read.documents }
 }
 
 /// Every resource of a body, repeated ones too.
-fn split(alone: &Analysis, options: &Options, extensions: &Extensions) -> Vec<Manifest> {
-    let documents = &alone.documents;
+fn split(
+    read: &Read,
+    snapshot: &Snapshot,
+    options: &Options,
+    extensions: &Extensions,
+) -> Vec<Manifest> {
+    let documents = &read.documents;
     let mut found = Vec::new();
     for doc in documents.ids() {
-        let root = documents.root(doc);
-        let at = NodeRef { doc, node: root.id() };
-        let whole = text_of(documents, at).map(str::to_owned);
-        let resources = whole.and_then(|text| one(&text, options).map(|key| (text, key)));
-        match resources {
+        match alone(read, doc, options, extensions) {
             // The usual case: a document that is a resource keeps its comments and its layout.
-            Some((text, key)) if key.kind != "Secret" => {
-                let text = extensions.kept(text, options);
-                let form = if text.trim_start().starts_with('{') { Form::Json } else { Form::Yaml };
-                found.push(Manifest { key, text, form });
-            }
+            Some(manifest) if manifest.key.kind != "Secret" => found.push(manifest),
             // A List, a Secret, or a layout that does not stand by itself.
             _ => {
-                let inside = alone.snapshot.objects().filter(|o| o.root.doc == doc);
+                let inside = snapshot.objects().filter(|o| o.root.doc == doc);
                 let mut inside: Vec<&Object> = inside.collect();
                 inside.sort_by_key(|o| o.at.start);
                 for object in inside {
-                    let value = documents.view(object.root).to_json();
-                    let key = key_of(&alone.snapshot, object);
-                    found.push(Manifest { key, text: value.to_string(), form: Form::Json });
+                    let text = documents.view(object.root).to_json().to_string();
+                    let key = key_of(snapshot, object);
+                    found.push(Manifest { key, text, form: Form::Json, piece: None });
                 }
             }
         }
@@ -103,27 +99,41 @@ fn split(alone: &Analysis, options: &Options, extensions: &Extensions) -> Vec<Ma
     found
 }
 
-/// The text of a document, from its first key to its last value.
-fn text_of(documents: &Documents, at: NodeRef) -> Option<&str> {
-    let span = documents.view(at).span();
-    let text = documents.sources.get(span.source)?.text();
-    // Lines are kept whole, so that nothing behind the last value is cut in two.
-    let end = usize::try_from(span.end).ok()?;
-    let rest = text.get(end..)?;
-    let line = rest.find('\n').map_or(rest.len(), |i| i + 1);
-    let tail = rest.get(..line)?;
-    let end =
-        if tail.trim_start().starts_with('#') || tail.trim().is_empty() { end + line } else { end };
-    text.get(usize::try_from(span.start).ok()?..end)
+/// A document as a text of its own, if that is one resource. It is not read again, unless its text could say something
+/// else by itself.
+fn alone(
+    read: &Read,
+    doc: DocId,
+    options: &Options,
+    extensions: &Extensions,
+) -> Option<Manifest> {
+    let documents = &read.documents;
+    let range = documents.range_of(doc)?;
+    let source = documents.get(doc)?.source;
+    let whole = documents.sources.get(source)?.text().get(range.clone())?;
+    let text = extensions.kept(whole, options);
+    let start = range.start + whole.find(text)?;
+    let cut = read.cut(doc, start..start + text.len(), "");
+    let (key, piece) = match cut {
+        Some(piece) => (one(&piece)?, Some(piece)),
+        None => {
+            let piece = source::read_piece(Input::new("", whole), &options.reading());
+            let key = one(&piece)?;
+            (key, (text == whole).then_some(piece))
+        }
+    };
+    let piece = piece.map(|piece| piece.named(source_name(&key)));
+    let form = if text.trim_start().starts_with('{') { Form::Json } else { Form::Yaml };
+    Some(Manifest { key, text: text.to_owned(), form, piece })
 }
 
 /// The one resource of a text; none if there is none, or several.
-fn one(text: &str, options: &Options) -> Option<Key> {
-    let read = overrule::source::read_one("", text, &options.reading());
+fn one(piece: &Piece) -> Option<Key> {
+    let read = Read::of([piece]);
     if read.documents.len() != 1 {
         return None;
     }
-    let parsed = overrule::model::parse(&read.documents);
+    let parsed = model::parse(&read.documents);
     let mut objects = parsed.snapshot.objects();
     let object = objects.next()?;
     let root = read.documents.root(object.root.doc);

@@ -10,6 +10,7 @@ use overrule_store::{AuditEvent, Author, Store, TokenRow};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::clock;
+use crate::differences::Differences;
 use crate::extension::Extensions;
 use crate::live::Live;
 use crate::metrics::Metrics;
@@ -35,6 +36,10 @@ pub struct App {
     pub doors: Arc<Doors>,
     /// Places for questions that are being worked on.
     pub questions: Arc<Semaphore>,
+    /// What watchers are told.
+    pub differences: Differences,
+    /// Places for working that out.
+    pub telling: Semaphore,
     watchers: Arc<Semaphore>,
     ending: watch::Sender<bool>,
 }
@@ -68,6 +73,8 @@ impl App {
             metrics: Metrics::new(),
             doors,
             questions: Arc::new(Semaphore::new(places)),
+            differences: Differences::default(),
+            telling: Semaphore::new(processors),
             watchers: Arc::new(Semaphore::new(WATCHERS)),
             ending: watch::channel(false).0,
         });
@@ -78,6 +85,11 @@ impl App {
     /// A place among those who watch; none if all are taken.
     pub fn watchers(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.watchers).try_acquire_owned().ok()
+    }
+
+    /// Whether all places are free.
+    pub fn nobody_watches(&self) -> bool {
+        self.watchers.available_permits() == WATCHERS
     }
 
     /// Turns true when the server is about to end.

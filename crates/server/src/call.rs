@@ -3,7 +3,7 @@
 //! call, what is answered.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::body::Body;
 use axum::response::Response;
@@ -14,6 +14,7 @@ use overrule_ask::percent::decode;
 use overrule_guard::Principal;
 
 use crate::app::App;
+use crate::prepared::PreparedGuard;
 use crate::problem::Problem;
 use crate::table::{Endpoint, Type};
 
@@ -37,6 +38,8 @@ pub struct Call {
     pub base: String,
     /// Path as it was asked for.
     pub uri: String,
+    /// What was read of the body, until the call is answered.
+    pub prepared: OnceLock<PreparedGuard>,
 }
 
 impl Call {

@@ -2,16 +2,45 @@
 //! In: two states, and who asks. Out: which effective policies differ between them, as far as that reader may know.
 //! Not here: comparing (`overrule::view`).
 
+use overrule::engine::LadderId;
 use overrule::source::Diagnostic;
-use overrule::view::{self, Styles, tenancy, v1};
+use overrule::view::{self, EffectiveDiff, Styles, tenancy, v1};
 
 use crate::live::State;
 use crate::reader::Reader;
 
 /// What differs.
 pub fn changes(before: &State, after: &State, reader: &Reader<'_>) -> v1::EffectiveChanges {
-    let (old, new) = (before.analysis.stage(), after.analysis.stage());
+    let (old, new) = (before.analysis.bare_stage(), after.analysis.bare_stage());
     view::changes_for(&old.scene(), &new.scene(), reader)
+}
+
+/// Where two states differ, for everybody; only these ladders are compared, if they are known. Their numbers are places
+/// among all answers, not only those shown.
+pub fn difference(
+    before: &State,
+    after: &State,
+    touched: Option<Vec<(usize, LadderId)>>,
+) -> EffectiveDiff {
+    let (old, new) = (before.analysis.bare_stage(), after.analysis.bare_stage());
+    let Some(touched) = touched else { return EffectiveDiff::between(&old.scene(), &new.scene()) };
+    let answers = &after.analysis.answers;
+    let shown = |at: usize| answers.get(at).is_some_and(|answer| answer.shown);
+    let place = |at: usize| (0..at).filter(|at| shown(*at)).count();
+    let touched = touched.into_iter().filter(|(at, _)| shown(*at));
+    let ladders: Vec<(usize, LadderId)> = touched.map(|(at, l)| (place(at), l)).collect();
+    EffectiveDiff::of_ladders(&old.scene(), &new.scene(), &ladders)
+}
+
+/// A difference as a reader may know it. The states must be those it is between.
+pub fn told(
+    difference: &EffectiveDiff,
+    before: &State,
+    after: &State,
+    reader: &Reader<'_>,
+) -> v1::EffectiveChanges {
+    let (old, new) = (before.analysis.bare_stage(), after.analysis.bare_stage());
+    difference.told_to(&old.scene(), &new.scene(), reader)
 }
 
 /// The same for people.

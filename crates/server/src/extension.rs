@@ -68,8 +68,8 @@ pub trait Extension: Debug + Send + Sync {
         None
     }
 
-    /// What is stored of the text of a document.
-    fn kept(&self, text: String, _options: &Options) -> String {
+    /// The part of a document's text that is stored.
+    fn kept<'t>(&self, text: &'t str, _options: &Options) -> &'t str {
         text
     }
 }
@@ -172,7 +172,7 @@ impl Extensions {
         self.all.iter().find_map(|one| one.refusal(key))
     }
 
-    pub(crate) fn kept(&self, text: String, options: &Options) -> String {
+    pub(crate) fn kept<'t>(&self, text: &'t str, options: &Options) -> &'t str {
         self.all.iter().fold(text, |text, one| one.kept(text, options))
     }
 }

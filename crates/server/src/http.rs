@@ -3,7 +3,7 @@
 //! (`overrule_guard`), what the endpoints do.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::Router;
 use axum::body::Body as Stream;
@@ -152,6 +152,7 @@ async fn take(
         headers: parts.headers,
         body,
         uri,
+        prepared: OnceLock::new(),
     })
 }
 

@@ -19,6 +19,7 @@ mod changes;
 mod clock;
 mod config;
 mod derived;
+mod differences;
 pub mod extension;
 mod first_token;
 mod folder;
@@ -27,18 +28,29 @@ mod live;
 mod metrics;
 pub mod openapi;
 mod operations;
+mod prepared;
 mod problem;
 mod reader;
+mod records;
+mod resolving;
 mod run;
 mod shapes;
 mod stop;
 mod table;
+mod touched;
 mod v1;
 
 /// What reads the texts of strangers, for tests that make them up.
 #[doc(hidden)]
 pub mod hostile {
     pub use crate::admission::{Admitted, Manifest, admit};
+}
+
+/// What a change costs, for benchmarks and tests below HTTP.
+#[doc(hidden)]
+pub mod watching {
+    pub use crate::differences::{Differences, WatchFilter};
+    pub use crate::live::{Live, Resolving, State};
 }
 
 pub use config::{Auth, Config, LogFormat};

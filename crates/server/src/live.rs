@@ -6,101 +6,23 @@
 //! store ──changes──► Workspace ──► State ──swap──► readers (never wait for the writer)
 //! ```
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use overrule::live::{Edit, Text, Workspace};
-use overrule::model::Created;
-use overrule::source::Input;
-use overrule::{Analysis, Assume, Options};
+use overrule::engine::LadderId;
+use overrule::live::{Edit, Workspace};
+use overrule::{Analysis, Touched};
 use overrule_store::{Done, Entry, Key, Record, Store, StoreError};
 use tokio::sync::watch;
 
-use crate::admission::source_name;
 use crate::clock;
-use crate::derived::Derived;
+use crate::prepared::Prepared;
+use crate::records::Records;
+use crate::resolving::{created, identity, text};
+use crate::touched::TouchedLog;
 
-/// Resources by identity. Cheap to copy: texts are shared.
-pub type Records = BTreeMap<Key, Arc<Record>>;
-
-/// Everything that is known at one version. Immutable.
-pub struct State {
-    /// The version: the revision of the store it is computed from.
-    pub revision: u64,
-    /// Resources as stored.
-    pub records: Records,
-    /// The pipeline's results over them.
-    pub analysis: Arc<Analysis>,
-    /// What extensions compute from it.
-    pub(crate) derived: Derived,
-    /// How long resolving took.
-    pub took: Duration,
-}
-
-impl State {
-    fn new(revision: u64, records: Records, took: Duration, analysis: Arc<Analysis>) -> Self {
-        Self { revision, records, analysis, derived: Derived::default(), took }
-    }
-}
-
-/// How resources are resolved.
-pub struct Resolving {
-    options: Options,
-}
-
-impl Resolving {
-    /// With these options.
-    pub fn new(options: Options) -> Self {
-        Self { options }
-    }
-
-    /// These resources, resolved.
-    fn workspace(&self, records: &Records) -> Workspace {
-        let texts = records.iter().map(|(key, record)| text(key, record));
-        Workspace::new(texts.collect(), self.options.clone())
-    }
-
-    /// An analysis beside the live one: of other resources, or of more than a version keeps ready for all: the paths of
-    /// targets that stand for others or are stood for by others, and a kind that has no policy.
-    fn beside(&self, records: &Records, look: &Look) -> Analysis {
-        let mut times = BTreeMap::new();
-        let mut inputs = Vec::with_capacity(records.len());
-        for (key, record) in records {
-            let name = source_name(key);
-            times.insert(name.clone().into(), created(record));
-            inputs.push(Input::new(name, record.text.as_bytes()));
-        }
-        let options = Options {
-            assume_created: Assume::Kept(Arc::new(times)),
-            focus: look.targets.clone(),
-            include_kinds: look.kinds.clone(),
-            ..self.options.clone()
-        };
-        Analysis::new(inputs, &options)
-    }
-
-    /// A state of its own, beside the live one.
-    fn alone(&self, revision: u64, records: Records) -> State {
-        let since = clock::instant();
-        let analysis = Arc::new(self.beside(&records, &Look::default()));
-        State::new(revision, records, since.elapsed(), analysis)
-    }
-}
-
-fn created(record: &Record) -> Created {
-    Created::At(record.created.as_second())
-}
-
-/// What a question asks for beyond what is kept ready.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Look {
-    /// Targets as typed.
-    pub targets: Vec<String>,
-    /// Words for a policy kind.
-    pub kinds: Vec<String>,
-}
+pub use crate::resolving::{Look, Resolving, State};
 
 /// The newest state, and how to come to others.
 pub struct Live {
@@ -111,6 +33,9 @@ pub struct Live {
     newest: ArcSwap<State>,
     /// The version of the newest state.
     published: watch::Sender<u64>,
+    /// Documents of requests that are being answered.
+    prepared: Arc<Prepared>,
+    steps: TouchedLog,
     /// States of the past that were asked for last; each costs as much as the present one.
     past: Mutex<Vec<Arc<State>>>,
     /// Closer looks that were asked for last.
@@ -128,17 +53,21 @@ impl Live {
     /// Reads the store and resolves it.
     pub fn open(store: Arc<dyn Store>, resolving: Resolving) -> Result<Self, StoreError> {
         let snapshot = store.snapshot(None)?;
-        let (records, revision) = (records(snapshot.records), snapshot.revision);
+        let (records, revision) = (Records::from_iter(snapshot.records), snapshot.revision);
         let since = clock::instant();
         let workspace = resolving.workspace(&records);
         let analysis = Arc::clone(workspace.analysis());
-        let state = State::new(revision, records, since.elapsed(), analysis);
+        let steps = TouchedLog::default();
+        let mut state = State::new(revision, records, since.elapsed(), analysis);
+        state.lineage = Some(steps.begin());
         Ok(Self {
             store,
             resolving,
             workspace: Mutex::new(workspace),
             newest: ArcSwap::from_pointee(state),
             published: watch::channel(revision).0,
+            prepared: Arc::default(),
+            steps,
             past: Mutex::default(),
             closer: Mutex::default(),
             beside: tokio::sync::Semaphore::new(1),
@@ -153,6 +82,17 @@ impl Live {
     /// Tells of every version that is published.
     pub fn published(&self) -> watch::Receiver<u64> {
         self.published.subscribe()
+    }
+
+    /// Documents on their way to the store.
+    pub fn prepared(&self) -> &Arc<Prepared> {
+        &self.prepared
+    }
+
+    /// The ladders that may differ between two states. None if any of them may, or if ids do not mean the same in both.
+    pub fn touched(&self, before: &State, after: &State) -> Option<Vec<(usize, LadderId)>> {
+        let lineage = before.lineage.filter(|_| before.lineage == after.lineage)?;
+        self.steps.between(lineage, before.revision, after.revision)
     }
 
     /// Takes in what the store has, resolves it, and publishes the new state; whether there was anything new. What comes
@@ -172,10 +112,35 @@ impl Live {
         changed.sort();
         changed.dedup();
         tracing::debug!(changed = changed.len(), "taking in");
-        let edits = changed.iter().map(|key| edit(key, records.get(key))).collect();
-        let analysis = self.writer().change(edits);
-        self.publish(State::new(revision, records, since.elapsed(), analysis));
+        let edits = changed.iter().map(|key| self.edit(key, records.get(key))).collect();
+        let mut workspace = self.writer();
+        // If a change was taken in before and never published, what this one touches is not told from the newest state.
+        let follows = Arc::ptr_eq(workspace.analysis(), &before.analysis);
+        let analysis = workspace.change(edits);
+        drop(workspace);
+        let lineage = match (&analysis.touched, before.lineage) {
+            (Touched::Ladders(ladders), Some(lineage)) if follows => {
+                self.steps.add(lineage, before.revision, revision, ladders.clone());
+                lineage
+            }
+            _ => self.steps.begin(),
+        };
+        let mut state = State::new(revision, records, since.elapsed(), analysis);
+        state.lineage = Some(lineage);
+        self.publish(state);
         Ok(true)
+    }
+
+    /// A change of a resource as a change of its text, which the request that stored it may have read.
+    fn edit(&self, key: &Key, record: Option<&Arc<Record>>) -> Edit {
+        let Some(record) = record else { return Edit::Remove(identity(key)) };
+        match self.prepared.find(key, &record.text) {
+            Some(piece) => {
+                let created = Some(created(record));
+                Edit::PutRead { key: identity(key), piece, created }
+            }
+            None => Edit::Put(text(record)),
+        }
     }
 
     fn writer(&self) -> MutexGuard<'_, Workspace> {
@@ -203,11 +168,15 @@ impl Live {
     fn reload(&self) -> Result<bool, StoreError> {
         let since = clock::instant();
         let snapshot = self.store.snapshot(None)?;
-        let (revision, records) = (snapshot.revision, records(snapshot.records));
+        let (revision, records) = (snapshot.revision, Records::from_iter(snapshot.records));
         let workspace = self.resolving.workspace(&records);
         let analysis = Arc::clone(workspace.analysis());
-        *self.writer() = workspace;
-        self.publish(State::new(revision, records, since.elapsed(), analysis));
+        // What was there is dropped when nobody is kept waiting.
+        let old = std::mem::replace(&mut *self.writer(), workspace);
+        let mut state = State::new(revision, records, since.elapsed(), analysis);
+        state.lineage = Some(self.steps.begin());
+        self.publish(state);
+        drop(old);
         Ok(true)
     }
 
@@ -245,7 +214,7 @@ impl Live {
         let live = Arc::clone(self);
         let built = tokio::task::spawn_blocking(move || {
             let snapshot = live.store.snapshot(Some(revision))?;
-            let records = records(snapshot.records);
+            let records = Records::from_iter(snapshot.records);
             let built = Arc::new(live.resolving.alone(revision, records));
             let mut past = live.past.lock().unwrap_or_else(PoisonError::into_inner);
             past.insert(0, Arc::clone(&built));
@@ -300,10 +269,6 @@ impl Live {
     }
 }
 
-fn records(all: Vec<Record>) -> Records {
-    all.into_iter().map(|record| (record.key.clone(), Arc::new(record))).collect()
-}
-
 /// Applies an entry of the feed; false if it does not carry what is needed.
 fn apply(records: &mut Records, entry: &Entry) -> bool {
     match (entry.done, &entry.text) {
@@ -322,28 +287,10 @@ fn apply(records: &mut Records, entry: &Entry) -> bool {
                 created: if entry.done == Done::Created { entry.at } else { created },
                 modified: entry.at,
             };
-            records.insert(entry.key.clone(), Arc::new(record));
+            records.insert(Arc::new(record));
             true
         }
         (Done::Created | Done::Changed, None) => false,
-    }
-}
-
-/// A resource as a text. What tells it apart is all of its identity: two groups may have a kind of one name.
-fn text(key: &Key, record: &Record) -> Text {
-    let input = Input::new(source_name(key), record.text.as_bytes());
-    Text { key: identity(key), input, created: Some(created(record)) }
-}
-
-fn identity(key: &Key) -> Box<str> {
-    format!("{key:?}").into()
-}
-
-/// A change of a resource as a change of its text.
-fn edit(key: &Key, record: Option<&Arc<Record>>) -> Edit {
-    match record {
-        Some(record) => Edit::Put(text(key, record)),
-        None => Edit::Remove(identity(key)),
     }
 }
 

@@ -40,6 +40,7 @@ pub(crate) fn read_chunks(
     for chunk in chunks {
         read_chunk(&mut builder, chunk.clone(), options, &mut outcome);
     }
+    options.parsed.add(outcome.documents.len());
     outcome.findings = builder.findings;
     outcome
 }

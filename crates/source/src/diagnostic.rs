@@ -28,6 +28,17 @@ impl Severity {
     }
 }
 
+/// What must be known to tell whether a finding is true.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Basis {
+    /// The document it is about, and nothing else.
+    Document,
+    /// That document and those that are submitted together with it.
+    Batch,
+    /// Everything there is: a document that comes or goes can make it true or false.
+    World,
+}
+
 /// A stable identifier of one kind of finding, `OV1234`, with its documentation page `docs/rules/OV1234.md`.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CodeInfo {
@@ -37,6 +48,8 @@ pub struct CodeInfo {
     pub title: &'static str,
     /// How bad it is.
     pub severity: Severity,
+    /// What such a finding depends on.
+    pub basis: Basis,
 }
 
 /// A reference to one declared [`CodeInfo`].

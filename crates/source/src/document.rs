@@ -93,6 +93,16 @@ impl Documents {
         self.documents.settle();
     }
 
+    /// The documents that were read anew since an earlier reading of the same texts. None if there are more or fewer now.
+    pub fn changed_since(&self, before: &Self) -> Option<Vec<DocId>> {
+        let same =
+            |a: &Document, b: &Document| a.source == b.source && Arc::ptr_eq(&a.tree, &b.tree);
+        (self.len() == before.len()).then(|| {
+            let places = self.documents.differing(&before.documents, same);
+            places.into_iter().map(|at| DocId(u32::try_from(at).unwrap_or(u32::MAX))).collect()
+        })
+    }
+
     /// Bytes held by the trees (the texts not counted).
     pub fn memory(&self) -> usize {
         self.documents.iter().map(|d| size_of::<Document>() + d.tree.memory()).sum()

@@ -83,6 +83,23 @@ impl<T> Layered<T> {
         start
     }
 
+    /// The places whose items differ from those of another list of this length, in order. Where the two share their items,
+    /// only the few that took the place of others are looked at.
+    pub(crate) fn differing(&self, other: &Self, same: impl Fn(&T, &T) -> bool) -> Vec<usize> {
+        let differs = |at: &usize| match (self.get(*at), other.get(*at)) {
+            (Some(one), Some(two)) => !same(one, two),
+            _ => true,
+        };
+        if !Arc::ptr_eq(&self.base, &other.base) {
+            return (0..self.len()).filter(differs).collect();
+        }
+        let mut places: Vec<usize> =
+            self.over.iter().chain(&other.over).map(|(at, _)| *at as usize).collect();
+        places.sort_unstable();
+        places.dedup();
+        places.into_iter().filter(differs).collect()
+    }
+
     /// Puts another item in a place of the list; others that have this list keep theirs. Does nothing past the end.
     pub fn set(&mut self, at: usize, item: T) {
         let (Ok(place), true) = (u32::try_from(at), at < self.len()) else { return };

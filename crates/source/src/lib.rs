@@ -16,6 +16,7 @@
 mod builder;
 mod chunk;
 pub mod codes;
+mod cut;
 mod diagnostic;
 mod document;
 mod explain;
@@ -36,14 +37,15 @@ mod to_json;
 mod tree;
 mod yaml;
 
-pub use diagnostic::{Code, CodeInfo, Diagnostic, Label, Severity, Text};
+pub use diagnostic::{Basis, Code, CodeInfo, Diagnostic, Label, Severity, Text};
 pub use document::{DocId, Document, Documents, NodeRef};
 pub use layered::{Items, Layered, Run};
 pub use limits::Limits;
 pub use locate::locate;
 pub use piece::Piece;
 pub use reader::{
-    DuplicateKeys, Input, Read, ReadOptions, SingleLetters, read, read_one, read_piece, read_with,
+    DuplicateKeys, Input, ParseCount, Read, ReadOptions, SingleLetters, read, read_one, read_piece,
+    read_with,
 };
 pub use redact::Redaction;
 pub use source_map::{Position, Source, SourceId, SourceMap, Span};

@@ -14,7 +14,7 @@ use crate::source_map::{Source, SourceId, SourceMap, Span};
 use crate::tree::Tree;
 
 /// One text as it was read. Cheap to copy.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Piece {
     source: Arc<Source>,
     /// Each document with its number in the text.
@@ -34,6 +34,18 @@ impl Piece {
     /// The name of its text.
     pub fn name(&self) -> &str {
         self.source.name()
+    }
+
+    /// The same text under another name.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<Box<str>>) -> Self {
+        Arc::make_mut(&mut self.source).rename(name.into());
+        self
+    }
+
+    /// Its text.
+    pub fn text(&self) -> &str {
+        self.source.text()
     }
 
     pub(crate) fn source(&self) -> Arc<Source> {

@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
@@ -56,6 +57,29 @@ pub enum SingleLetters {
     Text,
 }
 
+/// Counts documents as they are parsed, for whoever wants to know how often that happens. Copies count together; the
+/// default counts nothing.
+#[derive(Debug, Clone, Default)]
+pub struct ParseCount(Option<Arc<AtomicUsize>>);
+
+impl ParseCount {
+    /// One that counts, from zero.
+    pub fn counting() -> Self {
+        Self(Some(Arc::default()))
+    }
+
+    /// How many documents were parsed so far.
+    pub fn get(&self) -> usize {
+        self.0.as_ref().map_or(0, |count| count.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn add(&self, documents: usize) {
+        if let Some(count) = &self.0 {
+            count.fetch_add(documents, Ordering::Relaxed);
+        }
+    }
+}
+
 /// How to read.
 #[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
@@ -67,6 +91,8 @@ pub struct ReadOptions {
     pub single_letters: SingleLetters,
     /// What must not be kept.
     pub redactions: Vec<Redaction>,
+    /// Counts what is parsed.
+    pub parsed: ParseCount,
 }
 
 /// What reading yields.

@@ -68,6 +68,10 @@ impl Source {
         &self.name
     }
 
+    pub(crate) fn rename(&mut self, name: Box<str>) {
+        self.name = name;
+    }
+
     /// The text as it was read (redacted ranges blanked).
     pub fn text(&self) -> &str {
         &self.text

@@ -181,6 +181,16 @@ impl Tree {
         self.nodes.capacity() * size_of::<Node>() + self.side.capacity()
     }
 
+    /// The same in a text that begins this many bytes later. None if some of it stands before that.
+    pub(crate) fn moved(&self, by: u32) -> Option<Self> {
+        let moved = |node: &Node| {
+            let (start, end) = (node.start.checked_sub(by)?, node.end.checked_sub(by)?);
+            Some(Node { start, end, ..*node })
+        };
+        let nodes: Option<Vec<Node>> = self.nodes.iter().map(moved).collect();
+        Some(Self { nodes: nodes?, side: self.side.clone() })
+    }
+
     pub(crate) fn node(&self, id: NodeId) -> Node {
         self.nodes.get(id.0 as usize).copied().unwrap_or(Node::NULL)
     }

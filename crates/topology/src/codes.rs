@@ -3,43 +3,43 @@
 
 overrule_source::codes! {
     /// A Gateway names a class that is not in the input.
-    CLASS_NOT_FOUND = "OV1201", Note, "gateway class not in the input";
+    CLASS_NOT_FOUND = "OV1201", Note, World, "gateway class not in the input";
     /// A parentRef names a Gateway or ListenerSet that does not exist.
-    PARENT_NOT_FOUND = "OV1202", Error, "parent not found";
+    PARENT_NOT_FOUND = "OV1202", Error, World, "parent not found";
     /// A parentRef names a listener or port the parent does not have.
-    NO_MATCHING_LISTENER = "OV1203", Error, "no listener of that name or port";
+    NO_MATCHING_LISTENER = "OV1203", Error, World, "no listener of that name or port";
     /// No listener allows routes of this namespace or kind.
-    ROUTE_NOT_ALLOWED = "OV1204", Error, "route not allowed by the listener";
+    ROUTE_NOT_ALLOWED = "OV1204", Error, World, "route not allowed by the listener";
     /// The hostnames of a route and of the listeners have nothing in common.
-    NO_MATCHING_HOSTNAME = "OV1205", Error, "hostnames do not intersect";
+    NO_MATCHING_HOSTNAME = "OV1205", Error, World, "hostnames do not intersect";
     /// A backend that is not in the input.
-    BACKEND_NOT_FOUND = "OV1206", Warning, "backend not found";
+    BACKEND_NOT_FOUND = "OV1206", Warning, World, "backend not found";
     /// The input has no object of a kind that routes send traffic to.
-    BACKEND_KIND_ABSENT = "OV1207", Note, "backends are not part of the input";
+    BACKEND_KIND_ABSENT = "OV1207", Note, World, "backends are not part of the input";
     /// A Service without the port a route names, or a route that names none.
-    BACKEND_PORT = "OV1208", Warning, "backend has no such port";
+    BACKEND_PORT = "OV1208", Warning, World, "backend has no such port";
     /// A backend in another namespace without a ReferenceGrant.
-    BACKEND_NOT_PERMITTED = "OV1209", Error, "backend in another namespace needs a ReferenceGrant";
+    BACKEND_NOT_PERMITTED = "OV1209", Error, World, "backend in another namespace needs a ReferenceGrant";
     /// `allowedRoutes.kinds` names a kind the protocol cannot carry.
-    INVALID_ROUTE_KIND = "OV1210", Error, "route kind does not fit the protocol";
+    INVALID_ROUTE_KIND = "OV1210", Error, World, "route kind does not fit the protocol";
     /// Two listeners of one object share a name.
-    DUPLICATE_LISTENER = "OV1211", Error, "duplicate listener name";
+    DUPLICATE_LISTENER = "OV1211", Error, Document, "duplicate listener name";
     /// Listeners that cannot be told apart.
-    CONFLICTING_LISTENERS = "OV1212", Error, "conflicting listeners";
+    CONFLICTING_LISTENERS = "OV1212", Error, World, "conflicting listeners";
     /// A Gateway does not accept ListenerSets of this namespace.
-    LISTENER_SET_NOT_ALLOWED = "OV1213", Error, "listener set not allowed by its gateway";
+    LISTENER_SET_NOT_ALLOWED = "OV1213", Error, World, "listener set not allowed by its gateway";
     /// Two rules of one route share a name.
-    DUPLICATE_RULE = "OV1214", Error, "duplicate rule name";
+    DUPLICATE_RULE = "OV1214", Error, Document, "duplicate rule name";
     /// A rule is called what another, unnamed rule is called by its position.
-    RULE_NAME_COLLIDES = "OV1215", Warning, "rule name equals a generated one";
+    RULE_NAME_COLLIDES = "OV1215", Warning, Document, "rule name equals a generated one";
     /// Two parentRefs mean the same.
-    DUPLICATE_PARENT = "OV1216", Warning, "duplicate parentRef";
+    DUPLICATE_PARENT = "OV1216", Warning, Document, "duplicate parentRef";
     /// A hostname the API server would refuse.
-    INVALID_HOSTNAME = "OV1217", Error, "invalid hostname";
+    INVALID_HOSTNAME = "OV1217", Error, Document, "invalid hostname";
     /// A protocol that is not one of the Gateway API.
-    UNKNOWN_PROTOCOL = "OV1218", Warning, "unknown protocol";
+    UNKNOWN_PROTOCOL = "OV1218", Warning, Document, "unknown protocol";
     /// A certificate in another namespace without a ReferenceGrant.
-    CERTIFICATE_NOT_PERMITTED = "OV1219", Error, "certificate in another namespace needs a ReferenceGrant";
+    CERTIFICATE_NOT_PERMITTED = "OV1219", Error, World, "certificate in another namespace needs a ReferenceGrant";
     /// A rule that neither forwards nor answers.
-    RULE_WITHOUT_BACKEND = "OV1220", Warning, "rule has no backend";
+    RULE_WITHOUT_BACKEND = "OV1220", Warning, Document, "rule has no backend";
 }

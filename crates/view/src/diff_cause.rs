@@ -2,6 +2,7 @@
 //! In: two snapshots. Out: which objects were added, changed or removed, in words. Not here: what that changed.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashMap;
 use overrule_model::{Object, ObjectId, ObjectKey, Scope, Snapshot};
@@ -13,19 +14,50 @@ use crate::tenancy::Sees;
 /// More than these are counted.
 const NAMED: usize = 3;
 
+/// Every object that changed between two states; worked out when it is first asked, and then known to all who ask.
+#[derive(Debug, Default)]
+pub(crate) struct Changed {
+    all: OnceLock<Vec<ChangedObject>>,
+    /// Whether every resource has the same id in both states, so that only documents that were read anew can differ.
+    in_place: bool,
+}
+
+#[derive(Debug)]
+struct ChangedObject {
+    is_after: bool,
+    id: ObjectId,
+    kind: String,
+    name: String,
+    sentence: String,
+}
+
+impl Changed {
+    /// For two states in which ids mean the same.
+    pub(crate) fn in_place() -> Self {
+        Self { all: OnceLock::new(), in_place: true }
+    }
+
+    /// The objects that may have changed.
+    fn candidates(&self, before: &Scene<'_>, after: &Scene<'_>, of: &Scene<'_>) -> Vec<ObjectId> {
+        let anew = || after.documents.changed_since(before.documents);
+        let anew = self.in_place.then(anew).flatten();
+        let may = |o: &&Object| anew.as_ref().is_none_or(|d| d.binary_search(&o.root.doc).is_ok());
+        of.snapshot.objects().filter(may).map(|o| o.id).collect()
+    }
+}
+
 /// What was written differently.
 pub(crate) struct Causes<'a> {
     before: &'a Scene<'a>,
     after: &'a Scene<'a>,
     /// What became of objects that were asked about, by whether they are of the state after.
     known: HashMap<(bool, ObjectId), Option<&'static str>>,
-    /// Everything that changed; worked out when it is first asked.
-    all: Option<Vec<String>>,
+    changed: &'a Changed,
 }
 
 impl<'a> Causes<'a> {
-    pub(crate) fn new(before: &'a Scene<'a>, after: &'a Scene<'a>) -> Self {
-        Self { before, after, known: HashMap::new(), all: None }
+    pub(crate) fn new(before: &'a Scene<'a>, after: &'a Scene<'a>, changed: &'a Changed) -> Self {
+        Self { before, after, known: HashMap::new(), changed }
     }
 
     /// `TimeoutPolicy infra/gw-timeouts was changed`; none if it was not.
@@ -49,7 +81,8 @@ impl<'a> Causes<'a> {
                 Some(other) => {
                     let a = here.documents.view(own.root);
                     let b = there.documents.view(other.root);
-                    let same = own.created == other.created && alike(a, b);
+                    let same = own.created == other.created
+                        && (one_tree(here, own, there, other) || alike(a, b));
                     (!same).then_some("changed")
                 }
             }
@@ -58,7 +91,7 @@ impl<'a> Causes<'a> {
 
     /// One sentence of what concerns a target; where nothing does, of all that changed.
     pub(crate) fn sentence(&mut self, because: Vec<String>) -> String {
-        let all = if because.is_empty() { self.all().to_vec() } else { because };
+        let all = if because.is_empty() { self.everything() } else { because };
         if all.is_empty() {
             return "nothing that was read changed".to_owned();
         }
@@ -69,16 +102,27 @@ impl<'a> Causes<'a> {
         named.join(", ")
     }
 
-    fn all(&mut self) -> &[String] {
-        if self.all.is_none() {
-            let mut found = BTreeSet::new();
-            for scene in [self.before, self.after] {
-                let ids: Vec<ObjectId> = scene.snapshot.objects().map(|o| o.id).collect();
-                found.extend(ids.into_iter().filter_map(|id| self.of_object(scene, id)));
+    /// All that changed, in words.
+    fn everything(&mut self) -> Vec<String> {
+        let all: BTreeSet<&String> = self.all().iter().map(|o| &o.sentence).collect();
+        all.into_iter().cloned().collect()
+    }
+
+    fn all(&mut self) -> &'a [ChangedObject] {
+        let changed = self.changed;
+        changed.all.get_or_init(|| {
+            let mut found = Vec::new();
+            for (is_after, scene) in [(false, self.before), (true, self.after)] {
+                for id in changed.candidates(self.before, self.after, scene) {
+                    let Some(sentence) = self.of_object(scene, id) else { continue };
+                    let kind = scene.snapshot.get(id).map(|o| scene.snapshot.text(o.kind.kind));
+                    let kind = kind.unwrap_or_default().to_owned();
+                    let name = scene.snapshot.full_name(id);
+                    found.push(ChangedObject { is_after, id, kind, name, sentence });
+                }
             }
-            self.all = Some(found.into_iter().collect());
-        }
-        self.all.as_deref().unwrap_or(&[])
+            found
+        })
     }
 
     /// For one who may not read everything: what became of policies whose values it is told anyway.
@@ -88,21 +132,18 @@ impl<'a> Causes<'a> {
         names: &BTreeSet<&str>,
         sees: &dyn Sees,
     ) -> String {
-        let mut because = BTreeSet::new();
-        for scene in [self.before, self.after] {
-            let is_kind = |o: &&Object| scene.snapshot.text(o.kind.kind) == kind;
-            let named = |o: &&Object| {
-                names.contains(scene.snapshot.full_name(o.id).as_str())
-                    || sees.object(scene.snapshot, o)
-            };
-            let objects = scene.snapshot.objects().filter(is_kind).filter(named);
-            let ids: Vec<ObjectId> = objects.map(|o| o.id).collect();
-            because.extend(ids.into_iter().filter_map(|id| self.of_object(scene, id)));
+        let (before, after) = (self.before.snapshot, self.after.snapshot);
+        let told = |o: &&ChangedObject| {
+            let snapshot = if o.is_after { after } else { before };
+            let may_read = || snapshot.get(o.id).is_some_and(|own| sees.object(snapshot, own));
+            o.kind == kind && (names.contains(o.name.as_str()) || may_read())
+        };
+        let because = self.all().iter().filter(told).map(|o| o.sentence.clone());
+        let because: BTreeSet<String> = because.collect();
+        if because.is_empty() {
+            return "something changed that you may not read".to_owned();
         }
-        match because.is_empty() {
-            true => "something changed that you may not read".to_owned(),
-            false => self.sentence(because.into_iter().collect()),
-        }
+        self.sentence(because.into_iter().collect())
     }
 }
 
@@ -117,6 +158,13 @@ fn same_object<'s>(here: &Snapshot, object: &Object, there: &'s Snapshot) -> Opt
         Scope::Mesh(n) => Scope::Mesh(same(n)?),
     };
     there.find(ObjectKey { kind, scope, name: same(object.name)? })
+}
+
+/// Whether two objects are one, as it was read once.
+fn one_tree(here: &Scene<'_>, own: &Object, there: &Scene<'_>, other: &Object) -> bool {
+    let (a, b) = (here.documents.get(own.root.doc), there.documents.get(other.root.doc));
+    let trees = a.zip(b).is_some_and(|(a, b)| Arc::ptr_eq(&a.tree, &b.tree));
+    trees && own.root.node == other.root.node
 }
 
 /// Whether two trees say the same, whatever they look like. Recursion is bounded by the depth that reading allows.

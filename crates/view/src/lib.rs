@@ -16,6 +16,7 @@ mod decide;
 mod diagnostics;
 mod diff;
 mod diff_cause;
+mod diff_pairs;
 mod diff_text;
 mod effective;
 mod effective_text;
@@ -48,7 +49,7 @@ mod yaml;
 
 pub use compare::{elsewhere, only_elsewhere};
 pub use diagnostics::{diagnostics, diagnostics_short, diagnostics_text, summary};
-pub use diff::{changes, changes_for};
+pub use diff::{EffectiveDiff, changes, changes_for};
 pub use diff_text::changes_text;
 pub use effective::effective;
 pub use effective_text::{EffectiveTable, effective_policy_text, effective_text};

@@ -11,12 +11,15 @@
 mod common;
 
 use common::golden;
-use overrule_source::{CodeInfo, Diagnostic, Severity, Source, SourceId, SourceMap, Span};
+use overrule_source::{Basis, CodeInfo, Diagnostic, Severity, Source, SourceId, SourceMap, Span};
 use overrule_view::Styles;
 
-static ERROR: CodeInfo = CodeInfo { id: "OV9001", title: "wrong", severity: Severity::Error };
-static WARNING: CodeInfo = CodeInfo { id: "OV9002", title: "odd", severity: Severity::Warning };
-static NOTE: CodeInfo = CodeInfo { id: "OV9003", title: "known", severity: Severity::Note };
+static ERROR: CodeInfo =
+    CodeInfo { id: "OV9001", title: "wrong", severity: Severity::Error, basis: Basis::World };
+static WARNING: CodeInfo =
+    CodeInfo { id: "OV9002", title: "odd", severity: Severity::Warning, basis: Basis::World };
+static NOTE: CodeInfo =
+    CodeInfo { id: "OV9003", title: "known", severity: Severity::Note, basis: Basis::World };
 
 fn span(source: u32, start: usize, end: usize) -> Span {
     let small = |n: usize| u32::try_from(n).unwrap();

@@ -10,6 +10,7 @@ use overrule_engine::{Attachment, NodeId, PolicyId, Reason, Rejection};
 use overrule_model::{GroupKind, Object, ObjectId, ObjectKey, Scope, Snapshot, Sym, nearest};
 use overrule_source::{Diagnostic, Span};
 
+use super::judge::{kind_allowed, no_target};
 use super::labels::{LabelIndex, scope_of, within};
 use super::{Policy, Reference, Who};
 use crate::codes_policy as codes;
@@ -89,7 +90,8 @@ impl Attacher<'_> {
         let Some(object) = self.snapshot.get(policy.object) else { return };
         if policy.references.is_empty() {
             if !self.options.targets_optional {
-                self.no_target(id, policy, descriptor);
+                self.reject(id, 0, &reasons::NO_TARGET, policy.at);
+                self.out.diagnostics.push(no_target(policy, descriptor));
             }
             return;
         }
@@ -170,17 +172,6 @@ impl Attacher<'_> {
         }
     }
 
-    fn no_target(&mut self, id: PolicyId, policy: &Policy, descriptor: &Descriptor) {
-        self.reject(id, 0, &reasons::NO_TARGET, policy.at);
-        let many = !descriptor.target_refs.is_nowhere();
-        let field = if many { &descriptor.target_refs } else { &descriptor.target_ref };
-        let d = Diagnostic::new(&codes::NO_TARGET, "this policy targets nothing and has no effect")
-            .at(policy.at)
-            .field(field.to_string())
-            .help(format!("say what it targets in `{field}`"));
-        self.out.diagnostics.push(d);
-    }
-
     /// The nodes a reference means.
     fn nodes(
         &self,
@@ -189,7 +180,7 @@ impl Attacher<'_> {
         reference: &Reference,
     ) -> Result<Landed, Refusal> {
         let kind = GroupKind { group: reference.group, kind: reference.kind };
-        self.kind_allowed(descriptor, reference)?;
+        kind_allowed(self.snapshot, descriptor, reference)?;
         let own = policy.scope.name();
         let namespace = reference.namespace.map_or(own, |(ns, _)| ns);
         let scope = scope_of(self.snapshot, policy, reference);
@@ -230,40 +221,6 @@ impl Attacher<'_> {
             Some((section, at)) => {
                 let found = self.topology.section_node(object, section);
                 found.ok_or_else(|| self.no_section(object, reference, section, at))
-            }
-        }
-    }
-
-    fn kind_allowed(&self, descriptor: &Descriptor, reference: &Reference) -> Result<(), Refusal> {
-        let (group, kind) =
-            (self.snapshot.text(reference.group), self.snapshot.text(reference.kind));
-        if descriptor.targets.is_empty() {
-            return Ok(());
-        }
-        match descriptor.targets.iter().find(|t| *t.group == *group && *t.kind == *kind) {
-            Some(target) if target.sections || reference.section.is_none() => Ok(()),
-            Some(_) => {
-                let message =
-                    format!("`{}` cannot target a section of a `{kind}`", descriptor.kind);
-                let at = reference.section.map_or(reference.at, |(_, at)| at);
-                let d = Diagnostic::new(&codes::TARGET_KIND_NOT_ALLOWED, message).at(at);
-                Err((
-                    &reasons::KIND_NOT_ALLOWED,
-                    Box::new(
-                        d.field(format!("{}.sectionName", reference.field))
-                            .help("remove `sectionName`"),
-                    ),
-                ))
-            }
-            None => {
-                let allowed: Vec<String> =
-                    descriptor.targets.iter().map(|t| t.kind.to_string()).collect();
-                let message = format!("`{}` cannot target a `{kind}`", descriptor.kind);
-                let d = Diagnostic::new(&codes::TARGET_KIND_NOT_ALLOWED, message)
-                    .at(reference.at)
-                    .field(format!("{}.kind", reference.field))
-                    .help(format!("target one of: {}", allowed.join(", ")));
-                Err((&reasons::KIND_NOT_ALLOWED, Box::new(d)))
             }
         }
     }
@@ -421,7 +378,7 @@ impl Attacher<'_> {
     }
 }
 
-type Refusal = (Reason, Box<Diagnostic>);
+pub(super) type Refusal = (Reason, Box<Diagnostic>);
 
 /// What a reference means, and what is wrong with parts of it.
 #[derive(Default)]

@@ -2,6 +2,7 @@
 //! In: policy objects and their kinds. Out: policies as the resolution needs them. Not here: merging.
 
 mod attach;
+mod judge;
 mod labels;
 mod own;
 mod parse;
@@ -10,6 +11,7 @@ use overrule_model::{ObjectId, Selector, Sym};
 use overrule_source::{NodeRef, Span};
 
 pub use attach::{AttachOptions, Attached, attach, attach_with};
+pub use judge::judge;
 pub use own::{FamilyKind, ToRead, read_all};
 pub use parse::{parse, parse_again, references, reparse, selector};
 

@@ -27,6 +27,7 @@ use overrule_engine::{
 use overrule_family::{Options, Resolved};
 use overrule_gateway::policy as generic;
 use overrule_gateway::topology::Gateway;
+use overrule_source::Diagnostic;
 
 use crate::delegation::{Delegations, follow};
 use crate::kinds::{ALL, BUILT_IN, KindInfo, TRAFFIC_POLICY};
@@ -135,13 +136,24 @@ impl Active {
 
 /// References are attached as those of any kind, by kgateway's rules for namespaces and sections.
 fn attach_references(world: World<'_>) -> generic::Attached {
-    let policies: Vec<generic::Policy> =
-        world.policies.list.iter().map(|p| attach::generic(world, p)).collect();
+    let (policies, options) = as_generic(world);
+    generic::attach_with(world.snapshot, world.topology, &world.policies.kinds, &policies, options)
+}
+
+/// What keeps policies from attaching anywhere.
+pub(crate) fn judge(world: World<'_>) -> Vec<Diagnostic> {
+    let (policies, options) = as_generic(world);
+    generic::judge(world.snapshot, &world.policies.kinds, &policies, options)
+}
+
+/// Policies as generic attachment wants them, and by which rules.
+fn as_generic(world: World<'_>) -> (Vec<generic::Policy>, generic::AttachOptions) {
+    let policies = world.policies.list.iter().map(|p| attach::generic(world, p)).collect();
     let global = world.ground.global_namespace.as_deref();
     let options = generic::AttachOptions {
         targets_optional: true,
         counts_twice: world.profile.counts_twice(),
         selects_everywhere: global.and_then(|ns| world.snapshot.names().lookup(ns)),
     };
-    generic::attach_with(world.snapshot, world.topology, &world.policies.kinds, &policies, options)
+    (policies, options)
 }

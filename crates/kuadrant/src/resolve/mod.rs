@@ -22,6 +22,7 @@ use overrule_engine::{
 use overrule_family::{Options, Resolved};
 use overrule_gateway::policy as generic;
 use overrule_gateway::walk::walk;
+use overrule_source::Diagnostic;
 
 use crate::kinds::{ALL, KindInfo, MergeClass};
 use crate::policy::Policy;
@@ -100,6 +101,18 @@ impl Active {
 
 /// Target references are attached as those of any kind; an invalid policy attaches nowhere.
 fn attach(world: World<'_>) -> generic::Attached {
+    let policies = as_generic(world);
+    generic::attach(world.snapshot, world.topology, &world.policies.kinds, &policies)
+}
+
+/// What keeps policies from attaching anywhere.
+pub(crate) fn judge(world: World<'_>) -> Vec<Diagnostic> {
+    let options = generic::AttachOptions::default();
+    generic::judge(world.snapshot, &world.policies.kinds, &as_generic(world), options)
+}
+
+/// Policies as generic attachment wants them.
+fn as_generic(world: World<'_>) -> Vec<generic::Policy> {
     let policies = world.policies.list.iter().map(|policy| generic::Policy {
         object: policy.object,
         kind: policy.kind,
@@ -111,8 +124,7 @@ fn attach(world: World<'_>) -> generic::Attached {
         }),
         at: policy.at,
     });
-    let policies: Vec<generic::Policy> = policies.collect();
-    generic::attach(world.snapshot, world.topology, &world.policies.kinds, &policies)
+    policies.collect()
 }
 
 /// The shipped CRDs have no namespace in a reference, so the API server drops it.

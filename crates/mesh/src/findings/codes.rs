@@ -3,57 +3,57 @@
 
 overrule_source::codes! {
     /// A policy that a control plane does not take.
-    INVALID = "OV1601", Error, "policy is refused by the control plane";
+    INVALID = "OV1601", Error, Document, "policy is refused by the control plane";
     /// A policy in a namespace whose entries do not agree.
-    NO_ROLE = "OV1602", Error, "policy mixes entries that do not belong together";
+    NO_ROLE = "OV1602", Error, Document, "policy mixes entries that do not belong together";
     /// A target that leads nowhere.
-    UNRESOLVED = "OV1603", Warning, "target of a policy cannot be resolved";
+    UNRESOLVED = "OV1603", Warning, World, "target of a policy cannot be resolved";
     /// A policy that acts on nobody.
-    NO_PROXY = "OV1604", Warning, "policy selects no proxy";
+    NO_PROXY = "OV1604", Warning, World, "policy selects no proxy";
     /// A section of a proxy that is not there.
-    NO_INBOUND = "OV1605", Warning, "no selected proxy has this section";
+    NO_INBOUND = "OV1605", Warning, World, "no selected proxy has this section";
     /// Nothing to select.
-    NO_DATAPLANES = "OV1606", Note, "mesh has no Dataplane in the input";
+    NO_DATAPLANES = "OV1606", Note, World, "mesh has no Dataplane in the input";
     /// An entry about nothing.
-    NO_DESTINATION = "OV1607", Warning, "entry matches no resource";
+    NO_DESTINATION = "OV1607", Warning, World, "entry matches no resource";
     /// An entry that only old outbounds read.
-    SERVICE_TAG = "OV1608", Note, "entry names a service tag, not a resource";
+    SERVICE_TAG = "OV1608", Note, World, "entry names a service tag, not a resource";
     /// A policy that is only tried out.
-    SHADOW = "OV1609", Note, "policy is a shadow and not in force";
+    SHADOW = "OV1609", Note, World, "policy is a shadow and not in force";
     /// A policy that rests on mTLS, in a mesh without it.
-    NO_MTLS = "OV1610", Warning, "policy needs mTLS, and the mesh has none";
+    NO_MTLS = "OV1610", Warning, World, "policy needs mTLS, and the mesh has none";
     /// Policies that nothing puts in an order.
-    TIE = "OV1611", Warning, "nothing but identity orders these policies";
+    TIE = "OV1611", Warning, World, "nothing but identity orders these policies";
     /// More sets of clients than are told apart.
-    TOO_MANY = "OV1612", Warning, "too many sets of clients to list";
+    TOO_MANY = "OV1612", Warning, World, "too many sets of clients to list";
     /// A policy that another kind of entries puts out of force.
-    DISPLACED = "OV1613", Warning, "rules of another policy put this one out of force";
+    DISPLACED = "OV1613", Warning, World, "rules of another policy put this one out of force";
     /// A name that is another one elsewhere.
-    NAME = "OV1614", Warning, "name does not survive sync or identifiers";
+    NAME = "OV1614", Warning, World, "name does not survive sync or identifiers";
     /// A label that does not mean what it says.
-    LABEL = "OV1615", Warning, "label is not what the control plane would write";
+    LABEL = "OV1615", Warning, World, "label is not what the control plane would write";
     /// A resource in a mesh that is not there.
-    UNKNOWN_MESH = "OV1616", Warning, "resource belongs to a mesh that is not there";
+    UNKNOWN_MESH = "OV1616", Warning, World, "resource belongs to a mesh that is not there";
     /// A mesh that only others speak of.
-    ASSUMED_MESH = "OV1617", Note, "mesh is assumed to exist";
+    ASSUMED_MESH = "OV1617", Note, World, "mesh is assumed to exist";
     /// Policies that come with a mesh.
-    DEFAULT_POLICIES = "OV1618", Note, "default policies of the mesh are not in the input";
+    DEFAULT_POLICIES = "OV1618", Note, World, "default policies of the mesh are not in the input";
     /// Policies of the old generation.
-    LEGACY = "OV1619", Note, "policy is of the generation before targetRef and not read";
+    LEGACY = "OV1619", Note, World, "policy is of the generation before targetRef and not read";
     /// Services that only a control plane knows.
-    NO_SERVICES = "OV1620", Note, "mesh has no MeshService in the input";
+    NO_SERVICES = "OV1620", Note, World, "mesh has no MeshService in the input";
     /// A prefix that ends in the middle of a name.
-    PREFIX = "OV1621", Warning, "prefix of an identity also means longer names";
+    PREFIX = "OV1621", Warning, Document, "prefix of an identity also means longer names";
     /// An allow that looks at requests, where there are only connections.
-    TCP_ALLOW = "OV1622", Warning, "allow asks for method or path of an inbound that speaks TCP";
+    TCP_ALLOW = "OV1622", Warning, World, "allow asks for method or path of an inbound that speaks TCP";
     /// A deny that looks at requests, where there are only connections.
-    TCP_DENY = "OV1623", Error, "deny asks for method or path of an inbound that speaks TCP";
+    TCP_DENY = "OV1623", Error, World, "deny asks for method or path of an inbound that speaks TCP";
     /// A match that is there twice.
-    REPEATED = "OV1624", Warning, "match is repeated in its list";
+    REPEATED = "OV1624", Warning, Document, "match is repeated in its list";
     /// An allow that a deny of its own policy makes void.
-    NEVER_ADMITS = "OV1625", Warning, "allow never admits because of a deny of the same policy";
+    NEVER_ADMITS = "OV1625", Warning, Document, "allow never admits because of a deny of the same policy";
     /// A match beside a wider one.
-    COVERED = "OV1626", Note, "wider match of the same list covers this one";
+    COVERED = "OV1626", Note, Document, "wider match of the same list covers this one";
     /// A proxy or a service that cannot be read as it is written.
-    WRONG_SHAPE = "OV1627", Error, "proxy or service is refused by the control plane";
+    WRONG_SHAPE = "OV1627", Error, Document, "proxy or service is refused by the control plane";
 }

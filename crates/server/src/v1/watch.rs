@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `/v1/watch`: which effective policies changed, and why, as server-sent events. Not here: comparing (`overrule_ask`).
+//! `/v1/watch`: which effective policies changed, and why, as server-sent events. Not here: comparing (`differences`).
 //!
 //! A watcher keeps the state it told of last and compares the newest one with it. So a slow reader misses nothing, it
 //! gets several changes as one, and nothing queues up for it.
@@ -10,15 +10,15 @@ use std::time::Duration;
 
 use axum::body::{Body as Stream, Bytes};
 use http::StatusCode;
-use overrule::view::v1;
+use overrule_guard::Grants;
 use tokio::sync::mpsc;
 
 use super::{problem, revision};
+use crate::app::App;
 use crate::call::{Call, Reply};
-use crate::changes;
+use crate::differences::WatchFilter;
 use crate::live::State;
 use crate::problem::Problem;
-use crate::reader::Reader;
 use crate::table::{Access, Answer, Body, Endpoint, Media, Param, Type, Verb};
 
 /// Silence after which a sign of life is sent, so that a broken connection is noticed.
@@ -62,9 +62,13 @@ async fn watch(call: Call) -> Result<Reply, Problem> {
     };
     let (sender, receiver) = mpsc::channel::<Bytes>(1);
     tokio::spawn(async move {
-        let _place = place;
+        let app = Arc::clone(&call.app);
         // The other end is gone: that is how watching ends.
         let _ = tell(call, start, sender).await;
+        drop(place);
+        if app.nobody_watches() {
+            app.differences.clear();
+        }
     });
     let stream = ReceiverStream(receiver);
     let mut reply = Reply::bytes(StatusCode::OK, "text/event-stream", Bytes::new());
@@ -94,6 +98,9 @@ async fn tell(
     let mut published = call.app.live.published();
     let mut ended = call.app.ending();
     let mut last = start;
+    let text = |name| call.query.text(name).map(str::to_owned);
+    let table = call.query.text("output") == Some("table");
+    let wanted = WatchFilter { kind: text("kind"), target: text("target"), table };
     let hello = format!("event: version\nid: {0}\ndata: {{\"version\":{0}}}\n\n", last.revision);
     sender.send(hello.into()).await?;
     loop {
@@ -101,20 +108,11 @@ async fn tell(
         if newest.revision != last.revision {
             // A token that was revoked meanwhile reads no further.
             let Some(grants) = call.app.still(&call.who) else { return Ok(()) };
-            let (before, after) = (Arc::clone(&last), Arc::clone(&newest));
-            let work = tokio::task::spawn_blocking(move || {
-                changes::changes(&before, &after, &Reader(&grants))
-            });
-            let Ok(found) = work.await else { return Ok(()) };
-            let told = only(found, call.query.text("kind"), call.query.text("target"));
-            if !told.items.is_empty() {
-                let data = match call.query.text("output") {
-                    Some("table") => changes::text(&told),
-                    _ => serde_json::to_string(&told).unwrap_or_default(),
-                };
-                let data: String = data.lines().map(|line| format!("data: {line}\n")).collect();
-                let event = format!("event: change\nid: {}\n{data}\n", newest.revision);
-                sender.send(event.into()).await?;
+            let Some(event) = event(&call.app, &last, &newest, grants, &wanted).await else {
+                return Ok(());
+            };
+            if let Some(event) = event {
+                sender.send(event).await?;
             }
             last = newest;
             continue;
@@ -128,14 +126,27 @@ async fn tell(
     }
 }
 
-fn only(
-    mut changes: v1::EffectiveChanges,
-    kind: Option<&str>,
-    target: Option<&str>,
-) -> v1::EffectiveChanges {
-    changes.items.retain(|item| {
-        kind.is_none_or(|k| item.policy_kind.eq_ignore_ascii_case(k))
-            && target.is_none_or(|t| item.target.starts_with(t))
+/// What a reader is told of a newer state; none if the server cannot tell. Whoever reads it first makes it, on a thread
+/// that may take its time; others wait for it on none.
+async fn event(
+    app: &Arc<App>,
+    last: &Arc<State>,
+    newest: &Arc<State>,
+    grants: Grants,
+    wanted: &WatchFilter,
+) -> Option<Option<Bytes>> {
+    let ready = || app.differences.ready(last, newest, &grants, wanted);
+    if let Some(event) = ready() {
+        return Some(event);
+    }
+    let _turn = app.telling.acquire().await.ok()?;
+    if let Some(event) = ready() {
+        return Some(event);
+    }
+    let (app, wanted) = (Arc::clone(app), wanted.clone());
+    let (last, newest) = (Arc::clone(last), Arc::clone(newest));
+    let work = tokio::task::spawn_blocking(move || {
+        app.differences.event(&app.live, &last, &newest, &grants, &wanted)
     });
-    changes
+    work.await.ok()
 }

@@ -56,10 +56,14 @@ pub async fn read(call: &Call) -> Result<Admitted, Problem> {
     let app = Arc::clone(&call.app);
     let body = call.body.clone();
     let work = move || admit("body", &body, &app.reading, &app.extensions);
-    let work = tokio::task::spawn_blocking(work);
-    work.await.map_err(|e| {
+    let mut admitted = tokio::task::spawn_blocking(work).await.map_err(|e| {
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error", e.to_string())
-    })
+    })?;
+    let pieces =
+        admitted.manifests.iter_mut().filter_map(|m| Some((m.key.clone(), m.piece.take()?)));
+    // Whoever resolves what this request stores need not read it again.
+    let _ = call.prepared.set(call.app.live.prepared().hold(pieces));
+    Ok(admitted)
 }
 
 /// Reads the body, and refuses what must not be stored.
@@ -174,7 +178,7 @@ async fn dry_run(call: &Call, changes: Vec<Change>) -> Result<WriteResult, Probl
         items.push(expected(&present, change)?);
     }
     let keys: Vec<Key> = changes.iter().map(key).cloned().collect();
-    let edit = move |records: &mut crate::live::Records| {
+    let edit = move |records: &mut crate::records::Records| {
         for change in changes {
             match change {
                 Change::Put { key, text, form, .. } => {
@@ -187,7 +191,7 @@ async fn dry_run(call: &Call, changes: Vec<Change>) -> Result<WriteResult, Probl
                         created,
                         modified: clock::now(),
                     };
-                    records.insert(key, Arc::new(record));
+                    records.insert(Arc::new(record));
                 }
                 Change::Delete { key, .. } => {
                     records.remove(&key);
@@ -249,7 +253,7 @@ fn expected(state: &State, change: &Change) -> Result<WrittenItem, Problem> {
 
 /// The change that stores a manifest.
 pub fn put(manifest: Manifest, expect: Expect) -> Change {
-    let Manifest { key, text, form } = manifest;
+    let Manifest { key, text, form, .. } = manifest;
     Change::Put { key, text, form, expect }
 }
 

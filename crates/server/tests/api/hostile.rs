@@ -2,7 +2,7 @@
 //! Bodies and settings that strangers make up.
 
 use overrule::Options;
-use overrule::source::{DuplicateKeys, SingleLetters};
+use overrule::source::{DuplicateKeys, Input, SingleLetters, read_piece};
 use overrule_server::Config;
 use overrule_server::hostile::admit;
 use proptest::prelude::*;
@@ -59,6 +59,10 @@ proptest! {
                 prop_assert!(again.refusals.is_empty(), "{:?}: {:?}", manifest.text, again.refusals);
                 let keys: Vec<_> = again.manifests.iter().map(|m| &m.key).collect();
                 prop_assert_eq!(keys, [&manifest.key], "{:?}", manifest.text);
+                if let Some(piece) = &manifest.piece {
+                    let input = Input::new(piece.name(), manifest.text.as_bytes());
+                    prop_assert_eq!(piece, &read_piece(input, &options.reading()), "{:?}", manifest.text);
+                }
             }
         }
     }

@@ -128,3 +128,53 @@ fn files_are_followed() {
     std::fs::remove_file(&file).unwrap();
     until("a removal arrives", &|| client.get(path).status == 404);
 }
+
+/// A resource of each sort, in the forms that clients send.
+const DOCUMENTS: [(&str, &str); 4] = [
+    ("/v1/resources/timeoutpolicy/shop/cart-timeouts", POLICY),
+    (
+        "/v1/resources/httproute/shop/extra",
+        "# a comment\n---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: extra, namespace: shop}\nspec:\n  parentRefs: [{name: edge, namespace: infra}]\n---\n",
+    ),
+    (
+        "/v1/resources/ratelimitpolicy/shop/few",
+        "apiVersion: kuadrant.io/v1\nkind: RateLimitPolicy\nmetadata: {name: few, namespace: shop}\nspec:\n  targetRef: {group: gateway.networking.k8s.io, kind: HTTPRoute, name: cart}\n  limits: {few: {rates: [{limit: 1, window: 1s}]}}\n",
+    ),
+    ("/meshes/default", "{\"type\": \"Mesh\", \"name\": \"default\"}"),
+];
+
+#[test]
+fn a_document_that_is_put_is_parsed_once() {
+    let options = || overrule::Options {
+        parsed: overrule::source::ParseCount::counting(),
+        ..overrule::Options::default()
+    };
+    for compat in [false, true] {
+        let (config, options) = (Config { kuma_compat: compat, ..config() }, options());
+        let shop = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/shop");
+        let running = start(config, vec![shop.into()], options.clone()).unwrap();
+        let client = Client::new(running.address, None);
+        let parsed = |work: &dyn Fn()| {
+            let before = options.parsed.get();
+            work();
+            options.parsed.get() - before
+        };
+        for (path, text) in DOCUMENTS {
+            assert_eq!(parsed(&|| drop(client.put(path, text).expect(201))), 1, "{path}");
+            assert_eq!(parsed(&|| drop(client.put(path, text).expect(200))), 1, "{path} again");
+        }
+        let more = text_of_three();
+        assert_eq!(parsed(&|| drop(client.post("/v1/apply", &more).expect(201))), 3);
+        let path = "/meshes/default/dataplanes/web";
+        let proxy = "type: Dataplane\nmesh: default\nname: web\nnetworking:\n  address: 10.0.0.1\n  inbound:\n  - {port: 80, tags: {kuma.io/service: web}}\n";
+        assert_eq!(parsed(&|| drop(client.put(path, proxy).expect(201))), 1, "{path}");
+        // What was resolved is what was put.
+        assert!(client.get("/v1/effective").text.contains("7s"));
+        assert!(client.get(path).text.contains("10.0.0.1"));
+    }
+}
+
+fn text_of_three() -> String {
+    let one = |n: u8| POLICY.replace("cart-timeouts", &format!("more-{n}"));
+    [1, 2, 3].map(one).join("---\n")
+}

@@ -7,26 +7,17 @@
 
 use overrule_engine::LadderId;
 use overrule_model::ObjectId;
-use overrule_source::{Diagnostic, Span};
+use overrule_source::{Basis, Diagnostic, Span};
 
 use super::Reader;
 use crate::diagnostics::item;
 use crate::{Part, v1};
 
-/// Codes of findings that a document has by itself: its text, its fields, its own contradictions.
-const OF_ONE_DOCUMENT: &[&str] = &[
-    "OV1001", "OV1002", "OV1003", "OV1004", "OV1005", "OV1006", "OV1007", "OV1008", "OV1009",
-    "OV1010", "OV1011", "OV1012", "OV1013", "OV1101", "OV1103", "OV1104", "OV1105", "OV1106",
-    "OV1107", "OV1108", "OV1109", "OV1110", "OV1211", "OV1214", "OV1215", "OV1216", "OV1217",
-    "OV1218", "OV1220", "OV1306", "OV1310", "OV1311", "OV1318", "OV1319", "OV1401", "OV1402",
-    "OV1501", "OV1502", "OV1601", "OV1602", "OV1621", "OV1624", "OV1625", "OV1626", "OV1627",
-];
-
 impl Reader<'_> {
     /// The finding as the reader may know it; none if it may not.
     pub fn finding(&self, found: &Diagnostic) -> Option<Diagnostic> {
         let object = self.object_at(found.primary.as_ref()?.span).filter(|o| self.object(*o))?;
-        if !self.closed(object) && !OF_ONE_DOCUMENT.contains(&found.code.id) {
+        if !self.closed(object) && found.code.basis != Basis::Document {
             return None;
         }
         let mut found = found.clone();

@@ -119,6 +119,11 @@ impl<'a> Reader<'a> {
 
     /// Whether the target of a path may be read, and all that own the path.
     pub fn shows(&self, part: &Part<'_>, path: PathId) -> bool {
+        // Most targets of others are told apart by this alone.
+        let target = part.resolution.paths.node(path).and_then(|n| part.topology.get(n)?.object);
+        if target.is_some_and(|object| !self.object(object)) {
+            return false;
+        }
         let kept = self.nodes(part, path);
         let owners = part.words.path_owners();
         let is_owner = |n: &&NodeId| {
