@@ -202,7 +202,6 @@ mod tests {
     use std::sync::Arc;
 
     use overrule::Options;
-    use overrule::kuma::inspect::Flavour;
     use overrule_guard::{Grant, Grants};
     use overrule_store::{Author, Change, Expect, Store};
 
@@ -252,7 +251,8 @@ spec:
     }
 
     fn put(store: &dyn Store, text: &str) {
-        let admitted = crate::admission::admit("body", text.as_bytes(), &Options::default());
+        let (options, extensions) = (Options::default(), crate::Extensions::default());
+        let admitted = crate::admission::admit("body", text.as_bytes(), &options, &extensions);
         let put = |m| crate::v1::write::put(m, Expect::Any);
         let changes: Vec<Change> = admitted.manifests.into_iter().map(put).collect();
         store.commit(&Author::default(), &changes).unwrap();
@@ -274,7 +274,7 @@ spec:
             policy("bank", "HTTPRoute", "till", "idle: 3s"),
         ];
         put(&*store, &world.join("---\n"));
-        let resolving = Resolving::new(Options::default(), Flavour::Native);
+        let resolving = Resolving::new(Options::default());
         let live = Live::open(Arc::clone(&store), resolving).unwrap();
         let mut states = vec![live.state()];
         for text in [
@@ -321,7 +321,7 @@ spec:
     fn ids_of_other_lineages_are_not_compared() {
         let store: Arc<dyn Store> = Arc::from(overrule_store::open_memory().unwrap());
         put(&*store, &format!("{WORLD}---\n{}", policy("shop", "HTTPRoute", "cart", "idle: 1s")));
-        let resolving = Resolving::new(Options::default(), Flavour::Native);
+        let resolving = Resolving::new(Options::default());
         let live = Live::open(Arc::clone(&store), resolving).unwrap();
         let before = live.state();
         put(&*store, &policy("bank", "HTTPRoute", "till", "idle: 2s"));
