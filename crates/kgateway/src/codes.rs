@@ -3,7 +3,7 @@
 
 overrule_source::codes! {
     /// The CRD of the kind does not let the policy in.
-    INVALID = "OV1501", Error, "policy is refused by its CRD";
+    INVALID = "OV1501", Error, "CRD rejects the policy";
     /// A weight that is no number.
     BAD_WEIGHT = "OV1502", Error, "policy weight is not a number";
     /// A provider that is not there.
@@ -13,21 +13,21 @@ overrule_source::codes! {
     /// A filter that leads nowhere.
     FILTER_NOT_FOUND = "OV1505", Error, "filter names an object that does not exist";
     /// A rule that answers twice.
-    SECOND_ACTION = "OV1506", Error, "rule answers in two ways";
+    SECOND_ACTION = "OV1506", Error, "rule has more than one action";
     /// A delegation without a child.
-    NO_CHILD = "OV1507", Error, "delegation leads to no rule";
+    NO_CHILD = "OV1507", Error, "delegation reaches no rule";
     /// A delegation back to itself.
-    CYCLE = "OV1508", Error, "delegation goes in circles";
+    CYCLE = "OV1508", Error, "delegation has a cycle";
     /// A child that is meant but refused.
-    CHILD_REFUSED = "OV1509", Warning, "route is not delegated to";
+    CHILD_REFUSED = "OV1509", Warning, "route does not match its parent";
     /// A delegating rule that matches in a way that cannot be delegated.
     NOT_A_PREFIX = "OV1510", Warning, "delegating rule has no path prefix";
     /// More paths than are followed.
-    TOO_MANY_PATHS = "OV1511", Error, "delegation makes more paths than are followed";
+    TOO_MANY_PATHS = "OV1511", Error, "delegation makes too many paths";
     /// A value of the priority annotation that is none.
-    BAD_PRIORITY = "OV1512", Warning, "policy priority is not understood";
+    BAD_PRIORITY = "OV1512", Warning, "unknown policy priority";
     /// The old key of the priority annotation.
-    RETIRED_PRIORITY = "OV1513", Warning, "policy priority has an old key";
+    RETIRED_PRIORITY = "OV1513", Warning, "policy priority has a former key";
     /// A priority annotation where it does nothing.
     INERT_PRIORITY = "OV1514", Warning, "policy priority has no effect here";
     /// A broken policy and the rules that fail with it.
@@ -35,7 +35,7 @@ overrule_source::codes! {
     /// A guard that somebody below switches off.
     GUARD_DISABLED = "OV1516", Warning, "inherited access control is switched off";
     /// A deep value that does not do what its name says.
-    DEEP_MISNAMED = "OV1517", Warning, "controller does not follow the priority here";
+    DEEP_MISNAMED = "OV1517", Warning, "controller ignores the priority here";
     /// A policy that does nothing while its status is fine.
     SHADOWED_UNSEEN = "OV1518", Warning, "policy has no effect, and its status does not say so";
     /// A field that needs a backend on a rule without one.
@@ -45,11 +45,11 @@ overrule_source::codes! {
     /// A policy on a Gateway of somebody else.
     OTHER_CONTROLLER = "OV1521", Warning, "target belongs to another controller";
     /// A policy nothing leads to.
-    UNREFERENCED = "OV1522", Warning, "policy is attached nowhere";
+    UNREFERENCED = "OV1522", Warning, "policy is not attached";
     /// TLS settings beside a BackendTLSPolicy.
-    BACKEND_TLS = "OV1523", Note, "TLS settings give way to a BackendTLSPolicy";
+    BACKEND_TLS = "OV1523", Note, "BackendTLSPolicy replaces TLS settings";
     /// Header changes that the less specific side decides.
-    GENERAL_HEADER_WINS = "OV1524", Note, "less specific header change has the last word";
+    GENERAL_HEADER_WINS = "OV1524", Note, "less specific header change wins";
     /// A rule that policies cannot name.
     UNNAMED_RULE = "OV1525", Error, "section names a rule by its position";
 }

@@ -235,10 +235,10 @@ impl Analysed {
             if found.is_none_or(|(_, _, messages)| !messages.iter().any(|m| m.contains(wanted))) {
                 differences.push(Difference {
                     at: one.at.clone(),
-                    message: format!("{} `{}` is not refused as expected", one.kind, one.policy),
+                    message: format!("{} `{}` is not rejected as expected", one.kind, one.policy),
                     expected: one.message.clone(),
                     actual: Some(
-                        found.map_or_else(|| "not refused".to_owned(), |f| f.2.join("; ")),
+                        found.map_or_else(|| "not rejected".to_owned(), |f| f.2.join("; ")),
                     ),
                 });
             }

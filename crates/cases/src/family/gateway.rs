@@ -110,19 +110,19 @@ impl Answer for Resolved {
                 differences.push(Difference {
                     at: one.at.clone(),
                     message: format!("`{}` does not conflict as expected", one.policy),
-                    expected: Some(format!("refused because of {}", by.join(", "))),
+                    expected: Some(format!("rejected because of {}", by.join(", "))),
                     actual: Some(found.map_or_else(
-                        || "not refused".to_owned(),
-                        |by| format!("refused because of {}", by.join(", ")),
+                        || "not rejected".to_owned(),
+                        |by| format!("rejected because of {}", by.join(", ")),
                     )),
                 });
             }
         }
         differences.extend(actual.into_iter().map(|((kind, policy), by)| Difference {
             at: expected.at.clone(),
-            message: format!("{kind} `{policy}` conflicts, and the test does not list it"),
+            message: format!("{kind} `{policy}` conflicts, but the test does not list it"),
             expected: None,
-            actual: Some(format!("refused because of {}", by.join(", "))),
+            actual: Some(format!("rejected because of {}", by.join(", "))),
         }));
         Check::Done(differences)
     }

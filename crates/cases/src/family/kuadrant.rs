@@ -179,7 +179,7 @@ impl Answer for Resolved {
             let section = section.map(|s| format!("#{s}")).unwrap_or_default();
             Difference {
                 at: expected.at.clone(),
-                message: format!("{kind} {name}{section} is affected by {policy_kind}, and the test does not list it"),
+                message: format!("{kind} {name}{section} is affected by {policy_kind}, but the test does not list it"),
                 expected: None,
                 actual: Some(list(&by)),
             }
@@ -214,13 +214,13 @@ impl Answer for Resolved {
                     at: one.at.clone(),
                     message: format!("`{}` does not conflict as expected", one.policy),
                     expected: Some(wanted),
-                    actual: Some(found.unwrap_or_else(|| "not refused".to_owned())),
+                    actual: Some(found.unwrap_or_else(|| "not rejected".to_owned())),
                 });
             }
         }
         differences.extend(actual.into_iter().map(|((kind, policy), said)| Difference {
             at: expected.at.clone(),
-            message: format!("{kind} `{policy}` conflicts, and the test does not list it"),
+            message: format!("{kind} `{policy}` conflicts, but the test does not list it"),
             expected: None,
             actual: Some(format!("{}: {said}", codes::CONFLICTED.id)),
         }));
@@ -266,7 +266,7 @@ fn differences(
     for real in actual {
         if !wanted.iter().any(|(kind, _)| real.kind.eq_ignore_ascii_case(kind)) {
             let message =
-                format!("`{name}` has condition {}, and the test does not list it", real.kind);
+                format!("`{name}` has condition {}, but the test does not list it", real.kind);
             differs(message, None, Some(real));
         }
     }

@@ -76,7 +76,7 @@ impl Run<'_> {
         for (segments, value) in uncovered(spec, &covered) {
             let name = pointer(&segments);
             let message = format!(
-                "`{name}` is in force, and the entry does not list it{}",
+                "`{name}` is in force, but the entry does not list it{}",
                 from(effective, &segments)
             );
             let mismatch = differs(What::Unexpected, at, expect, message);
@@ -150,7 +150,7 @@ impl Run<'_> {
                 Some(matches) => {
                     if !matches.iter().any(|m| includes(m, wanted)) {
                         let mismatch =
-                            differs(What::Match, at, expect, "no match of the rule holds this");
+                            differs(What::Match, at, expect, "no match of the rule contains this");
                         let actual = Value::Array(matches.clone());
                         self.add(mismatch.expected_is(short(wanted)).actual_is(short(&actual)));
                     }

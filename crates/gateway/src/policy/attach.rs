@@ -177,7 +177,7 @@ impl Attacher<'_> {
         let d = Diagnostic::new(&codes::NO_TARGET, "this policy targets nothing and has no effect")
             .at(policy.at)
             .field(field.to_string())
-            .help(format!("say what it targets in `{field}`"));
+            .help(format!("add a target in `{field}`"));
         self.out.diagnostics.push(d);
     }
 
