@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: what a family of policies is. Not here: any rule; each family has a crate of its own.
+//! What a family of policies is. Each family has a crate of its own, and this crate has no rules.
 //!
-//! A family is a value that implements [`Family`], and one line in the list of families. Everything in the product that
-//! deals with families goes through that list as [`AnyFamily`] and names none of them.
+//! A family is a value that implements [`Family`], and one line in the list of families. The rest of the
+//! product uses that list as [`AnyFamily`] and names no family.
 //!
 //! ```text
 //! read      what it needs besides policies; does not depend on them     Ground
