@@ -195,7 +195,7 @@ impl dyn AnyFamily {
         named.or(self.profiles().first()).copied().unwrap_or("")
     }
 
-    /// Whether a profile stands for what is shipped today, while others stand for what is documented.
+    /// Whether a profile is the behaviour of the released controller, while others are the documented behaviour.
     pub fn is_shipped(&self, profile: &str) -> bool {
         self.profiles().len() > 1 && self.profiles().last() == Some(&profile)
     }

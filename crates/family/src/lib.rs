@@ -43,7 +43,7 @@ pub trait Family: FamilyWords + Sized + 'static {
     /// The profile of a name; the default if there is none of that name.
     fn profile(&self, name: &str) -> Self::Profile;
 
-    /// Policy kinds it knows without being told; those that manifests describe come on top.
+    /// Policy kinds it knows by itself; manifests may describe more.
     fn kinds(&self) -> Vec<&'static str>;
 
     /// API groups whose policies are its own.
@@ -64,7 +64,7 @@ pub trait Family: FamilyWords + Sized + 'static {
         Err(format!("there is no setting `{key}`"))
     }
 
-    /// Metrics of its controller that can be told from answers, so that dashboards work.
+    /// Metrics of its controller that can be computed from answers, so that dashboards work.
     fn metrics(&self) -> Option<ControllerMetrics> {
         None
     }
@@ -112,7 +112,7 @@ pub trait Ground: Debug + Send + Sync + 'static {
     /// Adds its own targets to the nodes of the topology.
     fn connect(&mut self, _: &Documents, _: &mut Snapshot, _: &mut Topology) {}
 
-    /// What a name means, if it is an identity of the family's own.
+    /// What a name refers to, if it is an identity of the family.
     fn identify(&self, _: &str) -> Identity {
         Identity::Other
     }
@@ -130,12 +130,12 @@ pub trait Ground: Debug + Send + Sync + 'static {
 
 impl Ground for () {}
 
-/// What a name means that may be an identity of a family's own.
+/// What a name refers to that may be an identity of a family.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Identity {
     /// It is a name of another form.
     Other,
-    /// It was meant as one and is none; why.
+    /// It looks like one, but is invalid; why.
     Malformed(String),
     /// Nothing that was read has it.
     Unknown,

@@ -61,7 +61,9 @@ impl fmt::Display for TlsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable(path, error) => write!(f, "cannot read {}: {error}", path.display()),
-            Self::Content(path, what) => write!(f, "{} contains no {what} in PEM format", path.display()),
+            Self::Content(path, what) => {
+                write!(f, "{} contains no {what} in PEM format", path.display())
+            }
             Self::NoClientCa => f.write_str(
                 "client certificates are enabled, but no file with their authorities is given",
             ),

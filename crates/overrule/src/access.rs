@@ -36,7 +36,7 @@ pub struct InboundAccess<'a> {
 }
 
 impl Analysis {
-    /// The object a name means, by KRI or by kind, mesh and name, and the section it names.
+    /// The object of a name, by KRI or by kind, mesh and name, and the section it names.
     pub fn named(&self, text: &str) -> Option<(ObjectId, Option<String>)> {
         if let Some((object, section)) = self.identified(text) {
             return Some((object, Some(section).filter(|s| !s.is_empty())));
@@ -46,7 +46,7 @@ impl Analysis {
         Some((found.first()?.id, name.section))
     }
 
-    /// The client a text means: a SPIFFE ID, a dataplane, or `nobody`; none if it means none of these.
+    /// The client that a text names: a SPIFFE ID, a dataplane, or `nobody`; none if it is none of these.
     pub fn client<'t>(&self, text: &'t str) -> Option<Client<'t>> {
         if text == "nobody" {
             return Some(Client::Nobody);
@@ -160,7 +160,7 @@ impl<'a> InboundAccess<'a> {
         })
     }
 
-    /// What an inbound decides, with the policies that say so.
+    /// What an inbound decides, with the policies that decide.
     fn ruling(
         &self,
         inbound: &GuardedInbound<'a>,

@@ -44,9 +44,9 @@ pub struct Options {
     pub single_letters: SingleLetters,
     /// Creation times.
     pub assume_created: Assume,
-    /// Kinds to resolve although no policy of them is there.
+    /// Kinds to resolve even if the input has no policy of them.
     pub include_kinds: Vec<String>,
-    /// Names of sources that must hold nothing but descriptors of policy kinds.
+    /// Names of sources that may only contain descriptors of policy kinds.
     pub kind_sources: Vec<String>,
     /// The profile of each family; its default where none is named. See [`families`](crate::families()).
     pub profiles: BTreeMap<String, String>,
@@ -54,7 +54,7 @@ pub struct Options {
     pub compare: bool,
     /// Settings of families' controllers.
     pub settings: Settings,
-    /// Targets as typed that are asked about: their paths are there, however large the fleet is.
+    /// Targets of the question, as typed: their paths are never left out, however large the fleet is.
     pub focus: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ impl Options {
     }
 }
 
-/// What an analysis tells about its progress.
+/// The progress of an analysis.
 pub trait Stages: Sync {
     /// So many bytes more have been read.
     fn read(&self, _bytes: usize) {}
@@ -353,7 +353,7 @@ pub(crate) fn settle(diagnostics: Vec<Diagnostic>, documents: &Documents) -> Vec
     all.into_iter().map(|(_, d)| d).collect()
 }
 
-/// Files given as policy kinds that hold something else.
+/// Files given as policy kinds that contain something else.
 fn misplaced(documents: &Documents, snapshot: &Snapshot, sources: &[String]) -> Vec<Diagnostic> {
     let is_kind_source = |o: &&overrule_model::Object| {
         let name = documents.sources.get(o.at.source).map_or("", |s| s.name());

@@ -28,7 +28,7 @@ const FEW_TEXTS: usize = 64;
 /// A text, and what its keeper knows about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
-    /// What tells it apart from all others, whatever it is called.
+    /// Its unique key, whatever its name is.
     pub key: Box<str>,
     /// Its name, as findings and origins show it, and its content.
     pub input: Input,
@@ -39,13 +39,13 @@ pub struct Text {
 /// A text that comes, changes, or goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
-    /// It is there, and says this.
+    /// It exists, with this text.
     Put(Text),
     /// The one with this key is not there any more.
     Remove(Box<str>),
 }
 
-/// Texts that change, and what is in force. One writer at a time; readers hold the analyses it returns.
+/// Texts that change, and their analysis. There is one writer at a time; readers keep the analyses it returns.
 #[derive(Debug)]
 pub struct Workspace {
     options: Options,

@@ -15,7 +15,7 @@ use crate::files::{self, WorldError};
 use crate::lookup::{self, Context, Finder, LookupError};
 use crate::{Analysis, Options};
 
-/// Manifests, resolved and ready to be asked about.
+/// Manifests, resolved and ready for questions.
 #[derive(Debug, Clone)]
 pub struct Manifests {
     analysis: Arc<Analysis>,
@@ -128,7 +128,7 @@ impl Manifests {
         Ok(here.map(explain).collect())
     }
 
-    /// Where a policy is in force, partly, or shadowed by whom.
+    /// Where a policy is in force, partly in force, or shadowed, and by which policies.
     pub fn reach(&self, policy: &str) -> Result<v1::Reach, LookupError> {
         let stage = self.analysis.stage();
         let scene = Scene { others: &[], ..stage.scene() };
@@ -136,7 +136,7 @@ impl Manifests {
         Ok(view::reach(&scene, part, policy, None))
     }
 
-    /// Whether a client may call, and who says so: one decision per inbound.
+    /// Whether a client may call, and which policy decides: one decision per inbound.
     pub fn can(&self, call: Call<'_>) -> Result<Vec<v1::AccessDecision>, LookupError> {
         let Call { from, to, method, path, sni } = call;
         let finder = Finder::new(&self.analysis);

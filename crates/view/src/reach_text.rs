@@ -75,11 +75,10 @@ fn rows(target: &v1::ReachTarget, wide: bool, styles: &Styles, table: &mut Table
                 1 => String::new(),
                 n => format!(" on {n} paths"),
             };
-            let outcome =
-                Cell::styled(
-                    format!("{}{paths}", words::outcome(first.outcome)),
-                    styles.outcome(first.outcome),
-                );
+            let outcome = Cell::styled(
+                format!("{}{paths}", words::outcome(first.outcome)),
+                styles.outcome(first.outcome),
+            );
             table.push([name.into(), outcome, why(first).into()]);
         }
         _ => {

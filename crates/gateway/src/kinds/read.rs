@@ -67,7 +67,8 @@ struct Reader {
 impl Reader {
     fn descriptor(&mut self, root: View<'_>, provenance: Provenance) -> Option<Descriptor> {
         if root.get("kind").and_then(View::as_str) != Some(KIND) {
-            let message = "a file of policy kinds may only contain documents with `kind: PolicyKind`";
+            let message =
+                "a file of policy kinds may only contain documents with `kind: PolicyKind`";
             self.fields.report(
                 &codes::BAD_DESCRIPTOR,
                 &At::ROOT,

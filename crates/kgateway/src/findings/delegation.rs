@@ -71,8 +71,7 @@ fn fault(found: &Found<'_>, rule: RuleIx, fault: Fault) -> Option<Diagnostic> {
                 "`{name}` delegates to `{}`, which leads back to it; the rule answers 500",
                 route_name(found, route)
             );
-            Diagnostic::new(&codes::CYCLE, message)
-                .help("remove one reference of the cycle")
+            Diagnostic::new(&codes::CYCLE, message).help("remove one reference of the cycle")
         }
         Fault::NoChild => no_child(found, rule, &name),
         Fault::TooDeep => {
@@ -111,7 +110,9 @@ fn no_child(found: &Found<'_>, rule: RuleIx, name: &str) -> Diagnostic {
     let near = overrule_model::nearest(&wanted, all.iter().map(String::as_str), 1);
     let elsewhere = all.iter().find(|n| n.ends_with(&format!("/{}", text(missing.name))));
     let help = match near.first().copied().or(elsewhere.map(String::as_str)) {
-        Some(near) => format!("did you mean `{near}`? without `namespace`, the route's own is used"),
+        Some(near) => {
+            format!("did you mean `{near}`? without `namespace`, the route's own is used")
+        }
         None => "check name and namespace; without `namespace`, the route's own is used".to_owned(),
     };
     Diagnostic::new(&codes::NO_CHILD, message).help(help)

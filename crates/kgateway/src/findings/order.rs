@@ -53,7 +53,9 @@ fn is_undated(found: &Found<'_>, id: PolicyId) -> bool {
 fn undated(found: &Found<'_>, above: PolicyId, below: PolicyId) -> Option<Diagnostic> {
     let (first, second) = (found.policy(above)?, found.policy(below)?);
     let reading = match found.world.profile {
-        crate::Profile::Design => "a policy without one counts as newest, as it will be once applied",
+        crate::Profile::Design => {
+            "a policy without one counts as newest, as it will be once applied"
+        }
         crate::Profile::Shipped => "the controller treats a policy without one as oldest",
     };
     let message = format!(

@@ -164,8 +164,7 @@ impl Written<'_> {
         if rules || wipes || self.policy.removals(profile).any(|r| !r.entries.is_empty()) {
             return;
         }
-        let message =
-            "this policy sets nothing, so defaults above it apply as if it did not exist";
+        let message = "this policy sets nothing, so defaults above it apply as if it did not exist";
         let d = Diagnostic::new(&EMPTY_POLICY, message).at(self.policy.at).field("spec");
         out.push(d.help("add the missing settings, or remove the policy"));
     }

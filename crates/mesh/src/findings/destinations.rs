@@ -231,10 +231,7 @@ impl<'a> Destinations<'a> {
 
     fn ports(&self, wanted: &str, ports: &[Port]) -> String {
         if let Some(port) = ports.iter().find(|p| p.number.to_string() == wanted) {
-            return format!(
-                "port {wanted} is called `{}`; use the name",
-                port.section
-            );
+            return format!("port {wanted} is called `{}`; use the name", port.section);
         }
         let all: Vec<&str> = ports.iter().map(|p| p.section.as_str()).collect();
         match self.here.world.budget.nearest(wanted, all.len(), all.iter().copied()) {

@@ -52,12 +52,13 @@ fn members<'a>(world: &World<'a>) -> BTreeMap<&'a str, (ObjectId, usize)> {
 }
 
 fn assumed(world: &World<'_>, mesh: &str, first: ObjectId) -> Diagnostic {
-    let message =
-        format!("Mesh `{mesh}` not found in the input; it is assumed to exist, without any settings");
+    let message = format!(
+        "Mesh `{mesh}` not found in the input; it is assumed to exist, without any settings"
+    );
     let d = Diagnostic::new(&codes::ASSUMED_MESH, message);
-    world.at_object(d, first).help(format!(
-        "add it: kumactl get mesh {mesh} -o yaml; it says whether mTLS is enabled"
-    ))
+    world
+        .at_object(d, first)
+        .help(format!("add it: kumactl get mesh {mesh} -o yaml; it says whether mTLS is enabled"))
 }
 
 fn unknown(

@@ -141,7 +141,10 @@ fn tags_that_no_inbound_has() {
 #[test]
 fn names_of_proxies() {
     let case = |target: &str, words: &[&str]| says(&world(&[&to_mesh(target)]), "OV1604", words);
-    case("{kind: Dataplane, name: web-2}", &["there is no Dataplane `web-2`", "`web-1`?"]);
+    case(
+        "{kind: Dataplane, name: web-2}",
+        &["Dataplane `web-2` not found in the input", "`web-1`?"],
+    );
     case("{kind: Dataplane, name: web-1, namespace: x}", &["is in namespace ``, not in `x`"]);
     let far = WEB.replace("labels: {", "labels: {kuma.io/origin: zone, kuma.io/zone: west, ");
     let text = [MESH, &far, &to_mesh("{kind: Dataplane, name: web-1}")].join("\n---\n");
@@ -161,7 +164,7 @@ fn gateways() {
     says(
         &text(&[proxy], "{kind: MeshGateway, name: edgy}"),
         "OV1604",
-        &["there is no MeshGateway `edgy`", "`edge`?"],
+        &["MeshGateway `edgy` not found in the input", "`edge`?"],
     );
     says(
         &text(&[], "{kind: MeshGateway, name: edge}"),

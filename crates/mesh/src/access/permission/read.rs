@@ -113,7 +113,10 @@ fn path(of: View<'_>, into: &mut Match) -> Result<(), Flaw> {
         return Err(flaw("value", "must begin with `/`"));
     }
     if value.contains(['?', '#']) {
-        return Err(flaw("value", "must not have a query or fragment: paths are compared without them"));
+        return Err(flaw(
+            "value",
+            "must not have a query or fragment: paths are compared without them",
+        ));
     }
     match overrule_access::path::normalise(value) {
         Ok(normal) if normal == value => {}
