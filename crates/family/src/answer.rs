@@ -34,7 +34,7 @@ impl Options {
 pub struct Resolved<E = ()> {
     /// The answer.
     pub resolution: Resolution,
-    /// What to tell the user.
+    /// Findings for the user.
     pub diagnostics: Vec<Diagnostic>,
     /// What only this family's answers have.
     pub extra: E,

@@ -33,7 +33,7 @@ pub type AnyPolicies = Arc<dyn Any + Send + Sync>;
 pub struct AnyAnswer {
     /// The answer.
     pub resolution: Resolution,
-    /// What to tell the user.
+    /// Findings for the user.
     pub diagnostics: Vec<Diagnostic>,
     /// What only this family's answers have.
     pub extra: Arc<dyn AnyExtra>,

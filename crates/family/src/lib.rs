@@ -37,10 +37,10 @@ pub trait Family: FamilyWords + Sized + 'static {
     /// What only its own answers have.
     type Extra: Extra;
 
-    /// Names of its profiles: the default first, what is shipped today last.
+    /// Names of its profiles: the default first, that of the released controller last.
     fn profiles(&self) -> &'static [&'static str];
 
-    /// The profile of a name; the default if there is none of that name.
+    /// The profile with this name; the default if there is none.
     fn profile(&self, name: &str) -> Self::Profile;
 
     /// Policy kinds it knows by itself; manifests may describe more.
@@ -51,7 +51,7 @@ pub trait Family: FamilyWords + Sized + 'static {
         &[]
     }
 
-    /// What it reports.
+    /// The codes of its findings.
     fn codes(&self) -> &'static [Code];
 
     /// Settings of its controller that change answers.
@@ -137,20 +137,20 @@ pub enum Identity {
     Other,
     /// It looks like one, but is invalid; why.
     Malformed(String),
-    /// Nothing that was read has it.
+    /// No object in the input has it.
     Unknown,
     /// An object, and the section of it that is named; empty for all of it.
     Object(ObjectId, String),
 }
 
-/// What a stage of reading has in hand.
+/// The input of a stage of reading.
 #[derive(Debug)]
 pub struct Reading<'a> {
     /// Texts and trees.
     pub documents: &'a Documents,
     /// Resources; a stage may add names to it.
     pub snapshot: &'a mut Snapshot,
-    /// What to tell the user.
+    /// Findings for the user.
     pub diagnostics: &'a mut Vec<Diagnostic>,
 }
 

@@ -18,11 +18,11 @@ use crate::{Analysis, Answered};
 pub struct Question<'a> {
     /// The client: a SPIFFE ID, or a dataplane.
     pub from: Client<'a>,
-    /// The method of the request, if it is one.
+    /// The method of the request, if the call is one.
     pub method: Option<&'a str>,
     /// Its path.
     pub path: Option<&'a str>,
-    /// The server name it asks for.
+    /// The server name it requests.
     pub sni: Option<&'a str>,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: bytes. Out: everything that can be said about them. Not here: files, printing.
+//! In: bytes. Out: their whole analysis. Not here: files, printing.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -24,14 +24,14 @@ use crate::patch::Patch;
 /// What to assume about objects that carry no creation time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Assume {
-    /// They are newest; among themselves names decide.
+    /// They are the newest; between two of them, the name decides.
     #[default]
     Newest,
     /// The order of files and lines.
     FileOrder,
     /// All were created at one time.
     Time(Created),
-    /// Whoever keeps them knows since when: by the name of their source.
+    /// The times that their keeper knows, by the name of their source.
     Kept(Arc<BTreeMap<Box<str>, Created>>),
 }
 
@@ -50,7 +50,7 @@ pub struct Options {
     pub kind_sources: Vec<String>,
     /// The profile of each family; its default where none is named. See [`families`](crate::families()).
     pub profiles: BTreeMap<String, String>,
-    /// Whether to resolve under the other profiles of each family too, to compare with.
+    /// Whether to resolve under the other profiles of each family too, for comparison.
     pub compare: bool,
     /// Settings of families' controllers.
     pub settings: Settings,
@@ -72,7 +72,7 @@ impl Options {
 
 /// The progress of an analysis.
 pub trait Stages: Sync {
-    /// So many bytes more have been read.
+    /// This many more bytes were read.
     fn read(&self, _bytes: usize) {}
 }
 
@@ -92,7 +92,7 @@ pub struct Analysis {
     pub answers: Vec<Arc<Answered>>,
     /// Every finding of every stage, by place, none twice.
     pub diagnostics: Vec<Diagnostic>,
-    /// What may differ from the analysis that this one was made of. A [`Workspace`](crate::live::Workspace) makes each
+    /// What may differ from the previous analysis. A [`Workspace`](crate::live::Workspace) makes each
     /// analysis of the one before.
     pub touched: Touched,
 }
@@ -101,7 +101,7 @@ pub struct Analysis {
 /// same paths, and come from the same policies.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Touched {
-    /// Any of them: everything was resolved, and ids of before mean nothing now.
+    /// Any of them: everything was resolved again, and earlier ids are no longer valid.
     #[default]
     Everything,
     /// Those of these ladders, in order. A number before a ladder is the place of its answer in [`Analysis::answers`].

@@ -25,7 +25,7 @@ use crate::{Analysis, Assume, Options};
 /// If more texts than this change at once, everything is resolved.
 const FEW_TEXTS: usize = 64;
 
-/// A text, and what its keeper knows about it.
+/// A text, with what its keeper knows about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
     /// Its unique key, whatever its name is.
@@ -41,7 +41,7 @@ pub struct Text {
 pub enum Edit {
     /// It exists, with this text.
     Put(Text),
-    /// The one with this key is not there any more.
+    /// The text with this key no longer exists.
     Remove(Box<str>),
 }
 
