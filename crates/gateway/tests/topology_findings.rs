@@ -101,7 +101,7 @@ fn messages_in_full() {
         text("not allowed, by namespace and by kind"),
         [
             "`httproute/shop/r` may not attach to `gateway/infra/gw#web`: it accepts only routes of namespace `infra` [12 without `allowedRoutes`, its own namespace only] (allow namespace `shop` in `allowedRoutes.namespaces` of the listener)",
-            "`tcproute/infra/r` may not attach to `gateway/infra/gw#web`: it takes HTTPRoute and GRPCRoute, not TCPRoute [12 the listener] (attach it to a listener of a fitting protocol, or extend `allowedRoutes.kinds`)",
+            "`tcproute/infra/r` may not attach to `gateway/infra/gw#web`: it accepts HTTPRoute and GRPCRoute, not TCPRoute [12 the listener] (attach it to a listener of a fitting protocol, or extend `allowedRoutes.kinds`)",
         ]
     );
     assert_eq!(

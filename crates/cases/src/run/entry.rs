@@ -118,7 +118,7 @@ impl Run<'_> {
                         && actual.iter().zip(&given.items).all(|(a, b)| same(a, b));
                     if !same {
                         let mismatch =
-                            differs(What::Accumulated, &given.at, expect, "what piles up differs");
+                            differs(What::Accumulated, &given.at, expect, "`accumulated` differs");
                         let (wanted, actual) =
                             (Value::Array(given.items.clone()), Value::Array(actual.clone()));
                         self.add(mismatch.expected_is(short(&wanted)).actual_is(short(&actual)));
