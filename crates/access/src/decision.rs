@@ -28,7 +28,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// What holds if nothing matches.
+    /// The decision if nothing matches.
     pub const NOTHING: Self =
         Self { verdict: Verdict::Denied, by: None, by_tree: None, shadow: None };
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: access rules of one inbound, in list order, and requests. Out: decisions, who decides and why, as data. Not here:
-//! reading policies, Envoy, words.
+//! In: access rules of one inbound, in list order, and requests. Out: decisions, with the deciding rule and the reason,
+//! as data. Not here: reading policies, Envoy, words.
 
 mod caller;
 mod compiled;

@@ -22,10 +22,10 @@
 
 use std::borrow::Cow;
 
-/// Why the proxy refuses a request before any rule is asked.
+/// Why the proxy rejects a request before it evaluates any rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rejected {
-    /// It is no path, and no address with one.
+    /// It is not a path, and not a URL with one.
     Target,
     /// It has a byte that must not be there.
     Byte,

@@ -19,7 +19,7 @@ impl Effect {
     }
 }
 
-/// Which identities are meant.
+/// Which identities match.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Identity {
     /// This one.
@@ -28,7 +28,7 @@ pub enum Identity {
     Prefix(Box<str>),
 }
 
-/// Which paths are meant. Compared are normalised paths without their query (see [`path`](crate::path)).
+/// Which paths match. Paths are compared normalised and without their query (see [`path`](crate::path)).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PathMatch {
     /// This one.
@@ -42,7 +42,7 @@ pub enum PathMatch {
 pub struct Match {
     /// The identity of the client (its SPIFFE ID).
     pub identity: Option<Identity>,
-    /// The server name the client asked for in TLS.
+    /// The server name that the client requests in TLS.
     pub sni: Option<Box<str>>,
     /// The HTTP method.
     pub method: Option<Box<str>>,
@@ -66,7 +66,7 @@ pub struct RuleSource(pub u32);
 pub struct Rule {
     /// What it does.
     pub effect: Effect,
-    /// With whom.
+    /// The requests it applies to.
     pub matches: Match,
     /// Where it is written.
     pub source: RuleSource,
@@ -79,7 +79,7 @@ pub struct Rule {
 pub struct Request<'a> {
     /// The one identity of the client's certificate; none if it has none, or more than one.
     pub identity: Option<&'a str>,
-    /// The server name it asked for.
+    /// The server name it requests.
     pub sni: Option<&'a str>,
     /// The method.
     pub method: Option<&'a str>,

@@ -7,11 +7,11 @@ use crate::rule::{Effect, Match};
 /// Whether a proxy knows its clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Enforcement {
-    /// It does not ask: everybody gets in, whatever policies say.
+    /// It does not check: everybody gets in, whatever policies say.
     Off,
-    /// It takes those who show who they are and those who do not; policies count for the former.
+    /// It accepts clients with and without a certificate; policies apply to the former.
     Permissive,
-    /// It takes only those who show who they are.
+    /// It accepts only clients with a certificate.
     Strict,
 }
 
@@ -24,11 +24,11 @@ pub enum Because<B> {
     NoPermission,
     /// Permissions select the inbound, and none of them matches.
     NoMatch,
-    /// The certificate of the client has several identities, and an inbound with rules takes only clients with one.
+    /// The certificate of the client has several identities, and an inbound with rules accepts only clients with one.
     SeveralIdentities,
-    /// The client shows no certificate, and the inbound asks for one before any permission is asked.
+    /// The client has no certificate, and the inbound requires one before it checks permissions.
     NoCertificate,
-    /// The client shows no certificate, and the inbound takes such clients whatever permissions say.
+    /// The client has no certificate, and the inbound accepts such clients whatever permissions say.
     Plaintext,
     /// The proxy does not ask who its clients are, so no permission is enforced.
     NotEnforced,
@@ -85,7 +85,7 @@ pub enum Clause<'a> {
         index: u32,
         /// What it does.
         effect: Effect,
-        /// With whom.
+        /// The requests it applies to.
         matches: &'a Match,
     },
     /// An element of `from`.

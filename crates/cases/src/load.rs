@@ -37,7 +37,7 @@ pub fn load(paths: &[PathBuf]) -> Loaded {
             let name = input.name.to_string();
             let (cases, broken) = read_file(input, path.parent());
             if named && cases.is_empty() && broken.is_empty() {
-                let message = "this file holds no policy test".to_owned();
+                let message = "this file contains no policy test".to_owned();
                 loaded.errors.push(WorldError { path: PathBuf::from(name), message, fatal: true });
             }
             loaded.cases.extend(cases);

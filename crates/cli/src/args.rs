@@ -86,7 +86,7 @@ pub struct Source {
         env = "OVERRULE_TOKEN_FILE"
     )]
     pub token_file: Option<PathBuf>,
-    /// Certificates that the server's certificate must be signed by [default: those of the web].
+    /// Certificates that the server's certificate must be signed by [default: public CA bundle].
     #[arg(long, value_name = "FILE", global = true, display_order = 20, env = "OVERRULE_CA_FILE")]
     pub ca_file: Option<PathBuf>,
 }

@@ -17,8 +17,8 @@ use serde_json::Value;
 /// The mistakes in examples/broken by number: what must be found, where, and a part of the remedy.
 const MISTAKES: &[(&str, &str, &str)] = &[
     ("OV1202", "routes.yaml:6:23", "did you mean `infra/edge`?"),
-    ("OV1204", "routes.yaml:14:23", "let namespace `shop` in"),
-    ("OV1205", "routes.yaml:23:15", "use a hostname the listener covers"),
+    ("OV1204", "routes.yaml:14:23", "allow namespace `shop` in"),
+    ("OV1205", "routes.yaml:23:15", "use a hostname that the listener covers"),
     ("OV1209", "routes.yaml:33:33", "add a ReferenceGrant to namespace `finance`"),
     ("OV1301", "policies.yaml:6:74", "there is one in namespace `shop`"),
     ("OV1302", "policies.yaml:14:91", "did you mean `web`?"),

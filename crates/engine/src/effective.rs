@@ -17,7 +17,7 @@ use crate::{Fate, LadderId, Ladders, Loss, Losses, Outcome, Prefer, Reason, Rung
 pub struct Check {
     /// The step it guards.
     pub step: StepId,
-    /// Whether the step may take part.
+    /// Whether the guard lets the step take part.
     pub verdict: Guard,
     /// Why it failed; empty if it did not.
     pub error: Box<str>,
@@ -30,7 +30,7 @@ pub struct Check {
 pub struct Seen {
     /// Where, as the guard has it: `spec.limits.a`.
     pub path: Box<str>,
-    /// The value as JSON text; none if nothing is there.
+    /// The value as JSON text; none if there is no value.
     pub json: Option<Box<str>>,
 }
 
@@ -245,12 +245,12 @@ impl Effective {
         self.rare.get_or_insert_default().poison.push((step, reason));
     }
 
-    /// What became of one step.
+    /// The outcome of one step.
     pub fn outcome(&self, ladders: &Ladders, step: StepId) -> Outcome {
         self.outcomes(ladders, &[step]).first().copied().unwrap_or(Outcome::Inert)
     }
 
-    /// What became of each of these steps, in one pass over the value and the losses.
+    /// The outcome of each of these steps, in one pass over the value and the losses.
     pub fn outcomes(&self, ladders: &Ladders, steps: &[StepId]) -> SmallVec<[Outcome; 4]> {
         // Ladders are short and many: small sorted lists, no trees.
         let mut held: SmallVec<[StepId; 8]> = SmallVec::new();

@@ -17,24 +17,25 @@ use crate::{
 /// What to do with an admitted rung.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Op {
-    /// What is in force stays, whole.
+    /// The held value stays, as a whole.
     Keep,
-    /// What comes replaces it, whole.
+    /// The incoming value replaces it, as a whole.
     ReplaceAll,
-    /// What comes is taken only if nothing is in force.
+    /// The incoming value applies only if no value is held.
     FillIfEmpty,
     /// Both, by the plan.
     Merge(Prefer),
-    /// Both as they are: a conflict that nobody detects. The value held is shown, what comes stands beside it.
+    /// Both as they are: a conflict that the controller does not detect. The held value is shown, with the incoming
+    /// value beside it.
     Beside,
 }
 
 /// A family's decision about a rung.
 #[derive(Debug, Clone, Copy)]
 pub enum Action<'p> {
-    /// A guard keeps it out.
+    /// Its guard skips it.
     Skip(Reason),
-    /// It contributes no value, only state (a policy that holds nothing but a removal list), or nothing at all.
+    /// It contributes no value, only state (a policy with only a removal list), or nothing at all.
     Pass(Reason),
     /// It takes part.
     Apply {
@@ -81,7 +82,7 @@ pub trait Algebra: Combine {
         checks: &mut Vec<Check>,
     ) -> Action<'_>;
 
-    /// Filter: takes parts out of what comes, recording them as losses through `lose`.
+    /// Filter: removes parts of the incoming value, and records them as losses through `lose`.
     fn filter(
         &self,
         _state: &mut Self::State,

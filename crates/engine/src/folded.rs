@@ -29,10 +29,10 @@ pub(crate) struct Folded {
     pub(crate) groups: BTreeMap<LadderId, Effective>,
 }
 
-/// What became of the policies on one ladder.
+/// The outcomes of the policies on one ladder.
 pub(crate) type OnLadder = [(PolicyId, Outcome)];
 
-/// What became of policies on ladders, by place of the ladder.
+/// The outcomes of policies on ladders, by place of the ladder.
 #[derive(Debug, Default)]
 pub(crate) struct Outcomes {
     /// Outcome of each policy on each ladder, one after another.

@@ -38,7 +38,7 @@ impl LadderId {
 pub struct Step {
     /// Whose it is.
     pub policy: PolicyId,
-    /// Which written entry of a list of the policy (`to[2]` is 2); none where the block is no list.
+    /// Which entry of a list of the policy, as written (`to[2]` is 2); none if the block is not a list.
     pub entry: Option<u32>,
     /// Which block of the policy: `bare`, `defaults`, `overrides`; the family's word.
     pub block: &'static str,

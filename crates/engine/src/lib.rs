@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: policies that landed on nodes of a topology, ranked. Out: one effective value per target path, with the
-//! origin of every part of it and the fate of everything that lost. Not here: any vendor, any kind, any file.
+//! origin of every part of it and the outcome of everything that lost. Not here: any vendor, any kind, any file.
 //!
 //! All families are one idea: contributions ranked on a ladder, folded step by step.
 //!

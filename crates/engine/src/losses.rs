@@ -23,7 +23,7 @@ pub struct Loss {
     pub pointer: Word,
     /// Where it is written.
     pub node: Place,
-    /// What became of it.
+    /// Its outcome.
     pub fate: Fate,
     /// The steps whose value took its place when it happened.
     pub by: Steps,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: effective values and losses. Out: what became of each step and policy. Not here: why (see the losses).
 
-/// What became of one part of a contribution that is not in force.
+/// Why one part of a contribution is not in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fate {
     /// Something that outranks it took its place.
@@ -14,7 +14,7 @@ pub enum Fate {
     Skipped,
 }
 
-/// What became of a policy: at one path, at one target, or altogether.
+/// The outcome of a policy: at one path, at one target, or over all paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Outcome {
     /// All of it is in force.
@@ -29,7 +29,7 @@ pub enum Outcome {
     Removed,
     /// None of it: a condition kept it out.
     Skipped,
-    /// It landed, but no path passes there, or it has nothing to contribute.
+    /// It is attached, but no path passes there, or it has nothing to contribute.
     Inert,
     /// It did not land at all.
     Rejected,
@@ -69,7 +69,7 @@ pub struct Tally {
     pub in_force: u64,
     /// Paths on which some of it is.
     pub partly: u64,
-    /// Paths on which it lost, by fate: shadowed, removed, masked, skipped.
+    /// Paths on which it lost: shadowed, removed, masked, skipped.
     pub lost: [u64; 4],
     /// Paths it reaches but where it has nothing to contribute.
     pub inert: u64,

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 use smallvec::SmallVec;
 
-/// A key of a family's ranks: its name, as explanations print it, and what a difference in it means.
+/// A key of a family's ranks: its name, as explanations print it, and the meaning of its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RankKey {
     /// Its name.
@@ -39,9 +39,9 @@ pub enum KeyValues {
     Weights,
     /// The order in which things are written; a sentence about the later one.
     Written(&'static str),
-    /// Words that stand for 0, 1, 2 and so on.
+    /// Words for 0, 1, 2 and so on.
     Words(&'static [&'static str]),
-    /// Numbers that say nothing to people.
+    /// Numbers that explanations do not print.
     Unspoken,
 }
 
@@ -69,7 +69,7 @@ pub struct Rank(SmallVec<[i64; 4]>);
 /// The result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision {
-    /// `Less`: the first stands above the second.
+    /// `Less`: the first is above the second.
     pub order: Ordering,
     /// Index of the key that decided; none if all keys are equal.
     pub key: Option<usize>,

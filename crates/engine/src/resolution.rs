@@ -37,14 +37,14 @@ pub struct PolicyEntry {
     pub kind: KindId,
 }
 
-/// A policy landed on a node.
+/// A policy is attached to a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attachment {
     /// Which policy.
     pub policy: PolicyId,
     /// Which of its references, counted as written.
     pub reference: u32,
-    /// Where it landed.
+    /// The node it is attached to.
     pub node: NodeId,
     /// Where the reference is written.
     pub at: Span,
@@ -80,7 +80,7 @@ pub struct KindResult {
     pub assumed: bool,
     /// The kind it stands for: a controller turns its policies into policies of that kind.
     pub covers: Option<KindId>,
-    /// Whether its policies are no policies but what other objects say themselves.
+    /// Whether its policies are not policies, but settings of other objects.
     pub implicit: bool,
     /// Ladder of each path: `EMPTY` where no policy reaches, `NONE` (or past the end) where the path is no target.
     ladders: Standing,
@@ -101,14 +101,14 @@ pub struct Resolution {
     pub paths: Arc<Paths>,
     /// All ladders.
     pub ladders: Ladders,
-    /// Where policies landed, by policy and reference.
+    /// Where policies are attached, by policy and reference.
     pub attachments: Layered<Attachment>,
     /// Where they did not.
     pub rejections: Layered<Rejection>,
     fixed: Arc<Fixed>,
     /// Results in the order of folding.
     folded: Layered<Arc<Effective>>,
-    /// What became of policies on each ladder, in the order of folding.
+    /// The outcomes of policies on each ladder, in the order of folding.
     outcomes: Arc<Outcomes>,
     /// The same where it is another than before, by place.
     other_outcomes: Vec<(usize, Box<OnLadder>)>,
@@ -161,7 +161,7 @@ impl Resolution {
         (0..).map(PolicyId).zip(&self.fixed.policies)
     }
 
-    /// Every policy that is one, not something another object says itself.
+    /// Every real policy, without settings of other objects.
     pub fn declared(&self) -> impl Iterator<Item = (PolicyId, &PolicyEntry)> {
         self.policies().filter(|(_, p)| self.kind(p.kind).is_none_or(|k| !k.implicit))
     }
@@ -212,7 +212,7 @@ impl Resolution {
         self.fixed.by_spec.get(usize::from(spec)).copied().unwrap_or(0)
     }
 
-    /// What became of each policy on a ladder.
+    /// The outcome of each policy on a ladder.
     pub fn outcomes(&self, ladder: LadderId) -> &[(PolicyId, Outcome)] {
         self.place(ladder).map_or(&[], |place| self.outcomes_at(place))
     }
@@ -239,13 +239,13 @@ impl Resolution {
             .map_or_else(Tally::default, |counts| Tally::from(*counts))
     }
 
-    /// What became of a policy altogether.
+    /// The outcome of a policy over all paths.
     pub fn outcome(&self, policy: PolicyId) -> Outcome {
         let landed = self.attachments_of(policy).next().is_some();
         if landed { self.tally(policy).outcome() } else { Outcome::Rejected }
     }
 
-    /// Where one policy landed.
+    /// Where one policy is attached.
     pub fn attachments_of(&self, policy: PolicyId) -> impl Iterator<Item = &Attachment> {
         let start = self.attachments.partition_point(|a| a.policy < policy);
         self.attachments.iter().skip(start).take_while(move |a| a.policy == policy)

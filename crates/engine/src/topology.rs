@@ -9,7 +9,7 @@ use overrule_source::{SourceId, Span};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
 
-/// How deep in the hierarchy a kind of node stands; smaller is higher, less specific.
+/// The depth of a kind of node in the hierarchy; smaller is higher, less specific.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Level(pub u8);
 
@@ -62,7 +62,7 @@ struct Owner {
     name: Sym,
     /// [`ABSENT`] if it is only referred to.
     object: u32,
-    /// [`ABSENT`] if nobody knows where it is written.
+    /// [`ABSENT`] if the place is unknown.
     source: u32,
 }
 

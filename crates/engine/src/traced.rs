@@ -106,18 +106,19 @@ impl fmt::Debug for Place {
 /// A value with origins.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Traced {
-    /// Written by one step, as it stands in its document.
+    /// Written by one step, verbatim from its document.
     Whole {
         /// Who wrote it.
         step: StepId,
         /// Where it stands.
         node: NodeRef,
     },
-    /// A mapping put together from several steps.
+    /// A mapping merged from several steps.
     Map(Arc<[(Key, Traced)]>),
-    /// A list put together from several steps.
+    /// A list merged from several steps.
     List(Arc<[Traced]>),
-    /// A value nobody wrote: a schema default, a canonical form, a mapping (`{}`) all of whose members were deleted.
+    /// A value that no policy wrote: a schema default, a canonical form, or a mapping (`{}`) whose members were all
+    /// deleted.
     /// The step is the one that implies it.
     Implied {
         /// Who implies it.
@@ -177,7 +178,7 @@ impl Traced {
         }
     }
 
-    /// Where it is written, if it stands in one place.
+    /// Where it is written, if that is one place.
     pub fn node(&self) -> Option<NodeRef> {
         match self {
             Self::Whole { node, .. } => Some(*node),

@@ -15,7 +15,7 @@ use serde_json::Value;
 pub struct Options {
     /// Kinds to resolve although no policy of them exists (to list what they do not cover), lower case.
     pub include: Vec<String>,
-    /// Leave findings out, for an answer whose findings nobody reads.
+    /// Leave findings out, if nobody reads them.
     pub silent: bool,
     /// Objects whose paths must be there, however many there are of others.
     pub focus: BTreeSet<ObjectId>,
@@ -24,7 +24,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Whether a kind is asked for by its name.
+    /// Whether the question names a kind.
     pub fn includes(&self, kind: &str) -> bool {
         self.include.iter().any(|name| name.eq_ignore_ascii_case(kind))
     }
@@ -35,7 +35,7 @@ impl Options {
 pub struct Resolved<E = ()> {
     /// The answer.
     pub resolution: Resolution,
-    /// What to tell the user.
+    /// Findings for the user.
     pub diagnostics: Vec<Diagnostic>,
     /// What only this family's answers have.
     pub extra: E,
@@ -43,7 +43,7 @@ pub struct Resolved<E = ()> {
 
 /// What only the answers of one family have. Most have nothing more: `()` is enough.
 pub trait Extra: Debug + Send + Sync + 'static {
-    /// Targets whose paths are left out, because they have the same as another target that is there.
+    /// Targets whose paths are left out, because they equal those of another target.
     fn alike(&self) -> usize {
         0
     }

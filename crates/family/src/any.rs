@@ -33,7 +33,7 @@ pub type AnyPolicies = Arc<dyn Any + Send + Sync>;
 pub struct AnyAnswer {
     /// The answer.
     pub resolution: Resolution,
-    /// What to tell the user.
+    /// Findings for the user.
     pub diagnostics: Vec<Diagnostic>,
     /// What only this family's answers have.
     pub extra: Arc<dyn AnyExtra>,
@@ -250,7 +250,7 @@ impl dyn AnyFamily {
         named.or(self.profiles().first()).copied().unwrap_or("")
     }
 
-    /// Whether a profile stands for what is shipped today, while others stand for what is documented.
+    /// Whether a profile is the behaviour of the released controller, while others are the documented behaviour.
     pub fn is_shipped(&self, profile: &str) -> bool {
         self.profiles().len() > 1 && self.profiles().last() == Some(&profile)
     }

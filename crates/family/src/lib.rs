@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: what a family of policies is. Not here: any rule; each family has a crate of its own.
+//! What a family of policies is. Each family has a crate of its own, and this crate has no rules.
 //!
-//! A family is a value that implements [`Family`], and one line in the list of families. Everything in the product that
-//! deals with families goes through that list as [`AnyFamily`] and names none of them.
+//! A family is a value that implements [`Family`], and one line in the list of families. The rest of the
+//! product uses that list as [`AnyFamily`] and names no family.
 //!
 //! ```text
 //! read      what it needs besides policies; does not depend on them     Ground
@@ -46,13 +46,13 @@ pub trait Family: FamilyWords + Sized + 'static {
     /// What only its own answers have.
     type Extra: Extra;
 
-    /// Names of its profiles: the default first, what is shipped today last.
+    /// Names of its profiles: the default first, that of the released controller last.
     fn profiles(&self) -> &'static [&'static str];
 
-    /// The profile of a name; the default if there is none of that name.
+    /// The profile with this name; the default if there is none.
     fn profile(&self, name: &str) -> Self::Profile;
 
-    /// Policy kinds it knows without being told; those that manifests describe come on top.
+    /// Policy kinds it knows by itself; manifests may describe more.
     fn kinds(&self) -> Vec<OwnKind>;
 
     /// API groups whose policies are its own.
@@ -60,7 +60,7 @@ pub trait Family: FamilyWords + Sized + 'static {
         &[]
     }
 
-    /// What it reports.
+    /// The codes of its findings.
     fn codes(&self) -> &'static [Code];
 
     /// The page of one of its codes, if it does not stand with those of the product (`docs/rules`).
@@ -78,7 +78,7 @@ pub trait Family: FamilyWords + Sized + 'static {
         Err(format!("there is no setting `{key}`"))
     }
 
-    /// Metrics of its controller that can be told from answers, so that dashboards work.
+    /// Metrics of its controller that can be computed from answers, so that dashboards work.
     fn metrics(&self) -> Option<ControllerMetrics> {
         None
     }
@@ -166,7 +166,7 @@ pub trait Ground: Debug + Send + Sync + 'static {
     /// Adds its own targets to the nodes of the topology.
     fn connect(&mut self, _: &Documents, _: &mut Snapshot, _: &mut Topology) {}
 
-    /// What a name means, if it is an identity of the family's own.
+    /// What a name refers to, if it is an identity of the family.
     fn identify(&self, _: &str) -> Identity {
         Identity::Other
     }
@@ -184,27 +184,27 @@ pub trait Ground: Debug + Send + Sync + 'static {
 
 impl Ground for () {}
 
-/// What a name means that may be an identity of a family's own.
+/// What a name refers to that may be an identity of a family.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Identity {
     /// It is a name of another form.
     Other,
-    /// It was meant as one and is none; why.
+    /// It looks like one, but is invalid; why.
     Malformed(String),
-    /// Nothing that was read has it.
+    /// No object in the input has it.
     Unknown,
     /// An object, and the section of it that is named; empty for all of it.
     Object(ObjectId, String),
 }
 
-/// What a stage of reading has in hand.
+/// The input of a stage of reading.
 #[derive(Debug)]
 pub struct Reading<'a> {
     /// Texts and trees.
     pub documents: &'a Documents,
     /// Resources; a stage may add names to it.
     pub snapshot: &'a mut Snapshot,
-    /// What to tell the user.
+    /// Findings for the user.
     pub diagnostics: &'a mut Vec<Diagnostic>,
     /// The policy kinds of all families.
     pub own_kinds: &'a [OwnKind],

@@ -47,7 +47,7 @@ overrule_source::codes! {
     /// A policy that must exist does not.
     REQUIREMENT_NOT_MET = "OV1322", Error, World, "required policy is missing";
     /// A requirement that cannot be read.
-    BAD_REQUIREMENT = "OV1323", Error, Batch, "requirement is not usable";
+    BAD_REQUIREMENT = "OV1323", Error, Batch, "requirement is invalid";
     /// A requirement that no path fits.
-    EMPTY_REQUIREMENT = "OV1324", Warning, World, "requirement concerns nothing";
+    EMPTY_REQUIREMENT = "OV1324", Warning, World, "requirement applies to no path";
 }

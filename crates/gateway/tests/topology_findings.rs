@@ -100,20 +100,20 @@ fn messages_in_full() {
     assert_eq!(
         text("not allowed, by namespace and by kind"),
         [
-            "`httproute/shop/r` may not attach to `gateway/infra/gw#web`: it takes routes of namespace `infra` only [12 without `allowedRoutes`, its own namespace only] (let namespace `shop` in with `allowedRoutes.namespaces` of the listener)",
-            "`tcproute/infra/r` may not attach to `gateway/infra/gw#web`: it takes HTTPRoute and GRPCRoute, not TCPRoute [12 the listener] (attach it to a listener of a fitting protocol, or extend `allowedRoutes.kinds`)",
+            "`httproute/shop/r` may not attach to `gateway/infra/gw#web`: it accepts only routes of namespace `infra` [12 without `allowedRoutes`, its own namespace only] (allow namespace `shop` in `allowedRoutes.namespaces` of the listener)",
+            "`tcproute/infra/r` may not attach to `gateway/infra/gw#web`: it accepts HTTPRoute and GRPCRoute, not TCPRoute [12 the listener] (attach it to a listener of a fitting protocol, or extend `allowedRoutes.kinds`)",
         ]
     );
     assert_eq!(
         text("hostnames do not intersect"),
         [
-            "no hostname of `httproute/infra/r` fits `gateway/infra/gw#web`: the route has `b.org`, `example.com`, the listener has `*.example.com` [12 the listener's hostname] (use a hostname the listener covers, or attach to another listener)"
+            "no hostname of `httproute/infra/r` matches `gateway/infra/gw#web`: the route has `b.org`, `example.com`, the listener has `*.example.com` [12 the listener's hostname] (use a hostname that the listener covers, or attach to another listener)"
         ]
     );
     assert_eq!(
         text("listener set not allowed"),
         [
-            "`gateway/infra/gw` does not accept `listenerset/shop/s`: it takes no ListenerSets [8 without `allowedListeners` it accepts none] (let namespace `shop` in with `spec.allowedListeners.namespaces` of `gateway/infra/gw`)"
+            "`gateway/infra/gw` does not accept `listenerset/shop/s`: it accepts no ListenerSets [8 without `allowedListeners` it accepts none] (allow namespace `shop` in `spec.allowedListeners.namespaces` of `gateway/infra/gw`)"
         ]
     );
 }

@@ -151,7 +151,7 @@ fn conflicts_inside_one_gateway() {
     }
 }
 
-/// Between objects the earlier one keeps the place: the Gateway, then sets by age, then by namespace and name.
+/// Between objects the earlier one is in force: the Gateway, then sets by age, then by namespace and name.
 #[test]
 fn conflicts_between_objects() {
     let gw =

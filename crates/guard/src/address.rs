@@ -42,7 +42,7 @@ impl fmt::Display for AddressRefused {
         };
         write!(
             f,
-            "refusing to listen on {}: others than this machine can reach it, and {missing} off; \
+            "refusing to listen on {}: other machines can reach it, and {missing} off; \
              give a certificate and a key and leave authentication on, or listen on 127.0.0.1:{}",
             self.address,
             self.address.port()

@@ -120,7 +120,7 @@ impl fmt::Display for GateRefusal {
             Self::Denied(why) => why.fmt(f),
             Self::Guessing(_) => f.write_str("too many failed logins; wait"),
             Self::TooLarge(most) => write!(f, "the body is longer than {most} bytes"),
-            Self::Busy(_) => f.write_str("too many requests at once; come back in a moment"),
+            Self::Busy(_) => f.write_str("too many requests at once; try again later"),
             Self::SlowRequest => f.write_str("the request did not arrive in time"),
             Self::SlowAnswer => f.write_str("the answer took too long"),
         }

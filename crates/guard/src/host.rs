@@ -48,9 +48,9 @@ impl HostRefused {
 impl fmt::Display for HostRefused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Host => "the request has to name one host",
+            Self::Host => "the request must name exactly one host",
             Self::Foreign => {
-                "the request is for a host this server does not go by; allow the name in its configuration"
+                "this server does not answer for the requested host; allow the name in its configuration"
             }
             Self::Origin => {
                 "pages of this origin may not use this server; allow the origin in its configuration"

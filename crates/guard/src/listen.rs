@@ -173,7 +173,7 @@ async fn accept<S, B>(
                     }
                     None => {
                         count(&shared.counts.turned_away);
-                        tracing::debug!(%address, "turned away: too many connections");
+                        tracing::debug!(%address, "refused a connection: too many connections");
                     }
                 },
                 Err(error) => pause(&error).await,
@@ -202,9 +202,9 @@ async fn reload(tls: Arc<Acceptor>, every: Duration) {
             Ok(Ok(true)) => tracing::info!("the TLS certificate was reloaded"),
             Ok(Ok(false)) => {}
             Ok(Err(error)) => {
-                tracing::error!(%error, "the TLS files have changed and cannot be used; the old stay in use");
+                tracing::error!(%error, "the changed TLS files cannot be used; the old ones stay in use");
             }
-            Err(error) => tracing::error!(%error, "the TLS files could not be looked at"),
+            Err(error) => tracing::error!(%error, "cannot check the TLS files"),
         }
     }
 }

@@ -92,7 +92,7 @@ impl fmt::Display for Denied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Missing => "no token was given; send `Authorization: Bearer TOKEN`",
-            Self::Malformed => "the Authorization header holds no token of this server",
+            Self::Malformed => "the Authorization header does not contain a token of this server",
             Self::Unknown => "the token is not known",
             Self::Expired => "the token has expired",
             Self::Revoked => "the token was revoked",

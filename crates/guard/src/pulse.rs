@@ -99,7 +99,7 @@ impl Pulse {
             return Verdict::Cut("the peer does not read its answer");
         }
         if state.abandoned > limits.abandoned_requests {
-            return Verdict::Drain("the peer gives up too many requests");
+            return Verdict::Drain("the peer cancels too many requests");
         }
         if state.in_flight > 0 {
             return Verdict::Fine;

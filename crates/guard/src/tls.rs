@@ -61,11 +61,13 @@ impl fmt::Display for TlsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable(path, error) => write!(f, "cannot read {}: {error}", path.display()),
-            Self::Content(path, what) => write!(f, "{} holds no {what} in PEM", path.display()),
+            Self::Content(path, what) => {
+                write!(f, "{} contains no {what} in PEM format", path.display())
+            }
             Self::NoClientCa => f.write_str(
-                "client certificates are asked for, but no file of their authorities is given",
+                "client certificates are enabled, but no file with their authorities is given",
             ),
-            Self::Unfit(why) => write!(f, "certificate, key and authorities do not fit: {why}"),
+            Self::Unfit(why) => write!(f, "certificate, key and authorities do not match: {why}"),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 overrule_source::codes! {
     /// The CRD of the kind does not let the policy in.
-    INVALID = "OV1501", Error, Document, "policy is refused by its CRD";
+    INVALID = "OV1501", Error, Document, "CRD rejects the policy";
     /// A weight that is no number.
     BAD_WEIGHT = "OV1502", Error, Document, "policy weight is not a number";
     /// A provider that is not there.
@@ -13,21 +13,21 @@ overrule_source::codes! {
     /// A filter that leads nowhere.
     FILTER_NOT_FOUND = "OV1505", Error, World, "filter names an object that does not exist";
     /// A rule that answers twice.
-    SECOND_ACTION = "OV1506", Error, World, "rule answers in two ways";
+    SECOND_ACTION = "OV1506", Error, World, "rule has more than one action";
     /// A delegation without a child.
-    NO_CHILD = "OV1507", Error, World, "delegation leads to no rule";
+    NO_CHILD = "OV1507", Error, World, "delegation reaches no rule";
     /// A delegation back to itself.
-    CYCLE = "OV1508", Error, World, "delegation goes in circles";
+    CYCLE = "OV1508", Error, World, "delegation has a cycle";
     /// A child that is meant but refused.
-    CHILD_REFUSED = "OV1509", Warning, World, "route is not delegated to";
+    CHILD_REFUSED = "OV1509", Warning, World, "route does not match its parent";
     /// A delegating rule that matches in a way that cannot be delegated.
     NOT_A_PREFIX = "OV1510", Warning, World, "delegating rule has no path prefix";
     /// More paths than are followed.
-    TOO_MANY_PATHS = "OV1511", Error, World, "delegation makes more paths than are followed";
+    TOO_MANY_PATHS = "OV1511", Error, World, "delegation makes too many paths";
     /// A value of the priority annotation that is none.
-    BAD_PRIORITY = "OV1512", Warning, World, "policy priority is not understood";
+    BAD_PRIORITY = "OV1512", Warning, World, "unknown policy priority";
     /// The old key of the priority annotation.
-    RETIRED_PRIORITY = "OV1513", Warning, World, "policy priority has an old key";
+    RETIRED_PRIORITY = "OV1513", Warning, World, "policy priority has a former key";
     /// A priority annotation where it does nothing.
     INERT_PRIORITY = "OV1514", Warning, World, "policy priority has no effect here";
     /// A broken policy and the rules that fail with it.
@@ -35,7 +35,7 @@ overrule_source::codes! {
     /// A guard that somebody below switches off.
     GUARD_DISABLED = "OV1516", Warning, World, "inherited access control is switched off";
     /// A deep value that does not do what its name says.
-    DEEP_MISNAMED = "OV1517", Warning, World, "controller does not follow the priority here";
+    DEEP_MISNAMED = "OV1517", Warning, World, "controller ignores the priority here";
     /// A policy that does nothing while its status is fine.
     SHADOWED_UNSEEN = "OV1518", Warning, World, "policy has no effect, and its status does not say so";
     /// A field that needs a backend on a rule without one.
@@ -45,11 +45,11 @@ overrule_source::codes! {
     /// A policy on a Gateway of somebody else.
     OTHER_CONTROLLER = "OV1521", Warning, World, "target belongs to another controller";
     /// A policy nothing leads to.
-    UNREFERENCED = "OV1522", Warning, World, "policy is attached nowhere";
+    UNREFERENCED = "OV1522", Warning, World, "policy is not attached";
     /// TLS settings beside a BackendTLSPolicy.
-    BACKEND_TLS = "OV1523", Note, World, "TLS settings give way to a BackendTLSPolicy";
+    BACKEND_TLS = "OV1523", Note, World, "BackendTLSPolicy replaces TLS settings";
     /// Header changes that the less specific side decides.
-    GENERAL_HEADER_WINS = "OV1524", Note, World, "less specific header change has the last word";
+    GENERAL_HEADER_WINS = "OV1524", Note, World, "less specific header change wins";
     /// A rule that policies cannot name.
     UNNAMED_RULE = "OV1525", Error, World, "section names a rule by its position";
 }

@@ -2,13 +2,13 @@
 //! Codes of findings made while turning documents into resources: OV1100 to OV1199.
 
 overrule_source::codes! {
-    /// A document that is no resource.
+    /// A document that is not a resource.
     NOT_A_RESOURCE = "OV1101", Note, Document, "not a resource";
     /// Two documents define one resource.
     DUPLICATE_RESOURCE = "OV1102", Error, Batch, "duplicate resource";
     /// A name the API server would refuse.
     INVALID_NAME = "OV1103", Error, Document, "invalid name";
-    /// A creation time that is no RFC 3339 time.
+    /// A creation time that is not an RFC 3339 time.
     BAD_CREATION_TIME = "OV1104", Error, Document, "creation time is invalid";
     /// A field of the wrong type.
     WRONG_TYPE = "OV1105", Error, Document, "field has the wrong type";

@@ -4,14 +4,14 @@
 
 use std::fmt;
 
-/// When an object was created. Manifests in Git do not say, and that is not the same as "long ago".
+/// When an object was created. Manifests in Git do not contain this, which does not mean "long ago".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Created {
     /// Seconds since 1970 (the grain Kubernetes keeps).
     At(i64),
     /// Not written. It counts as newest: it will be, once applied.
     Absent,
-    /// Not written, but the user asked to take the order of files and lines: the n-th object.
+    /// Not written, but an option says to use the order of files and lines: the n-th object.
     Assumed(u32),
 }
 
@@ -30,7 +30,7 @@ impl Created {
         }
     }
 
-    /// Whether the manifest says it.
+    /// Whether the manifest contains it.
     pub fn is_known(self) -> bool {
         matches!(self, Self::At(_))
     }

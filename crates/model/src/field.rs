@@ -103,7 +103,7 @@ impl Fields {
         self.report(&codes::BAD_VALUE, at, view, message, &hint);
     }
 
-    /// A member that is there and not null.
+    /// A member that exists and is not null.
     pub fn member<'a>(&self, of: View<'a>, key: &str) -> Option<View<'a>> {
         of.get(key).filter(|v| !v.is_null())
     }

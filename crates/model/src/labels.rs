@@ -86,7 +86,7 @@ impl SelectorClause {
     }
 }
 
-/// A label selector: all clauses must hold; without clauses it selects everything.
+/// A label selector: all clauses must match; without clauses it selects everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selector {
     /// The clauses.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: documents with spans. Out: a [`Snapshot`], the frozen and sorted set of resources one answer is computed from.
+//! In: documents with spans. Out: a [`Snapshot`], the frozen and sorted set of resources that an answer is computed from.
 //! Not here: what a Gateway or a policy means; families read the specs they know.
 //!
 //! ```

@@ -39,7 +39,7 @@ impl Scope {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId(pub u32);
 
-/// One resource: who it is and where it stands. Its spec is read from the document by whoever knows the kind.
+/// One resource: its identity and its place. The crate that knows the kind reads the spec from the document.
 #[derive(Debug, Clone)]
 pub struct Object {
     /// Its index.

@@ -193,7 +193,7 @@ impl Snapshot {
             .collect()
     }
 
-    /// The objects a target name can mean: none, one, or several where a kind is ambiguous.
+    /// The objects a target name can refer to: none, one, or several if a kind is ambiguous.
     pub fn resolve(&self, target: &TargetName) -> Vec<&Object> {
         let mut found = Vec::new();
         for kind in self.kinds_called(&target.kind, target.group.as_deref()) {

@@ -19,7 +19,7 @@ pub struct TargetName {
     pub section: Option<String>,
 }
 
-/// Why a text is no target.
+/// Why a text is not a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetNameError(String);
 

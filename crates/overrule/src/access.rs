@@ -15,11 +15,11 @@ use crate::{Analysis, Answered};
 pub struct Question<'a> {
     /// The client: a SPIFFE ID, or an object with an identity.
     pub from: Client<'a>,
-    /// The method of the request, if it is one.
+    /// The method of the request, if the call is one.
     pub method: Option<&'a str>,
     /// Its path.
     pub path: Option<&'a str>,
-    /// The server name it asks for.
+    /// The server name it requests.
     pub sni: Option<&'a str>,
 }
 
@@ -33,7 +33,7 @@ pub struct InboundAccess<'a> {
 }
 
 impl Analysis {
-    /// The object a name means, by KRI or by kind, mesh and name, and the section it names.
+    /// The object of a name, by KRI or by kind, mesh and name, and the section it names.
     pub fn named(&self, text: &str) -> Option<(ObjectId, Option<String>)> {
         if let Some((object, section)) = self.identified(text) {
             return Some((object, Some(section).filter(|s| !s.is_empty())));
@@ -43,7 +43,7 @@ impl Analysis {
         Some((found.first()?.id, name.section))
     }
 
-    /// The client a text means: a SPIFFE ID, an object with an identity, or `nobody`; none if it means none of these.
+    /// The client that a text names: a SPIFFE ID, an object with an identity, or `nobody`; none if it is none of these.
     pub fn client<'t>(&self, text: &'t str) -> Option<Client<'t>> {
         if text == "nobody" {
             return Some(Client::Nobody);
@@ -158,7 +158,7 @@ impl<'a> InboundAccess<'a> {
         })
     }
 
-    /// What an inbound decides, with the policies that say so.
+    /// What an inbound decides, with the policies that decide.
     fn ruling(
         &self,
         inbound: &dyn Guarded<'a>,

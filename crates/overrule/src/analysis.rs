@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: bytes. Out: everything that can be said about them. Not here: files, printing.
+//! In: bytes. Out: their whole analysis. Not here: files, printing.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -26,14 +26,14 @@ use crate::patch::Patch;
 /// What to assume about objects that carry no creation time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Assume {
-    /// They are newest; among themselves names decide.
+    /// They are the newest; between two of them, the name decides.
     #[default]
     Newest,
     /// The order of files and lines.
     FileOrder,
     /// All were created at one time.
     Time(Created),
-    /// Whoever keeps them knows since when: by the name of their source.
+    /// The times that their keeper knows, by the name of their source.
     Kept(Arc<BTreeMap<Box<str>, Created>>),
 }
 
@@ -46,17 +46,17 @@ pub struct Options {
     pub single_letters: SingleLetters,
     /// Creation times.
     pub assume_created: Assume,
-    /// Kinds to resolve although no policy of them is there.
+    /// Kinds to resolve even if the input has no policy of them.
     pub include_kinds: Vec<String>,
-    /// Names of sources that must hold nothing but descriptors of policy kinds.
+    /// Names of sources that may only contain descriptors of policy kinds.
     pub kind_sources: Vec<String>,
     /// The profile of each family; its default where none is named. See [`families`](crate::families()).
     pub profiles: BTreeMap<String, String>,
-    /// Whether to resolve under the other profiles of each family too, to compare with.
+    /// Whether to resolve under the other profiles of each family too, for comparison.
     pub compare: bool,
     /// Settings of families' controllers.
     pub settings: Settings,
-    /// Targets as typed that are asked about: their paths are there, however large the fleet is.
+    /// Targets of the question, as typed: their paths are never left out, however large the fleet is.
     pub focus: Vec<String>,
     /// Counts the documents that are parsed.
     pub parsed: ParseCount,
@@ -75,9 +75,9 @@ impl Options {
     }
 }
 
-/// What an analysis tells about its progress.
+/// The progress of an analysis.
 pub trait Stages: Sync {
-    /// So many bytes more have been read.
+    /// This many more bytes were read.
     fn read(&self, _bytes: usize) {}
 }
 
@@ -97,7 +97,7 @@ pub struct Analysis {
     pub answers: Vec<Arc<Answered>>,
     /// Every finding of every stage, by place, none twice.
     pub diagnostics: Vec<Diagnostic>,
-    /// What may differ from the analysis that this one was made of. A [`Workspace`](crate::live::Workspace) makes each
+    /// What may differ from the previous analysis. A [`Workspace`](crate::live::Workspace) makes each
     /// analysis of the one before.
     pub touched: Touched,
 }
@@ -106,7 +106,7 @@ pub struct Analysis {
 /// same paths, and come from the same policies.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Touched {
-    /// Any of them: everything was resolved, and ids of before mean nothing now.
+    /// Any of them: everything was resolved again, and earlier ids are no longer valid.
     #[default]
     Everything,
     /// Those of these ladders, in order. A number before a ladder is the place of its answer in [`Analysis::answers`].
@@ -385,7 +385,7 @@ pub(crate) fn settle(diagnostics: Vec<Diagnostic>, documents: &Documents) -> Vec
     all.into_iter().map(|(_, d)| d).collect()
 }
 
-/// Files given as policy kinds that hold something else.
+/// Files given as policy kinds that contain something else.
 fn misplaced(documents: &Documents, snapshot: &Snapshot, sources: &[String]) -> Vec<Diagnostic> {
     let is_kind_source = |o: &&overrule_model::Object| {
         let name = documents.sources.get(o.at.source).map_or("", |s| s.name());

@@ -37,7 +37,7 @@ impl Wanted {
     }
 }
 
-/// What one family says under one profile.
+/// The answer of one family under one profile.
 #[derive(Debug)]
 pub struct Answered {
     /// The family.
@@ -46,7 +46,7 @@ pub struct Answered {
     pub profile: &'static str,
     /// The answer.
     pub resolution: Resolution,
-    /// Whether it is an answer of its own; if not, it is there to be compared with.
+    /// Whether it is the answer; otherwise it is only there for comparison.
     pub shown: bool,
     /// Requirements checked against it, by number, with the paths on which they are not met.
     pub missing: Vec<(usize, Vec<Missing>)>,
@@ -66,7 +66,7 @@ impl Answered {
         self.extra.typed()
     }
 
-    /// Targets whose paths are left out, because they have the same as another target that is there.
+    /// Targets whose paths are left out, because they equal those of another target.
     pub fn alike(&self) -> usize {
         self.extra.alike()
     }
@@ -117,7 +117,7 @@ pub(crate) struct Resolving<'a> {
     pub(crate) base: &'a Base,
     /// By family.
     pub(crate) policies: &'a [AnyPolicies],
-    /// Kinds to resolve although no policy of them is there: asked for, or required.
+    /// Kinds to resolve even if the input has no policy of them: in the question, or required.
     pub(crate) include_kinds: &'a [String],
     pub(crate) options: &'a Options,
 }
@@ -187,7 +187,7 @@ impl Resolving<'_> {
         }));
     }
 
-    /// The objects that a name somebody typed may mean.
+    /// The objects that a typed name may refer to.
     fn named(&self, name: &str) -> Vec<ObjectId> {
         if let Some((object, _)) = self.base.identified(name) {
             return vec![object];

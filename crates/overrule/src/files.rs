@@ -48,7 +48,7 @@ pub struct Found {
     pub errors: Vec<WorldError>,
 }
 
-/// Directories nobody means when they point at a folder of manifests.
+/// Directories that are never part of a folder of manifests.
 const SKIPPED: &[&str] = &["node_modules", "target", "vendor", "__pycache__"];
 
 /// Finds every manifest below the given paths. A file that is named is read whatever its ending.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which policy is in force here, why, and what happens if I change it?
 //!
-//! This crate is the library face of Overrule: it reads files and runs the pipeline. Everything below it is pure.
+//! This crate is the library of Overrule: it reads files and runs the pipeline. The crates below it are pure.
 //!
 //! Open a folder and ask:
 //!
@@ -20,8 +20,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Everything that could not be read is in the error of [`Manifests::open`], beside what could. [`live`] follows
-//! manifests that change.
+//! If something cannot be read, the error of [`Manifests::open`] lists it and contains everything else. [`live`]
+//! follows manifests that change.
 
 mod access;
 mod analysis;

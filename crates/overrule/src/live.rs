@@ -25,10 +25,10 @@ use crate::{Analysis, Assume, Options};
 /// If more texts than this change at once, everything is resolved.
 const FEW_TEXTS: usize = 64;
 
-/// A text, and what its keeper knows about it.
+/// A text, with what its keeper knows about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
-    /// What tells it apart from all others, whatever it is called.
+    /// Its unique key, whatever its name is.
     pub key: Box<str>,
     /// Its name, as findings and origins show it, and its content.
     pub input: Input,
@@ -39,7 +39,7 @@ pub struct Text {
 /// A text that comes, changes, or goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
-    /// It is there, and says this.
+    /// It exists, with this text.
     Put(Text),
     /// The same, read already with the options of the workspace.
     PutRead {
@@ -50,11 +50,11 @@ pub enum Edit {
         /// When its resources were created, if they do not say it themselves.
         created: Option<Created>,
     },
-    /// The one with this key is not there any more.
+    /// The text with this key no longer exists.
     Remove(Box<str>),
 }
 
-/// Texts that change, and what is in force. One writer at a time; readers hold the analyses it returns.
+/// Texts that change, and their analysis. There is one writer at a time; readers keep the analyses it returns.
 #[derive(Debug)]
 pub struct Workspace {
     options: Options,

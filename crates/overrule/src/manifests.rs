@@ -15,7 +15,7 @@ use crate::files::{self, WorldError};
 use crate::lookup::{self, Context, Finder, LookupError};
 use crate::{Analysis, Options};
 
-/// Manifests, resolved and ready to be asked about.
+/// Manifests, resolved and ready for questions.
 #[derive(Debug, Clone)]
 pub struct Manifests {
     analysis: Arc<Analysis>,
@@ -23,12 +23,12 @@ pub struct Manifests {
     skipped: Vec<WorldError>,
 }
 
-/// Some of what was named could not be read.
+/// Some of the input could not be read.
 #[derive(Debug)]
 pub struct Unread {
-    /// What the world refused; never empty.
+    /// The reading errors; never empty.
     pub errors: Vec<WorldError>,
-    /// What could be read, for those who want an incomplete answer.
+    /// Everything that could be read, for an incomplete answer.
     pub rest: Manifests,
 }
 
@@ -46,13 +46,13 @@ impl std::error::Error for Unread {}
 pub struct Call<'a> {
     /// The client: a SPIFFE ID, a dataplane, or `nobody`.
     pub from: &'a str,
-    /// What it calls: a dataplane, one of its inbounds, or a service.
+    /// The callee: a dataplane, one of its inbounds, or a service.
     pub to: &'a str,
-    /// The method of the request, if it is one.
+    /// The method of the request, if the call is one.
     pub method: Option<&'a str>,
     /// Its path.
     pub path: Option<&'a str>,
-    /// The server name it asks for.
+    /// The server name it requests.
     pub sni: Option<&'a str>,
 }
 
@@ -83,7 +83,7 @@ impl Manifests {
         Self::of(Arc::new(Analysis::new(inputs, &options)), options)
     }
 
-    /// Asks an analysis that is there already, for instance one that [`live`](crate::live) published. The options must be
+    /// Uses an existing analysis, for instance one that [`live`](crate::live) published. The options must be
     /// those it was made with.
     pub fn of(analysis: Arc<Analysis>, options: Options) -> Self {
         Self { analysis, options, skipped: Vec::new() }
@@ -114,8 +114,8 @@ impl Manifests {
         Ok(here.chain(elsewhere).collect())
     }
 
-    /// Why that is in force: the ladder, every decision, winners and losers, per kind and path. Paths that only another
-    /// profile has are told by [`Manifests::effective`].
+    /// Why that is in force: the ladder, every decision, winners and losers, per kind and path. Paths that only exist
+    /// under another profile are in the answer of [`Manifests::effective`].
     pub fn explain(&self, target: &str) -> Result<Vec<v1::Explanation>, LookupError> {
         let analysis = self.about(target);
         let stage = analysis.stage();
@@ -128,7 +128,7 @@ impl Manifests {
         Ok(here.map(explain).collect())
     }
 
-    /// Where a policy is in force, partly, or shadowed by whom.
+    /// Where a policy is in force, partly in force, or shadowed, and by which policies.
     pub fn reach(&self, policy: &str) -> Result<v1::Reach, LookupError> {
         let stage = self.analysis.stage();
         let scene = Scene { others: &[], ..stage.scene() };
@@ -136,7 +136,7 @@ impl Manifests {
         Ok(view::reach(&scene, part, policy, None))
     }
 
-    /// Whether a client may call, and who says so: one decision per inbound.
+    /// Whether a client may call, and which policy decides: one decision per inbound.
     pub fn can(&self, call: Call<'_>) -> Result<Vec<v1::AccessDecision>, LookupError> {
         let Call { from, to, method, path, sni } = call;
         let finder = Finder::new(&self.analysis);

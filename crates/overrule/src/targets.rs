@@ -8,7 +8,7 @@ use overrule_model::{ObjectId, Sym};
 use crate::Base;
 
 impl Base {
-    /// What a name means, if it is an identity that some family has besides namespace and name.
+    /// What a name refers to, if it is an identity of some family other than namespace and name.
     pub fn identify(&self, text: &str) -> Identity {
         let all = self.grounds.iter().map(|ground| ground.identify(text));
         all.into_iter().find(|found| *found != Identity::Other).unwrap_or(Identity::Other)

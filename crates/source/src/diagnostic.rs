@@ -6,12 +6,12 @@ use std::borrow::Cow;
 
 use crate::source_map::Span;
 
-/// How bad a finding is. Only errors change the exit code unless asked otherwise.
+/// The severity of a finding. Only errors change the exit code, unless an option says otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Worth knowing; nothing to mend.
     Note,
-    /// Probably not what was meant.
+    /// Probably not what the author wants.
     Warning,
     /// Wrong: something does not take effect, or the input cannot be read.
     Error,
@@ -44,7 +44,7 @@ pub enum Basis {
 pub struct CodeInfo {
     /// `OV` and four digits; never reused.
     pub id: &'static str,
-    /// What it says in a few words; the title of its page.
+    /// Its title, also the title of its page.
     pub title: &'static str,
     /// How bad it is.
     pub severity: Severity,

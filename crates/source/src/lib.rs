@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: bytes with a name. Out: documents whose every node knows its line and column, and diagnostics.
+//! In: bytes with a name. Out: documents in which every node knows its line and column, and diagnostics.
 //! Not here: Kubernetes, policies, files (the caller brings bytes; see the `overrule` crate for folders).
 //!
-//! Reading never fails: what cannot be read becomes a [`Diagnostic`], and everything else is kept.
+//! Reading never fails: a [`Diagnostic`] reports what cannot be read, and everything else is kept.
 //!
 //! ```
 //! use overrule_source::{read, Input, ReadOptions};

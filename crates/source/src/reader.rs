@@ -36,7 +36,7 @@ impl Input {
     }
 }
 
-/// What a mapping with the same key twice means.
+/// How a mapping with the same key twice is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DuplicateKeys {
     /// It is an error and the document is dropped, as Kubernetes does in strict mode.
@@ -85,7 +85,7 @@ impl ParseCount {
 pub struct ReadOptions {
     /// Bounds on size and depth.
     pub limits: Limits,
-    /// What duplicate keys mean.
+    /// How duplicate keys are read.
     pub duplicate_keys: DuplicateKeys,
     /// What `y` and `n` are.
     pub single_letters: SingleLetters,

@@ -20,7 +20,7 @@ pub enum Kind {
     Null,
     /// `true` or `false`, in any spelling Kubernetes reads so.
     Bool,
-    /// A whole number that fits 64 bits, signed or unsigned.
+    /// A whole number of at most 64 bits, signed or unsigned.
     Int,
     /// Any other number.
     Float,
@@ -128,7 +128,7 @@ impl Node {
         self.kind() == Kind::String && self.storage() == Storage::Span
     }
 
-    /// How many bytes of the text it takes.
+    /// Its length in bytes of the text.
     fn width(self) -> usize {
         self.end.saturating_sub(self.start) as usize
     }

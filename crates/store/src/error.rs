@@ -53,7 +53,7 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Conflict { key, expected, found } => conflict(f, key, *expected, *found),
-            Self::NotFound(key) => write!(f, "{key} is not there, so it cannot be deleted"),
+            Self::NotFound(key) => write!(f, "{key} does not exist, so it cannot be deleted"),
             Self::Gone { horizon } => write!(
                 f,
                 "the history before revision {horizon} has been pruned; ask for revision {horizon} or later"
@@ -86,15 +86,15 @@ fn conflict(
     found: Option<u64>,
 ) -> fmt::Result {
     match found {
-        Some(version) => write!(f, "{key} is there in version {version}")?,
-        None => write!(f, "{key} is not there")?,
+        Some(version) => write!(f, "{key} has version {version}")?,
+        None => write!(f, "{key} does not exist")?,
     }
     match expected {
         Expect::Any => Ok(()),
-        Expect::Absent => f.write_str(", and the change expects that it is not there"),
-        Expect::Version(version) => write!(f, ", and the change expects version {version}"),
+        Expect::Absent => f.write_str(", but the change expects that it does not exist"),
+        Expect::Version(version) => write!(f, ", but the change expects version {version}"),
     }?;
-    f.write_str("; read it again and repeat the change on what is there now")
+    f.write_str("; read it again and repeat the change on the current version")
 }
 
 impl std::error::Error for StoreError {}

@@ -82,7 +82,7 @@ impl Lines<'_> {
         self.count += 1;
         let line = serde_json::from_slice(&text);
         // The parser's message could quote the text, so only the line is named.
-        line.map(Some).map_err(|_error| refused(&format!("line {} is not understood", self.count)))
+        line.map(Some).map_err(|_error| refused(&format!("line {} is invalid", self.count)))
     }
 }
 

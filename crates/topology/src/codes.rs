@@ -7,7 +7,7 @@ overrule_source::codes! {
     /// A parentRef names a Gateway or ListenerSet that does not exist.
     PARENT_NOT_FOUND = "OV1202", Error, World, "parent not found";
     /// A parentRef names a listener or port the parent does not have.
-    NO_MATCHING_LISTENER = "OV1203", Error, World, "no listener of that name or port";
+    NO_MATCHING_LISTENER = "OV1203", Error, World, "no listener with that name or port";
     /// No listener allows routes of this namespace or kind.
     ROUTE_NOT_ALLOWED = "OV1204", Error, World, "route not allowed by the listener";
     /// The hostnames of a route and of the listeners have nothing in common.

@@ -118,16 +118,16 @@ pub(crate) fn sentence(because: &Because<Cited<'_>>) -> String {
         }
         Because::NoMatch => "nobody allows it: none of the permissions of the inbound matches",
         Because::SeveralIdentities => {
-            "its certificate has several identities, as those of a mesh without MeshIdentity do, and an inbound with rules takes only clients with one"
+            "its certificate has several identities, as in a mesh without MeshIdentity, and an inbound with rules accepts only clients with one identity"
         }
         Because::NoCertificate => {
-            "the inbound asks for a certificate, so the connection ends before any permission is asked"
+            "the inbound requires a certificate, so the connection ends before any permission is checked"
         }
         Because::Plaintext => {
             "the inbound is permissive: clients without a certificate get in, whatever permissions say"
         }
         Because::NotEnforced => {
-            "the proxy does not ask who its clients are (no mTLS and no MeshIdentity), so everybody gets in and no permission is enforced"
+            "the proxy does not check identities (no mTLS and no MeshIdentity), so everybody gets in and no permission is enforced"
         }
     };
     text.to_owned()

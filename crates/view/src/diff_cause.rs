@@ -93,7 +93,7 @@ impl<'a> Causes<'a> {
     pub(crate) fn sentence(&mut self, because: Vec<String>) -> String {
         let all = if because.is_empty() { self.everything() } else { because };
         if all.is_empty() {
-            return "nothing that was read changed".to_owned();
+            return "nothing in the input changed".to_owned();
         }
         let mut named: Vec<String> = all.iter().take(NAMED).cloned().collect();
         if let Some(more @ 1..) = all.len().checked_sub(NAMED) {

@@ -157,6 +157,7 @@ fn loser(
     out: &mut dyn fmt::Write,
 ) -> fmt::Result {
     let name = escape::terminal(&lost.policy);
+    let word = words::outcome(word);
     write!(out, "# {word}: {}", Painted(styles.policy(policy.color(&lost.policy)), &name))?;
     out.write_str(&words::entry(&lost.block))?;
     match lost.pointer.as_str() {

@@ -11,7 +11,7 @@ use crate::focus::{Meant, fared, is_block, known, meant, node_at, suggestions};
 use crate::losses::Losses;
 use crate::words::and;
 use crate::written::is_content;
-use crate::{Part, Scene, escape, field, rules, v1};
+use crate::{Part, Scene, escape, field, rules, v1, words};
 
 /// Where a policy is in force; with `rule` (a dotted path or a JSON pointer), where that field of it is.
 pub fn reach(
@@ -249,7 +249,7 @@ pub(crate) fn verdict(reach: &v1::Reach, landed: bool, unknown: bool) -> String 
     if !landed {
         let why: BTreeSet<&str> = reach.references.iter().filter_map(|r| r.because).collect();
         let why: Vec<&str> = why.into_iter().collect();
-        return format!("{name} has no effect: rejected ({})", why.join("; "));
+        return format!("{name} is {}: {}", words::outcome("rejected"), why.join("; "));
     }
     if let (Some(field), true) = (&field, unknown) {
         let near = match reach.suggestions.as_slice() {
@@ -278,11 +278,14 @@ pub(crate) fn verdict(reach: &v1::Reach, landed: bool, unknown: bool) -> String 
             let why = why.into_iter().map(|w| format!(": {w}")).collect::<String>();
             format!("{who} adds nothing on {all} it reaches{why}")
         }
-        [(_, word)] => format!("{who} is {word} on {all} it reaches{}", by_whom(reach)),
+        [(_, word)] => {
+            format!("{who} is {} on {all} it reaches{}", words::outcome(word), by_whom(reach))
+        }
         several => {
-            let word =
-                |word: &str| if word == "partly" { "partly in force" } else { word }.to_owned();
-            let parts = several.iter().map(|(n, what)| format!("{} on {n}", word(what)));
+            let parts = several.iter().map(|(n, word)| match *word {
+                "partly" => format!("partly in force on {n}"),
+                word => format!("{} on {n}", words::outcome(word)),
+            });
             let parts: Vec<String> = parts.collect();
             format!("{who} is {} of the {} paths it reaches", and(&parts), counts.paths)
         }

@@ -45,7 +45,8 @@ fn references(reach: &v1::Reach, styles: &Styles, out: &mut dyn fmt::Write) -> f
         match (reference.landed.as_slice(), reference.because) {
             ([], because) => {
                 let because = because.unwrap_or("no reason recorded");
-                let word = Painted(styles.error, "rejected (Accepted: False)");
+                let word = words::outcome("rejected");
+                let word = Painted(styles.error, &word);
                 writeln!(out, "  {n}. {word}: {because}  {at}")?;
             }
             ([one], _) => writeln!(out, "  {n}. {}  {at}", escape::terminal(one))?,
@@ -74,15 +75,18 @@ fn rows(target: &v1::ReachTarget, wide: bool, styles: &Styles, table: &mut Table
                 1 => String::new(),
                 n => format!(" on {n} paths"),
             };
-            let outcome =
-                Cell::styled(format!("{}{paths}", first.outcome), styles.outcome(first.outcome));
+            let outcome = Cell::styled(
+                format!("{}{paths}", words::outcome(first.outcome)),
+                styles.outcome(first.outcome),
+            );
             table.push([name.into(), outcome, why(first).into()]);
         }
         _ => {
             table.push([name.into(), counts(&target.counts).into(), "".into()]);
             for path in &target.paths {
                 let via = format!("  via {}", words::short_path(&path.path));
-                let outcome = Cell::styled(path.outcome, styles.outcome(path.outcome));
+                let outcome =
+                    Cell::styled(words::outcome(path.outcome), styles.outcome(path.outcome));
                 table.push([via.into(), outcome, why(path).into()]);
             }
         }

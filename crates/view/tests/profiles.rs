@@ -305,7 +305,10 @@ fn blocks_that_lost_say_which_block_lost_what_to_whom() {
         );
         let mut out = String::new();
         overrule_view::effective_text(scene, part, KIND, ONE, &Styles::plain(), &mut out).unwrap();
-        assert!(out.contains("shadowed: ns/many (all of its overrides) by ns/low"), "{out}");
+        assert!(
+            out.contains("shadowed (Overridden): ns/many (all of its overrides) by ns/low"),
+            "{out}"
+        );
     });
 }
 

@@ -49,7 +49,9 @@ fn many_targets_are_summarised_unless_wide() {
         overrule_view::reach_text(&reach, false, &Styles::plain(), &mut short).unwrap();
         overrule_view::reach_text(&reach, true, &Styles::plain(), &mut wide).unwrap();
         assert!(
-            short.starts_with("TimeoutPolicy infra/all is in force on all 120 paths it reaches\n"),
+            short.starts_with(
+                "TimeoutPolicy infra/all is in force (Enforced) on all 120 paths it reaches\n"
+            ),
             "{short}"
         );
         assert!(

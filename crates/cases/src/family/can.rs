@@ -16,7 +16,7 @@ impl Answer {
             analysis.named(&asked.to).ok_or_else(|| format!("`{}` does not exist", asked.to))?;
         let from = analysis
             .client(&asked.from)
-            .ok_or_else(|| format!("`{}` is no SPIFFE ID and no dataplane", asked.from))?;
+            .ok_or_else(|| format!("`{}` is neither a SPIFFE ID nor a dataplane", asked.from))?;
         let question = Question {
             from,
             method: asked.method.as_deref(),

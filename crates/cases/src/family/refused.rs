@@ -33,7 +33,7 @@ impl Conflict {
     fn text(&self) -> String {
         match self.by.is_empty() {
             true => self.said.join("; "),
-            false => format!("refused because of {}", self.by.join(", ")),
+            false => format!("rejected because of {}", self.by.join(", ")),
         }
     }
 }
@@ -52,14 +52,14 @@ impl Answer {
                 differences.push(Difference {
                     at: one.at.clone(),
                     message: format!("`{}` does not conflict as expected", one.policy),
-                    expected: Some(format!("refused because of {}{message}", one.by.join(", "))),
-                    actual: Some(found.map_or_else(|| "not refused".to_owned(), |c| c.text())),
+                    expected: Some(format!("rejected because of {}{message}", one.by.join(", "))),
+                    actual: Some(found.map_or_else(|| "not rejected".to_owned(), |c| c.text())),
                 });
             }
         }
         differences.extend(actual.into_iter().map(|((kind, policy), conflict)| Difference {
             at: expected.at.clone(),
-            message: format!("{kind} `{policy}` conflicts, and the test does not list it"),
+            message: format!("{kind} `{policy}` conflicts, but the test does not list it"),
             expected: None,
             actual: Some(conflict.text()),
         }));
@@ -109,10 +109,10 @@ impl Answer {
             if found.is_none_or(|(_, _, messages)| !messages.iter().any(|m| m.contains(wanted))) {
                 differences.push(Difference {
                     at: one.at.clone(),
-                    message: format!("{} `{}` is not refused as expected", one.kind, one.policy),
+                    message: format!("{} `{}` is not rejected as expected", one.kind, one.policy),
                     expected: one.message.clone(),
                     actual: Some(
-                        found.map_or_else(|| "not refused".to_owned(), |f| f.2.join("; ")),
+                        found.map_or_else(|| "not rejected".to_owned(), |f| f.2.join("; ")),
                     ),
                 });
             }

@@ -105,7 +105,7 @@ impl Answer {
             let section = section.map(|s| format!("#{s}")).unwrap_or_default();
             Difference {
                 at: expected.at.clone(),
-                message: format!("{kind} {name}{section} is affected by {policy_kind}, and the test does not list it"),
+                message: format!("{kind} {name}{section} is affected by {policy_kind}, but the test does not list it"),
                 expected: None,
                 actual: Some(list(&by)),
             }
@@ -167,7 +167,7 @@ fn differences(
     for real in actual {
         if !wanted.iter().any(|(kind, _)| real.kind.eq_ignore_ascii_case(kind)) {
             let message =
-                format!("`{name}` has condition {}, and the test does not list it", real.kind);
+                format!("`{name}` has condition {}, but the test does not list it", real.kind);
             differs(message, None, Some(real));
         }
     }

@@ -104,7 +104,7 @@ impl Reader<'_> {
         if let [first, second, ..] = given.as_slice()
             && let Some((key, _)) = item.get_entry(second)
         {
-            let message = format!("`{at}` gives both `{first}` and `{second}`, which say the same");
+            let message = format!("`{at}` has both `{first}` and `{second}`, which mean the same");
             self.fields.report(
                 &overrule_model::codes::BAD_VALUE,
                 at,

@@ -76,7 +76,7 @@ impl Run<'_> {
         for (segments, value) in uncovered(spec, &covered) {
             let name = pointer(&segments);
             let message = format!(
-                "`{name}` is in force, and the entry does not list it{}",
+                "`{name}` is in force, but the entry does not list it{}",
                 from(effective, &segments)
             );
             let mismatch = differs(What::Unexpected, at, expect, message);
@@ -118,7 +118,7 @@ impl Run<'_> {
                         && actual.iter().zip(&given.items).all(|(a, b)| same(a, b));
                     if !same {
                         let mismatch =
-                            differs(What::Accumulated, &given.at, expect, "what piles up differs");
+                            differs(What::Accumulated, &given.at, expect, "`accumulated` differs");
                         let (wanted, actual) =
                             (Value::Array(given.items.clone()), Value::Array(actual.clone()));
                         self.add(mismatch.expected_is(short(&wanted)).actual_is(short(&actual)));
@@ -150,7 +150,7 @@ impl Run<'_> {
                 Some(matches) => {
                     if !matches.iter().any(|m| includes(m, wanted)) {
                         let mismatch =
-                            differs(What::Match, at, expect, "no match of the rule holds this");
+                            differs(What::Match, at, expect, "no match of the rule contains this");
                         let actual = Value::Array(matches.clone());
                         self.add(mismatch.expected_is(short(wanted)).actual_is(short(&actual)));
                     }

@@ -33,7 +33,7 @@ impl Run<'_> {
         }
         let errors = findings.iter().filter(|f| f.severity == Severity::Error);
         for finding in errors.filter(|f| !given.items.iter().any(|one| one.is(f))).take(LISTED) {
-            let message = format!("{} is found, and the test does not list it", finding.code);
+            let message = format!("{} is found, but the test does not list it", finding.code);
             self.add(
                 Mismatch::new(What::Diagnostics, &given.at, message).actual_is(describe(finding)),
             );

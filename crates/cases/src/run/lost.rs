@@ -93,7 +93,7 @@ impl Run<'_> {
             rest.map(|leaf| (leaf.part.policy.clone(), pointer(&leaf.segments))).collect();
         for (policy, field) in rest {
             let message =
-                format!("`{field}` of `{policy}` is {word}, and the entry does not list it");
+                format!("`{field}` of `{policy}` is {word}, but the entry does not list it");
             let actual = said(parts, &policy);
             self.add(differs(what, &given.at, expect, message).actual_is(actual));
         }
@@ -111,7 +111,7 @@ impl Run<'_> {
             leaves.iter().filter(|leaf| !given.items.iter().any(|f| f.covers(&leaf.segments)));
         let rest: BTreeSet<String> = rest.map(|leaf| pointer(&leaf.segments)).collect();
         for field in rest {
-            let message = format!("`{field}` is masked, and the entry does not list it");
+            let message = format!("`{field}` is masked, but the entry does not list it");
             self.add(differs(What::Masked, &given.at, expect, message));
         }
     }
@@ -131,7 +131,7 @@ impl Run<'_> {
             self.add(mismatch.expected_is(expected).actual_is(actual));
         }
         for part in parts.iter().filter(|part| !given.items.iter().any(|one| is(part, one))) {
-            let message = format!("`{}` is skipped, and the entry does not list it", part.policy);
+            let message = format!("`{}` is skipped, but the entry does not list it", part.policy);
             self.add(
                 differs(What::Skipped, &given.at, expect, message).actual_is(part.reason.clone()),
             );

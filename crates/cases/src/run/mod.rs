@@ -193,7 +193,7 @@ impl Run<'_> {
             [one] => return Some(*one),
             [] => self.no_target(path, kind),
             several => {
-                let message = "the path means several; write `Kind namespace/name`".to_owned();
+                let message = "the path is ambiguous; write `Kind namespace/name`".to_owned();
                 let mismatch = Mismatch::new(What::Ambiguous, &path.at, message).about(path, kind);
                 let count = several.len();
                 self.add(mismatch.expected_is("one path").actual_is(format!("{count} paths")));
@@ -216,15 +216,15 @@ impl Run<'_> {
                 let kinds: BTreeSet<&str> =
                     self.answer.targets().iter().map(|t| t.kind.as_str()).collect();
                 let kinds: Vec<&str> = kinds.into_iter().collect();
-                format!("no policy kind of this name; there is {}", or_nothing(&kinds.join(", ")))
+                format!("no policy kind of this name; known: {}", or_nothing(&kinds.join(", ")))
             }
             Some(first) => {
                 let at =
                     self.answer.paths().get(first.path).map(|p| path_name(p)).unwrap_or_default();
-                format!("effective policies of this kind stand at paths like {at}")
+                format!("effective policies of this kind are at paths like {at}")
             }
         };
-        let message = "no effective policy of this kind can stand at this path";
+        let message = "no effective policy of this kind can be at this path";
         self.add(
             Mismatch::new(What::NoTarget, &path.at, message).about(path, kind).actual_is(actual),
         );

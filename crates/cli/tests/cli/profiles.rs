@@ -127,9 +127,9 @@ fn a_policy_of_any_family_tells_its_rules() {
     let ran = ask("get ratelimitpolicies -o wide");
     assert!(ran.out.contains("replaced by shop/cart"), "{}", ran.out);
     for (rule, code, said) in [
-        ("limits.x.y", 0, "is in force on the one path"),
-        ("limits.a", 0, "is shadowed on the one path it reaches, by shop/cart"),
-        ("overrides.limits.b", 0, "is in force on the one path"),
+        ("limits.x.y", 0, "is in force (Enforced) on the one path"),
+        ("limits.a", 0, "is shadowed (Overridden) on the one path it reaches, by shop/cart"),
+        ("overrides.limits.b", 0, "is in force (Enforced) on the one path"),
         ("overrides.limits.a", 1, "has no field"),
     ] {
         let ran = ask(&format!("reach ratelimitpolicy/shop/gw --rule {rule}"));

@@ -56,17 +56,17 @@ pub fn report(
         let count = objects.len();
         if let Some(owner) = owner(group_name, kind_name) {
             let message = format!(
-                "`{kind_name}` follows rules of its own ({owner}) and is not resolved by this version; {count} found"
+                "`{kind_name}` has merge rules of its own ({owner}) and is not resolved; {count} found"
             );
             let d = Diagnostic::new(&codes::FOREIGN_KIND, message).at(first.at);
-            out.push(d.field("kind").help("answers about paths it acts on leave it out; describe the kind with --kinds only if GEP-713's rules fit it"));
+            out.push(d.field("kind").help("answers leave it out; describe the kind with --kinds only if GEP-713's rules fit it"));
             continue;
         }
         let looks_like_policy =
             objects.iter().find_map(|o| target_field(documents.view(o.root)).map(|at| (o, at)));
         if let Some((_, field)) = looks_like_policy {
             let message = format!(
-                "`{kind_name}` looks like a policy, but its kind is not known, so it is left out; {count} found"
+                "`{kind_name}` looks like a policy, but its kind is unknown, so it is left out; {count} found"
             );
             let d = Diagnostic::new(&codes::UNKNOWN_KIND, message).at(field.span());
             let path = At::ROOT;

@@ -53,7 +53,7 @@ pub fn descriptor(
         );
         out.push(
             d.at(root.span())
-                .help("mend the errors reported for it; docs/kinds.md lists every field"),
+                .help("correct the errors reported for it; docs/kinds.md lists every field"),
         );
         return None;
     }
@@ -67,7 +67,8 @@ struct Reader {
 impl Reader {
     fn descriptor(&mut self, root: View<'_>, provenance: Provenance) -> Option<Descriptor> {
         if root.get("kind").and_then(View::as_str) != Some(KIND) {
-            let message = "a file of policy kinds holds documents with `kind: PolicyKind`, this is another kind";
+            let message =
+                "a file of policy kinds may only contain documents with `kind: PolicyKind`";
             self.fields.report(
                 &codes::BAD_DESCRIPTOR,
                 &At::ROOT,

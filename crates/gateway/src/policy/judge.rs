@@ -43,7 +43,7 @@ pub(super) fn no_target(policy: &Policy, descriptor: &Descriptor) -> Diagnostic 
     Diagnostic::new(&codes::NO_TARGET, "this policy targets nothing and has no effect")
         .at(policy.at)
         .field(field.to_string())
-        .help(format!("say what it targets in `{field}`"))
+        .help(format!("add a target in `{field}`"))
 }
 
 /// Whether policies of a kind may target what a reference means, if it exists.

@@ -306,7 +306,7 @@ impl Parser<'_> {
             defaults.into_iter().chain(overrides).chain(bare.map(|v| ("bare", v))).collect();
         if let [first, second, ..] = blocks.as_slice() {
             let message = format!(
-                "this policy has both `{}` and `{}`, so it names more than one strategy and is refused",
+                "this policy has both `{}` and `{}`, but a policy can have only one strategy, so it is rejected",
                 first.0, second.0
             );
             let d = Diagnostic::new(&codes::TWO_STRATEGIES, message)
@@ -332,7 +332,7 @@ impl Parser<'_> {
         };
         if let Some(named) = named.filter(|_| block != "bare") {
             let message = format!(
-                "this policy names its strategy twice, by `{}` and by `{block}`, and is refused",
+                "this policy sets its strategy twice, in `{}` and in `{block}`, so it is rejected",
                 descriptor.strategy_field
             );
             let d = Diagnostic::new(&codes::TWO_STRATEGIES, message)

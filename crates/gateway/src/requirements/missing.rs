@@ -200,7 +200,7 @@ impl<'a> World<'a> {
 
 fn nothing(requirement: &Requirement) -> Diagnostic {
     let message = format!(
-        "requirement `{}` concerns nothing: no path of {} fits its scope",
+        "requirement `{}` applies to nothing: no path of {} is in its scope",
         requirement.name,
         with_article(&requirement.kind)
     );

@@ -199,7 +199,7 @@ impl Findings<'_> {
             return None;
         }
         let message = format!(
-            "this override has no effect on some paths: `{}` is more specific, and a default between them hands over to it",
+            "this override has no effect on some paths: `{}` is more specific, and wins because a default is between them",
             self.name(by)
         );
         let d = Diagnostic::new(&codes::OVERRIDE_UNDONE, message)
@@ -332,7 +332,7 @@ impl Findings<'_> {
             "both are unknown, so the name decides"
         };
         let message = format!(
-            "the age of `{}` and `{}` decides here, and the manifests do not say it: {how}",
+            "the age of `{}` and `{}` decides here, and the manifests do not contain it: {how}",
             self.name(a.policy),
             self.name(b.policy)
         );

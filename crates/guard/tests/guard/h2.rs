@@ -139,7 +139,7 @@ async fn a_good_client_is_served() {
     foreign.send(&request).await;
     while let Some((kind, _, _, payload)) = foreign.next().await {
         if kind == DATA {
-            assert!(String::from_utf8_lossy(&payload).contains("does not go by"));
+            assert!(String::from_utf8_lossy(&payload).contains("does not answer for"));
             return;
         }
     }

@@ -57,7 +57,7 @@ fn object(found: &Found<'_>, object: ObjectId, vain: Option<Vain>, out: &mut Vec
         );
         let near = nearest(text.trim(), InheritedPriority::NAMES.iter().copied(), 1);
         let help = match near.first() {
-            Some(near) => format!("write `{near}`, exactly so"),
+            Some(near) => format!("write exactly `{near}`"),
             None => format!("write one of: {}", InheritedPriority::NAMES.join(", ")),
         };
         out.push(at(&codes::BAD_PRIORITY, message, value, PRIORITY).help(help));
@@ -71,7 +71,7 @@ fn object(found: &Found<'_>, object: ObjectId, vain: Option<Vain>, out: &mut Vec
         ),
         Some(Vain::Above) => (
             "the controller reads this annotation on routes that delegate only; here it has no effect",
-            "put what must hold into policies of a route that delegates, or into routes' own policies",
+            "put settings that must apply into policies of a route that delegates, or of the routes themselves",
         ),
     };
     out.push(at(&codes::INERT_PRIORITY, message.to_owned(), value, PRIORITY).help(help));

@@ -39,13 +39,13 @@ pub(super) fn report(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
     }
     if found.delegations.cut {
         let message = format!(
-            "delegation makes more paths than are followed (at most {MOST_RULES} rules in all, each counted by its depth, and {MOST_MATCHES} matches of a rule); what lies beyond is left out"
+            "delegation makes too many paths (at most {MOST_RULES} rules in all, each counted by its depth, and {MOST_MATCHES} matches of a rule); the rest is left out"
         );
         let first = found.world.topology.delegations.first();
         let d = Diagnostic::new(&codes::TOO_MANY_PATHS, message);
         let d = first.map_or(d.clone(), |f| d.at(f.at));
         out.push(d.help(
-            "look for routes that delegate to each other, or for wildcards that meet too much",
+            "look for routes that delegate to each other, or for wildcards that match too much",
         ));
     }
 }
@@ -71,8 +71,7 @@ fn fault(found: &Found<'_>, rule: RuleIx, fault: Fault) -> Option<Diagnostic> {
                 "`{name}` delegates to `{}`, which leads back to it; the rule answers 500",
                 route_name(found, route)
             );
-            Diagnostic::new(&codes::CYCLE, message)
-                .help("remove one of the references of the circle")
+            Diagnostic::new(&codes::CYCLE, message).help("remove one reference of the cycle")
         }
         Fault::NoChild => no_child(found, rule, &name),
         Fault::TooDeep => {
@@ -98,7 +97,7 @@ fn no_child(found: &Found<'_>, rule: RuleIx, name: &str) -> Diagnostic {
     let missing = named.filter(|_| key.is_some_and(|key| world.snapshot.find(key).is_none()));
     let Some(missing) = missing else {
         let message =
-            format!("`{name}` delegates, but no rule of another route fits it; it answers 500");
+            format!("`{name}` delegates, but no rule of another route matches it; it answers 500");
         return Diagnostic::new(&codes::NO_CHILD, message).help(
             "check name and namespace; a child's paths must begin with the path of this rule, and its parentRefs, if any, must name this route",
         );
@@ -111,8 +110,10 @@ fn no_child(found: &Found<'_>, rule: RuleIx, name: &str) -> Diagnostic {
     let near = overrule_model::nearest(&wanted, all.iter().map(String::as_str), 1);
     let elsewhere = all.iter().find(|n| n.ends_with(&format!("/{}", text(missing.name))));
     let help = match near.first().copied().or(elsewhere.map(String::as_str)) {
-        Some(near) => format!("did you mean `{near}`? without `namespace` it is that of the route"),
-        None => "check name and namespace; without `namespace` it is that of the route".to_owned(),
+        Some(near) => {
+            format!("did you mean `{near}`? without `namespace`, the route's own is used")
+        }
+        None => "check name and namespace; without `namespace`, the route's own is used".to_owned(),
     };
     Diagnostic::new(&codes::NO_CHILD, message).help(help)
 }
@@ -128,14 +129,14 @@ fn refused(
     let at = found.world.snapshot.get(object)?.at;
     let (because, field, help) = match why {
         DelegationRefusal::Hostnames => (
-            "it has `hostnames`; a child takes those of its parent",
+            "it has `hostnames`; a child uses those of its parent",
             "spec.hostnames",
             "remove `hostnames`",
         ),
         DelegationRefusal::Parents => (
             "its parentRefs do not name that route with group and kind",
             "spec.parentRefs",
-            "add a parentRef with group gateway.networking.k8s.io, kind HTTPRoute, and name and namespace of the parent, or remove all",
+            "add a parentRef with group gateway.networking.k8s.io, kind HTTPRoute, and name and namespace of the parent, or remove all parentRefs",
         ),
         DelegationRefusal::Matches => (
             "none of its matches lies within those of the rule",
@@ -160,7 +161,7 @@ fn not_a_prefix(found: &Found<'_>, rule: RuleIx, out: &mut Vec<Diagnostic>) {
     let Some(other) = matches.iter().find(|m| !m.is_prefix()) else { return };
     let Some(at) = place(found, rule) else { return };
     let message = format!(
-        "`{}` delegates, but matches a path of type {}; only PathPrefix is handed over",
+        "`{}` delegates, but matches a path of type {}; only PathPrefix can be delegated",
         rule_name(found, rule),
         other.path_type
     );

@@ -93,7 +93,7 @@ fn second_action(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
             let d = at.map_or(d.clone(), |at| d.at(at));
             out.push(
                 d.field("filters")
-                    .help("keep one answer; filters of rules that delegate here count too"),
+                    .help("keep one action; filters of rules that delegate here count too"),
             );
         }
     }
@@ -137,20 +137,20 @@ fn deep(found: &Found<'_>, loss: &Loss, policy: PolicyId, unit: &str) -> Option<
     let (lost, won) = (found.name(policy), found.name(winner));
     let message = match found.world.profile {
         crate::Profile::Shipped => format!(
-            "`{unit}` of `{lost}` loses to `{won}`, although the annotation prefers the other side: the controller cannot combine this field and does not look at the preference"
+            "`{unit}` of `{lost}` loses to `{won}`, although the annotation prefers the other side: the controller cannot combine this field and ignores the preference"
         ),
         crate::Profile::Design if unit.ends_with(".disable") => format!(
-            "`{unit}` of `{lost}` gives way to `{won}`, as the annotation says; the controller lets it switch off the check all the same"
+            "`{unit}` of `{lost}` loses to `{won}`, as the annotation says, but in the controller it still disables the check"
         ),
         crate::Profile::Design => format!(
-            "`{unit}` of `{lost}` gives way to `{won}`, as the annotation says; the controller does the opposite, because it cannot combine this field"
+            "`{unit}` of `{lost}` loses to `{won}`, as the annotation says, but the controller does the opposite, because it cannot combine this field"
         ),
     };
     let at = loss.node.get().map(|n| found.world.documents.view(n).span());
     let d = Diagnostic::new(&codes::DEEP_MISNAMED, message);
     let d = at.map_or(d.clone(), |at| d.at(at));
     Some(d.field(format!("spec.{unit}")).help(
-        "use a Shallow value where the side matters for this field; `overrule effective --compare` shows both results",
+        "use a Shallow value if one side must win for this field; `overrule effective --compare` shows both results",
     ))
 }
 
@@ -193,11 +193,11 @@ fn shadowed_unseen(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
             out.push(shadowed(policy, &winners));
         } else if !seen {
             let message = format!(
-                "this policy has no effect: {} replaces it on every path; the controller's status says Attached all the same",
+                "this policy has no effect: {} replaces it on every path, but the controller's status says Attached",
                 some_of(&winners)
             );
             let d = Diagnostic::new(&codes::SHADOWED_UNSEEN, message).at(policy.at);
-            out.push(d.help("remove it, or move what it sets to where it is not overruled; `overrule reach` shows every path"));
+            out.push(d.help("remove it, or move its settings to where they win; `overrule reach` shows every path"));
         }
     }
 }
@@ -212,7 +212,7 @@ fn shadowed(policy: &crate::policy::Policy, winners: &[String]) -> Diagnostic {
     let message =
         format!("this policy has no effect: {} replaces it on every path", some_of(winners));
     let d = Diagnostic::new(&codes_policy::SHADOWED_EVERYWHERE, message).at(policy.at);
-    d.help("remove it, or change what decides: `overrule explain` on one of its targets shows it")
+    d.help("remove it, or change the precedence: `overrule explain` on one of its targets shows what decides")
 }
 
 /// Which of the controller's merges a step takes part in: the chain, the listener, the Gateway. For HTTPS the last two
@@ -271,7 +271,7 @@ fn no_route_action(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
                 continue;
             }
             let message = format!(
-                "`{field}` has no effect on `{}`: the rule answers by itself and sends nothing on",
+                "`{field}` has no effect on `{}`: the rule answers by itself and forwards nothing",
                 found.node(node)
             );
             let d = Diagnostic::new(&codes::NO_ROUTE_ACTION, message);

@@ -94,7 +94,7 @@ fn switched_off(found: &Found<'_>, kind: KindId, out: &mut Vec<Diagnostic>) {
                 "if that is not wanted, set kgateway.dev/inherited-policy-priority: ShallowMergePreferParent on the route that delegates"
             }
             false => {
-                "if that is not wanted, put the check on a route that delegates, with kgateway.dev/inherited-policy-priority: ShallowMergePreferParent; nothing on a Gateway can insist"
+                "if that is not wanted, put the check on a route that delegates, with kgateway.dev/inherited-policy-priority: ShallowMergePreferParent; a setting on a Gateway cannot prevent it"
             }
         };
         out.push(d.field(format!("spec.{unit}.disable")).help(help));
@@ -137,7 +137,7 @@ fn general_header(found: &Found<'_>, kind: KindId, out: &mut Vec<Diagnostic>) {
                     let names = (found.policy_of(before), found.policy_of(step));
                     let (Some(specific), Some(general)) = names else { continue };
                     let message = format!(
-                        "header `{name}` of `{}` is set again by `{}`, which is less specific and has the last word",
+                        "header `{name}` of `{}` is overwritten by `{}`, which is less specific but applied last",
                         found.name(specific),
                         found.name(general)
                     );

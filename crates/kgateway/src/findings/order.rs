@@ -53,8 +53,10 @@ fn is_undated(found: &Found<'_>, id: PolicyId) -> bool {
 fn undated(found: &Found<'_>, above: PolicyId, below: PolicyId) -> Option<Diagnostic> {
     let (first, second) = (found.policy(above)?, found.policy(below)?);
     let reading = match found.world.profile {
-        crate::Profile::Design => "what has none counts as newest, as it will be once applied",
-        crate::Profile::Shipped => "the controller reads what has none as oldest",
+        crate::Profile::Design => {
+            "a policy without one counts as newest, as it will be once applied"
+        }
+        crate::Profile::Shipped => "the controller treats a policy without one as oldest",
     };
     let message = format!(
         "`{}` goes before `{}` because of a creation time that is not in the manifests: {reading}",

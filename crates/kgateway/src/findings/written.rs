@@ -57,7 +57,7 @@ fn filter_not_found(found: &Found<'_>, filter: &crate::resolve::Filter) -> Diagn
     let effect = match filter.backend {
         Some(_) => "the requests it sends there answer 500",
         None if hands_over => {
-            "it answers 500, and so do the rules it hands over to; do not rely on that, the controller may serve them without the policy"
+            "it answers 500, and so do the rules it delegates to; do not rely on that, because the controller may serve them without the policy"
         }
         None => "it answers 500",
     };
@@ -116,7 +116,7 @@ fn backend_tls(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
         let here = secured.has(attachment.node);
         let Some((key, _)) = tls.filter(|_| here) else { continue };
         let message = format!(
-            "`{}` has a BackendTLSPolicy, so the TLS settings of this policy do not count there",
+            "`{}` has a BackendTLSPolicy, so the TLS settings of this policy have no effect there",
             found.node(attachment.node)
         );
         let d = Diagnostic::new(&codes::BACKEND_TLS, message).at(key.span());

@@ -252,7 +252,7 @@ impl Reader<'_> {
                 "no GatewayExtension was read at all; add its manifest".to_owned()
             }
             None => {
-                "check name and namespace; without `namespace` it is that of the policy".to_owned()
+                "check name and namespace; without `namespace`, the policy's own is used".to_owned()
             }
         }
     }

@@ -36,7 +36,7 @@ impl Fared<'_> {
         let block = self.findings.block(step)?;
         let when = block.when.as_ref()?;
         let message = format!(
-            "this condition fails for at least one policy below it ({error}), which counts as not met: `{}` does not apply there",
+            "this condition fails for at least one policy below it ({error}); a failed condition counts as not met, so `{}` does not apply there",
             block.name
         );
         let at = span(self.findings.world.documents, when.node);
@@ -195,7 +195,7 @@ impl Fared<'_> {
             n => format!("{n} default rules of this policy are"),
         };
         let them = if names.len() == 1 { "it" } else { "them" };
-        let message = format!("{all} in force nowhere: every path replaces or removes {them}");
+        let message = format!("{all} never in force: every path replaces or removes {them}");
         let target = self.findings.world.snapshot.display(written.object);
         let d = Diagnostic::new(&codes::DEAD_RULE, message).at(written.at).field("metadata.name");
         Some(d.help(format!("see why: overrule explain {target}")))

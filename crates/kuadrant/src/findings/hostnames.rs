@@ -61,7 +61,7 @@ fn finding(findings: &Findings<'_>, link: &Link) -> Option<Diagnostic> {
     let node = topology.nodes.get(listener.node);
     let d = Diagnostic::new(&codes::UNPROTECTED_HOSTNAME, message).at(object.at);
     let d = d.field("spec.hostnames").help(format!(
-        "add `{}` to the hostnames of the route: the operator protects what lies within the listener",
+        "add `{}` to the hostnames of the route: the operator only protects hostnames within that of the listener",
         snapshot.text(listener.hostname)
     ));
     Some(match node.and_then(|n| n.at) {

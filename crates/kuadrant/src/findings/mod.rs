@@ -112,7 +112,7 @@ impl<'a> Findings<'a> {
         let message = format!("{} is conflicted by {by}: conflicting policy", policy.info.kind);
         let d = Diagnostic::new(&codes::CONFLICTED, message).at_with(policy.at, "rejected");
         let d = d.field("metadata.name").help(format!(
-            "remove one of them, or give this one another target; `{by}` comes first, by age or else by name, and applies"
+            "remove one of them, or give this one another target; `{by}` applies, because it is older or comes first by name"
         ));
         Some(match self.at(conflict.by) {
             Some(at) => d.see(at, "in force"),

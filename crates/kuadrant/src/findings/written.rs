@@ -60,7 +60,7 @@ impl Written<'_> {
         };
         let field = format!("spec.{}.when", block.name);
         if !block.is_override() && !block.merge {
-            let message = "a condition on an atomic default can only matter where no rule is in force below, and then there is nothing to ask about";
+            let message = "this condition is useless: an atomic default applies only where policies below have no rules, so it has nothing to check";
             let d = Diagnostic::new(&codes::USELESS_CONDITION, message).at(self.at(when.node));
             let help = "remove the condition, or use `strategy: merge` or `overrides`";
             out.push(d.field(field.clone()).help(help));
@@ -75,13 +75,13 @@ impl Written<'_> {
         if let Some(first) = missing.first() {
             let all: Vec<String> = missing.iter().map(|m| format!("`{m}`")).collect();
             let message = format!(
-                "where a policy below lacks {}, this condition fails, which counts as not met: `{}` is left out there",
+                "this condition fails where a policy below has no {}; a failed condition counts as not met, so `{}` is skipped there",
                 all.join(" or "),
                 block.name
             );
             let d = Diagnostic::new(&codes::CONDITION_CAN_FAIL, message).at(self.at(when.node));
             out.push(d.field(field).help(format!(
-                "say what should happen there, level by level, because `has` fails too where a parent is missing: `{} || …` applies the block",
+                "decide what should happen there, and test each level, because `has` also fails if a parent is missing: `{} || …` applies the block",
                 levels(first).join(" || ")
             )));
         }
@@ -97,12 +97,12 @@ impl Written<'_> {
             let Some(when) = documents.view(block.node).get("when") else { continue };
             let (message, help) = match when.kind() {
                 Kind::String => (
-                    "this condition is asked about policies, when they are put together; the shipped CRD takes only a list here, of predicates on requests",
-                    "the cluster refuses this policy until Kuadrant releases conditions; see `--profile kuadrant=operator`",
+                    "this condition is about policies and is evaluated when they are merged; the shipped CRD only accepts a list of predicates on requests here",
+                    "the cluster rejects this policy until Kuadrant releases conditions; see `--profile kuadrant=operator`",
                 ),
                 Kind::List => (
-                    "this list holds predicates on requests, and is itself a rule that is merged; a condition on the policies below is a string",
-                    "write one CEL expression in a string to ask about the policies below",
+                    "this list contains predicates on requests and is merged like a rule; a condition on the policies below is a string",
+                    "to check the policies below, write one CEL expression as a string",
                 ),
                 _ => continue,
             };
@@ -164,8 +164,7 @@ impl Written<'_> {
         if rules || wipes || self.policy.removals(profile).any(|r| !r.entries.is_empty()) {
             return;
         }
-        let message =
-            "this policy sets nothing, and counts as absent where defaults above it are asked for";
+        let message = "this policy sets nothing, so defaults above it apply as if it did not exist";
         let d = Diagnostic::new(&EMPTY_POLICY, message).at(self.policy.at).field("spec");
         out.push(d.help("add the missing settings, or remove the policy"));
     }
@@ -268,7 +267,7 @@ impl Written<'_> {
             return None;
         }
         let message = format!(
-            "Kuadrant generates {} of the same name from this {}; it is not in the input, so its rules are in no answer",
+            "Kuadrant generates {} of the same name from this {}; it is not in the input, so answers do not contain its rules",
             with_article(kind),
             self.policy.info.kind
         );

@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
             Diagnostic::new(&codes::INVALID, message).at(when.span()).field(field.clone());
         self.violations.push(Violation {
             shipped_only: true,
-            diagnostic: shipped.help("the shipped CRD knows only a list of predicates on requests here; conditions on policies are not released yet"),
+            diagnostic: shipped.help("the shipped CRD only accepts a list of predicates on requests here; conditions on policies are not released yet"),
         });
         let condition = match Condition::parse(text) {
             Ok(condition) => Some(condition),

@@ -172,7 +172,7 @@ impl<'a> Checker<'a> {
                     let message = format!(
                         "Invalid value: \"{text}\": {field} in body should match '{PATTERN}'"
                     );
-                    let help = "write hours, minutes, seconds or milliseconds: `24h`, `1m30s`, `500ms`; there are no days";
+                    let help = "write hours, minutes, seconds or milliseconds: `24h`, `1m30s`, `500ms`; days are not supported";
                     self.refuse(true, window.span(), &field, &message, help);
                 }
             }
@@ -203,7 +203,7 @@ impl<'a> Checker<'a> {
             (delegate.filter(|d| d.as_bool() == Some(true)), providers)
         {
             let message = "delegate=true and providerRefs are mutually exclusive";
-            let help = "a delegating policy takes the provider of the primary cluster: remove `providerRefs`";
+            let help = "a delegating policy uses the provider of the primary cluster: remove `providerRefs`";
             self.refuse(false, delegate.span(), "spec.delegate", message, help);
         }
         for (field, most) in [("providerRefs", 1), ("excludeAddresses", 20)] {

@@ -141,8 +141,8 @@ fn truthful(names: &Names<'_>, kind: &str, tale: &Tale) -> Condition {
     }));
     parts.extend(tale.removed.iter().map(|(rule, by)| format!("{rule} removed by {}", list(by))));
     parts.extend(tale.skipped.iter().map(|(block, failed)| match failed {
-        true => format!("{block} left out where its condition fails"),
-        false => format!("{block} left out where its condition does not hold"),
+        true => format!("{block} skipped where its condition fails"),
+        false => format!("{block} skipped where its condition does not hold"),
     }));
     let somewhere = format!("on some paths: {}", parts.join("; "));
     match (tale.in_force || tale.removes, parts.is_empty()) {

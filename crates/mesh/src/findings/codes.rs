@@ -3,9 +3,9 @@
 
 overrule_source::codes! {
     /// A policy that a control plane does not take.
-    INVALID = "OV1601", Error, Document, "policy is refused by the control plane";
+    INVALID = "OV1601", Error, Document, "control plane rejects the policy";
     /// A policy in a namespace whose entries do not agree.
-    NO_ROLE = "OV1602", Error, Document, "policy mixes entries that do not belong together";
+    NO_ROLE = "OV1602", Error, Document, "policy mixes entries of different roles";
     /// A target that leads nowhere.
     UNRESOLVED = "OV1603", Warning, World, "target of a policy cannot be resolved";
     /// A policy that acts on nobody.
@@ -23,37 +23,37 @@ overrule_source::codes! {
     /// A policy that rests on mTLS, in a mesh without it.
     NO_MTLS = "OV1610", Warning, World, "policy needs mTLS, and the mesh has none";
     /// Policies that nothing puts in an order.
-    TIE = "OV1611", Warning, World, "nothing but identity orders these policies";
+    TIE = "OV1611", Warning, World, "order of policies is undefined";
     /// More sets of clients than are told apart.
     TOO_MANY = "OV1612", Warning, World, "too many sets of clients to list";
     /// A policy that another kind of entries puts out of force.
-    DISPLACED = "OV1613", Warning, World, "rules of another policy put this one out of force";
+    DISPLACED = "OV1613", Warning, World, "`from` is ignored beside `rules` of another policy";
     /// A name that is another one elsewhere.
-    NAME = "OV1614", Warning, World, "name does not survive sync or identifiers";
+    NAME = "OV1614", Warning, World, "name causes problems in other zones or identifiers";
     /// A label that does not mean what it says.
-    LABEL = "OV1615", Warning, World, "label is not what the control plane would write";
+    LABEL = "OV1615", Warning, World, "label differs from what the control plane sets";
     /// A resource in a mesh that is not there.
-    UNKNOWN_MESH = "OV1616", Warning, World, "resource belongs to a mesh that is not there";
+    UNKNOWN_MESH = "OV1616", Warning, World, "resource belongs to a missing mesh";
     /// A mesh that only others speak of.
     ASSUMED_MESH = "OV1617", Note, World, "mesh is assumed to exist";
     /// Policies that come with a mesh.
     DEFAULT_POLICIES = "OV1618", Note, World, "default policies of the mesh are not in the input";
     /// Policies of the old generation.
-    LEGACY = "OV1619", Note, World, "policy is of the generation before targetRef and not read";
+    LEGACY = "OV1619", Note, World, "policy without targetRef is not read";
     /// Services that only a control plane knows.
     NO_SERVICES = "OV1620", Note, World, "mesh has no MeshService in the input";
     /// A prefix that ends in the middle of a name.
-    PREFIX = "OV1621", Warning, Document, "prefix of an identity also means longer names";
+    PREFIX = "OV1621", Warning, Document, "identity prefix also matches longer names";
     /// An allow that looks at requests, where there are only connections.
-    TCP_ALLOW = "OV1622", Warning, World, "allow asks for method or path of an inbound that speaks TCP";
+    TCP_ALLOW = "OV1622", Warning, World, "allow needs method or path on a TCP inbound";
     /// A deny that looks at requests, where there are only connections.
-    TCP_DENY = "OV1623", Error, World, "deny asks for method or path of an inbound that speaks TCP";
+    TCP_DENY = "OV1623", Error, World, "deny needs method or path on a TCP inbound";
     /// A match that is there twice.
     REPEATED = "OV1624", Warning, Document, "match is repeated in its list";
     /// An allow that a deny of its own policy makes void.
-    NEVER_ADMITS = "OV1625", Warning, Document, "allow never admits because of a deny of the same policy";
+    NEVER_ADMITS = "OV1625", Warning, Document, "deny of the same policy covers this allow";
     /// A match beside a wider one.
     COVERED = "OV1626", Note, Document, "wider match of the same list covers this one";
     /// A proxy or a service that cannot be read as it is written.
-    WRONG_SHAPE = "OV1627", Error, Document, "proxy or service is refused by the control plane";
+    WRONG_SHAPE = "OV1627", Error, Document, "control plane rejects the proxy or service";
 }

@@ -142,15 +142,15 @@ impl<'a> Destinations<'a> {
     fn service_tag(&self, policy: &Policy, entry: &Entry) -> Diagnostic {
         let name = entry.target.name();
         let message = format!(
-            "`{name}` is the tag of a service and no MeshService: only outbounds with the tag `{SERVICE}` read this entry, and no Dataplane in the input has one to it"
+            "`{name}` is the tag of a service, not a MeshService: this entry applies only to outbounds with the tag `{SERVICE}`, and no Dataplane in the input has such an outbound"
         );
         let d = Diagnostic::new(&codes::SERVICE_TAG, message);
         let help = match policy.kind.is_route() {
             true => {
-                "nothing to do if the control plane makes such outbounds itself; otherwise route to a MeshService"
+                "nothing to do if the control plane creates such outbounds itself; otherwise route to a MeshService"
             }
             false => {
-                "nothing to do if the control plane makes such outbounds itself; otherwise refer to a MeshService"
+                "nothing to do if the control plane creates such outbounds itself; otherwise refer to a MeshService"
             }
         };
         self.at(d, entry, "name").help(help)
@@ -231,15 +231,12 @@ impl<'a> Destinations<'a> {
 
     fn ports(&self, wanted: &str, ports: &[Port]) -> String {
         if let Some(port) = ports.iter().find(|p| p.number.to_string() == wanted) {
-            return format!(
-                "port {wanted} is called `{}`; one with a name is not found by its number",
-                port.section
-            );
+            return format!("port {wanted} is called `{}`; use the name", port.section);
         }
         let all: Vec<&str> = ports.iter().map(|p| p.section.as_str()).collect();
         match self.here.world.budget.nearest(wanted, all.len(), all.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`? there are: {}", all.join(", ")),
-            None => format!("there are: {}", all.join(", ")),
+            Some(near) => format!("did you mean `{near}`? known: {}", all.join(", ")),
+            None => format!("known: {}", all.join(", ")),
         }
     }
 
@@ -258,7 +255,7 @@ impl<'a> Destinations<'a> {
             let near = self.here.world.budget.nearest(name, of_kind.len(), of_kind.keys().copied());
             Why::new(
                 "name",
-                format!("there is no `{name}`"),
+                format!("`{name}` not found in the input"),
                 near.map(|near| format!("did you mean `{near}`?")),
             )
         })
@@ -288,7 +285,7 @@ fn elsewhere(policy: &Policy, target: &TargetRef, same: &[&Destination]) -> Why 
             its => (format!("in namespace `{its}`"), format!("write `namespace: {its}`")),
         };
         let own = match namespace {
-            "" => "the one of a policy without namespace".to_owned(),
+            "" => "the namespace of a policy without one".to_owned(),
             namespace => format!("`{namespace}`"),
         };
         return Why::new("name", format!("`{name}` is {place}, not in {own}"), Some(help));
@@ -297,11 +294,11 @@ fn elsewhere(policy: &Policy, target: &TargetRef, same: &[&Destination]) -> Why 
     let zones: Vec<String> = zones.into_iter().map(str::to_owned).collect();
     let because = match meta.zone() {
         "" => format!(
-            "`{name}` is in zone {}, and a policy of the global control plane cannot mean by name what is in a zone",
+            "`{name}` is in zone {}, and a policy of the global control plane cannot refer by name to a resource in a zone",
             super::some_of(&zones)
         ),
         zone => format!(
-            "`{name}` is in zone {}, and a name means something of the policy's own zone `{zone}`",
+            "`{name}` is in zone {}, but a name refers to the policy's own zone `{zone}`",
             super::some_of(&zones)
         ),
     };
@@ -310,12 +307,12 @@ fn elsewhere(policy: &Policy, target: &TargetRef, same: &[&Destination]) -> Why 
 
 fn no_services(here: &Here<'_>, first: u32) -> Diagnostic {
     let message = format!(
-        "mesh `{}` has no MeshService in the input, so it cannot be said what entries about services mean",
+        "cannot tell what entries about services match: mesh `{}` has no MeshService in the input",
         here.mesh.name
     );
     let d = Diagnostic::new(&codes::NO_SERVICES, message);
     here.at_policy(d, first).help(format!(
-        "a control plane makes them from Services: kumactl get meshservices --mesh {} -o yaml",
+        "add those of the control plane: kumactl get meshservices --mesh {} -o yaml",
         here.mesh.name
     ))
 }

@@ -62,17 +62,17 @@ fn kept_out(here: &Here<'_>, policy: &Policy, proxy: &Dataplane) -> Why {
         return Why::new(
             "",
             format!(
-                "`{name}` would fit, but is {its}, and a policy in namespace `{own}` acts only on proxies there"
+                "`{name}` would match, but is {its}, and a policy in namespace `{own}` applies only to proxies there"
             ),
             Some(format!(
-                "move the policy to the namespace of the proxies, or to `{system}` to have it act on the whole zone"
+                "move the policy to the namespace of the proxies, or to `{system}` to apply it to the whole zone"
             )),
         );
     }
     Why::new(
         "",
         format!(
-            "`{name}` would fit, but is in zone `{}`, and a policy of zone `{}` acts only on proxies there",
+            "`{name}` would match, but is in zone `{}`, and a policy of zone `{}` applies only to proxies there",
             proxy.meta.zone(),
             policy.meta.zone()
         ),
@@ -125,7 +125,7 @@ fn by_labels(here: &Here<'_>, proxies: &Proxies<'_>, target: &TargetRef) -> Why 
             return Why::new(
                 "kind",
                 format!(
-                    "`{}` has these labels, but is a built-in gateway, which no reference to a Dataplane means",
+                    "`{}` has these labels, but is a built-in gateway, which a reference to a Dataplane cannot select",
                     gateway.meta.display_name()
                 ),
                 Some("refer to its MeshGateway".to_owned()),
@@ -172,7 +172,7 @@ fn by_gateway(here: &Here<'_>, target: &TargetRef) -> Why {
     let names: Vec<&str> = here.mesh.gateways.iter().map(|g| g.meta.display_name()).collect();
     if !names.contains(&target.name()) {
         let near = here.world.budget.nearest(target.name(), names.len(), names.iter().copied());
-        let because = format!("there is no MeshGateway `{}`", target.name());
+        let because = format!("MeshGateway `{}` not found in the input", target.name());
         return Why::new("name", because, near.map(|near| format!("did you mean `{near}`?")));
     }
     if target.has_tags() {
@@ -202,7 +202,7 @@ fn by_name(here: &Here<'_>, proxies: &Proxies<'_>, policy: &Policy) -> Why {
     let near = here.world.budget.nearest(name, names.len(), names.keys().copied());
     Why::new(
         "name",
-        format!("there is no Dataplane `{name}`"),
+        format!("Dataplane `{name}` not found in the input"),
         near.map(|near| format!("did you mean `{near}`?")),
     )
 }
@@ -217,7 +217,7 @@ fn elsewhere(policy: &Meta, namespace: &str, proxy: &Meta) -> Why {
         return Why::new(
             "name",
             format!(
-                "`{name}` is in zone `{}` and {own}, and a name means a proxy of the same zone",
+                "`{name}` is in zone `{}` and {own}, but a name refers to a proxy of the same zone",
                 proxy.zone()
             ),
             Some("refer to it by its labels".to_owned()),

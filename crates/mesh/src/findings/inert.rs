@@ -36,7 +36,7 @@ fn displaced(here: &Here<'_>, out: &mut Vec<Diagnostic>) {
     for (policy, ruling) in by_policy {
         let names: Vec<String> = ruling.iter().map(|r| here.name_of(*r)).collect();
         let message = format!(
-            "`from` of this policy does not count at inbounds where {} has `rules`",
+            "`from` of this policy is ignored at inbounds where {} has `rules`",
             some_of(&names)
         );
         let d = Diagnostic::new(&codes::DISPLACED, message).field("spec.from");
@@ -44,7 +44,7 @@ fn displaced(here: &Here<'_>, out: &mut Vec<Diagnostic>) {
             Some((key, _)) => d.at(key.span()),
             None => here.at_policy(d, policy),
         };
-        out.push(d.help("write it with `rules` too: what it denies or allows is lost there"));
+        out.push(d.help("rewrite it with `rules`: what it denies or allows has no effect there"));
     }
 }
 
@@ -75,7 +75,7 @@ fn no_mtls(here: &Here<'_>) -> Option<Diagnostic> {
     }
     let verb = if needing.len() == 1 { "does" } else { "do" };
     let message = format!(
-        "mesh `{}` has no mTLS enabled, so {} {verb} not take effect: without it nobody knows who a client is",
+        "mesh `{}` does not enable mTLS, so {} {verb} not take effect: without mTLS clients have no identity",
         here.mesh.name,
         some_of(&needing)
     );

@@ -65,24 +65,24 @@ fn written<'a>(world: &World<'a>, object: ObjectId) -> Option<(View<'a>, &'stati
 fn wrong(key: &str, text: &str, meta: &Meta) -> Option<(String, &'static str)> {
     match key {
         ORIGIN if !["global", "zone", ""].contains(&text) => Some((
-            "is neither `global` nor `zone`, and counts as less than both".to_owned(),
-            "remove it: the control plane writes it",
+            "is neither `global` nor `zone`, so it ranks below both".to_owned(),
+            "remove it: the control plane sets it",
         )),
         POLICY_ROLE => {
             let computed = meta.labels.get(POLICY_ROLE).map_or("", String::as_str);
             let known = ["system", "producer", "consumer", "workload-owner", ""];
-            let help = "remove it: the control plane writes it, from the namespace and the entries";
+            let help = "remove it: the control plane sets it from the namespace and the entries";
             match computed {
                 _ if computed != text => {
                     Some((format!("is replaced: by its entries the policy is `{computed}`"), help))
                 }
-                _ if !known.contains(&text) => Some(("is no role there is".to_owned(), help)),
+                _ if !known.contains(&text) => Some(("is not a role".to_owned(), help)),
                 _ => None,
             }
         }
         EFFECT if text != "shadow" => Some((
-            "has no effect, so the policy applies; only `shadow` has a meaning".to_owned(),
-            "write `shadow` to only try the policy, or remove the label",
+            "is ignored, so the policy applies; only `shadow` has an effect".to_owned(),
+            "write `shadow` to only test the policy, or remove the label",
         )),
         _ => None,
     }

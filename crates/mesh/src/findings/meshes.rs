@@ -52,12 +52,13 @@ fn members<'a>(world: &World<'a>) -> BTreeMap<&'a str, (ObjectId, usize)> {
 }
 
 fn assumed(world: &World<'_>, mesh: &str, first: ObjectId) -> Diagnostic {
-    let message =
-        format!("no file has the Mesh `{mesh}`; it is assumed to exist, without any settings");
+    let message = format!(
+        "Mesh `{mesh}` not found in the input; it is assumed to exist, without any settings"
+    );
     let d = Diagnostic::new(&codes::ASSUMED_MESH, message);
-    world.at_object(d, first).help(format!(
-        "add it: kumactl get mesh {mesh} -o yaml; whether mTLS is enabled is in there"
-    ))
+    world
+        .at_object(d, first)
+        .help(format!("add it: kumactl get mesh {mesh} -o yaml; it says whether mTLS is enabled"))
 }
 
 fn unknown(
@@ -115,7 +116,7 @@ fn defaults(world: &World<'_>, mesh: &MeshResources, object: ObjectId) -> Option
         return None;
     }
     let message = format!(
-        "a control plane creates policies with mesh `{}` that are not in the input: {}; answers here lack them",
+        "the control plane creates default policies for mesh `{}` that are not in the input: {}; answers do not contain them",
         mesh.name,
         names.join(", ")
     );
@@ -142,7 +143,7 @@ fn legacy(world: &World<'_>, out: &mut Vec<Diagnostic>) {
         out.push(
             world
                 .at_object(d, first)
-                .help(format!("answers here are without them; use {} instead", successor(kind))),
+                .help(format!("answers do not contain them; use {} instead", successor(kind))),
         );
     }
 }

@@ -69,19 +69,22 @@ fn told(
     let dots = if shown.len() < name.len() { "…" } else { "" };
     let others = match number {
         1 => String::new(),
-        _ => format!(", as {} more of its kind", count(number - 1, "is", "are")),
+        _ => format!(
+            "; {} the same problem",
+            count(number - 1, "other of its kind has", "others of its kind have")
+        ),
     };
     let (because, help) = match trouble {
         Trouble::Underscore => (
-            "has an underscore, which separates the parts of a KRI: read back, the KRI means something else",
+            "has an underscore, which separates the parts of a KRI, so its KRI refers to something else",
             "use hyphens",
         ),
         Trouble::NotDns => (
-            "is no DNS subdomain, and Kubernetes does not take it",
-            "use lower case letters, digits, hyphens and dots, with a letter or digit at both ends of each part, at most 253",
+            "is not a DNS subdomain, so Kubernetes rejects it",
+            "use lower case letters, digits, hyphens and dots, with a letter or digit at both ends of each part, at most 253 characters",
         ),
         Trouble::Long => (
-            "is longer than 236 characters: in other zones the rest is replaced by a hash",
+            "is longer than 236 characters, so other zones replace the rest with a hash",
             "shorten it",
         ),
     };

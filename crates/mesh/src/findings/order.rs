@@ -43,7 +43,7 @@ fn ties(here: &Here<'_>, out: &mut Vec<Diagnostic>) {
 fn tie(here: &Here<'_>, first: u32, others: &[u32]) -> Diagnostic {
     let names: Vec<String> = others.iter().map(|p| here.name_of(*p)).collect();
     let message = format!(
-        "only identity tells this policy from {}: the control plane leaves open which of them wins, and here the one whose KRI comes first does",
+        "nothing decides between this policy and {}: the control plane leaves their order undefined, and here the one whose KRI comes first wins",
         some_of(&names)
     );
     let mut d = here.at_policy(Diagnostic::new(&codes::TIE, message), first);
@@ -53,7 +53,7 @@ fn tie(here: &Here<'_>, first: u32, others: &[u32]) -> Diagnostic {
             d = d.see(object.at, "the other");
         }
     }
-    d.help("give them different names: of two that are alike, the one whose name comes first in the alphabet wins")
+    d.help("give them different names: then the first name in the alphabet wins")
 }
 
 fn too_many(here: &Here<'_>, out: &mut Vec<Diagnostic>) {
@@ -61,12 +61,12 @@ fn too_many(here: &Here<'_>, out: &mut Vec<Diagnostic>) {
         let Some(first) = list.first() else { continue };
         let names: Vec<String> = list.iter().map(|p| here.name_of(*p)).collect();
         let message = format!(
-            "the `from` entries of {} make more sets of clients than can be listed; only some are",
+            "the `from` entries of {} make too many sets of clients to list; some are left out",
             some_of(&names)
         );
         let d = Diagnostic::new(&codes::TOO_MANY, message).field("spec.from");
         out.push(here.at_policy(d, *first).help(
-            "use fewer different tags in one place, or `rules`; what a given client gets is still answered exactly",
+            "use fewer different tags in one place, or `rules`; answers about a given client are still exact",
         ));
     }
 }

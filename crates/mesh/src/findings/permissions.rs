@@ -58,7 +58,7 @@ fn and(more: usize) -> String {
     if more == 0 {
         return String::new();
     }
-    format!("; the same goes for {} of this policy", count(more, "more match", "more matches"))
+    format!("; the same is true for {} of this policy", count(more, "more match", "more matches"))
 }
 
 /// One policy.
@@ -130,7 +130,7 @@ impl<'a> One<'a> {
         );
         let help = match is_release(self.here) {
             false => format!("end it with a slash: `{prefix}/`{exact}"),
-            true => "this release takes no slash at the end: list identities with `type: Exact`, or see to it that no other name begins like this".to_owned(),
+            true => "this release rejects a slash at the end: list identities with `type: Exact`, or make sure that no other name begins like this".to_owned(),
         };
         let view = self.here.world.documents.view(at.node);
         let value = |name: &&str| view.get(name).and_then(|v| v.get("value"));
@@ -168,16 +168,16 @@ impl<'a> One<'a> {
             }
         };
         let (code, so) = match denies {
-            false => (&codes::TCP_ALLOW, "there it admits nobody"),
+            false => (&codes::TCP_ALLOW, "it admits nobody there"),
             true => (
                 &codes::TCP_DENY,
-                "there it cannot be enforced, and a filter can only deny whatever the rest of the match fits",
+                "it cannot be enforced there, so a filter denies everything that the rest of the match covers",
             ),
         };
         let (list, more) = (at.list, and(more));
         let message =
-            format!("this match of `{list}` asks for method or path, and {inbounds}: {so}{more}");
-        self.finding(code, message, at).help("select inbounds that speak HTTP by `sectionName`, or give the others `protocol: http` if that is what they speak")
+            format!("this match of `{list}` needs a method or path, but {inbounds}: {so}{more}");
+        self.finding(code, message, at).help("select HTTP inbounds by `sectionName`, or set `protocol: http` on the others if they speak HTTP")
     }
 
     fn tcp_inbounds(&self, proxies: &Proxies<'_>) -> Option<Tcp> {
@@ -267,21 +267,21 @@ impl<'a> One<'a> {
 
 const NEVER: [&str; 4] = [
     "",
-    " denies everything that this match would admit, so it never admits",
+    " denies everything that this match would admit, so this match never admits anybody",
     "the deny",
-    "remove it; or make the deny narrower, if this is meant as an exception: a deny has none",
+    "remove it, or make the deny narrower: a deny has no exceptions",
 ];
 const REPEATED: [&str; 4] = [
     "this match is the same as ",
     "",
     "the first",
-    "remove one of them; or correct it, if another client was meant",
+    "remove one of them, or correct it if another client was meant",
 ];
 const COVERED: [&str; 4] = [
     "this match adds nothing: ",
     " is wider",
     "the wider match",
-    "remove it; or remove the wider one, if not everybody it means is meant",
+    "remove it, or remove the wider one if it covers too much",
 ];
 
 /// Inbounds that speak TCP: how many, and the first.

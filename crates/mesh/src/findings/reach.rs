@@ -69,7 +69,7 @@ fn unresolved(here: &Here<'_>, policy: &Policy, why: &str) -> Diagnostic {
     let help = match near {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!(
-            "add the {} `{}` to the input, or correct the name; until then the policy does nothing",
+            "add the {} `{}` to the input, or correct the name; until then the policy has no effect",
             target.kind,
             target.name()
         ),
@@ -108,15 +108,15 @@ fn section_help(here: &Here<'_>, wanted: &str, selected: &[&Dataplane]) -> Strin
     let by_number = inbounds().find(|i| i.listener.port.to_string() == wanted);
     if let Some(inbound) = by_number {
         return format!(
-            "the inbound with port {wanted} is called `{}`; one with a name is not found by its number",
+            "the inbound with port {wanted} is called `{}`; use the name",
             inbound.section
         );
     }
     let sections: BTreeSet<&str> = inbounds().map(|i| &*i.section).collect();
     let all: Vec<&str> = sections.iter().copied().take(8).collect();
     match here.world.budget.nearest(wanted, sections.len(), sections.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`? there are: {}", all.join(", ")),
+        Some(near) => format!("did you mean `{near}`? known: {}", all.join(", ")),
         None if all.is_empty() => "these proxies have no inbounds; remove `sectionName`".to_owned(),
-        None => format!("there are: {}", all.join(", ")),
+        None => format!("known: {}", all.join(", ")),
     }
 }

@@ -141,7 +141,10 @@ fn tags_that_no_inbound_has() {
 #[test]
 fn names_of_proxies() {
     let case = |target: &str, words: &[&str]| says(&world(&[&to_mesh(target)]), "OV1604", words);
-    case("{kind: Dataplane, name: web-2}", &["there is no Dataplane `web-2`", "`web-1`?"]);
+    case(
+        "{kind: Dataplane, name: web-2}",
+        &["Dataplane `web-2` not found in the input", "`web-1`?"],
+    );
     case("{kind: Dataplane, name: web-1, namespace: x}", &["is in namespace ``, not in `x`"]);
     let far = WEB.replace("labels: {", "labels: {kuma.io/origin: zone, kuma.io/zone: west, ");
     let text = [MESH, &far, &to_mesh("{kind: Dataplane, name: web-1}")].join("\n---\n");
@@ -161,7 +164,7 @@ fn gateways() {
     says(
         &text(&[proxy], "{kind: MeshGateway, name: edgy}"),
         "OV1604",
-        &["there is no MeshGateway `edgy`", "`edge`?"],
+        &["MeshGateway `edgy` not found in the input", "`edge`?"],
     );
     says(
         &text(&[], "{kind: MeshGateway, name: edge}"),
@@ -200,7 +203,7 @@ fn namespaces_and_zones_keep_policies_out() {
         &text,
         "OV1604",
         &[
-            "`web-1` would fit, but is in namespace `shop`, and a policy in namespace `bank`",
+            "`web-1` would match, but is in namespace `shop`, and a policy in namespace `bank`",
             "`kuma-system`",
         ],
     );
@@ -271,7 +274,7 @@ fn entries_that_mean_nothing() {
     let case = |target: &str, words: &[&str]| says(&world(&[&about(target)]), "OV1607", words);
     case(
         "{kind: MeshService, name: crat}",
-        &["spec.to[1].targetRef.name: ", "there is no `crat`", "`cart`?"],
+        &["spec.to[1].targetRef.name: ", "`crat` not found in the input", "`cart`?"],
     );
     case(
         "{kind: MeshService, name: cart, namespace: shop}",
@@ -285,7 +288,7 @@ fn entries_that_mean_nothing() {
     );
     case(
         "{kind: MeshService, name: cart, sectionName: htp}",
-        &["did you mean `http`? there are: http, 81"],
+        &["did you mean `http`? known: http, 81"],
     );
     case(
         "{kind: MeshService, labels: {kuma.io/display-name: crat}}",
@@ -297,7 +300,7 @@ fn entries_that_mean_nothing() {
     );
     case(
         "{kind: MeshService, labels: {kuma.io/display-name: cart}, sectionName: web}",
-        &["no port of `cart` is called `web`", "there are: http, 81"],
+        &["no port of `cart` is called `web`", "known: http, 81"],
     );
 }
 
@@ -315,7 +318,7 @@ fn services_elsewhere() {
     let all = with_settings(&text, &RELEASE, &global);
     let mine: Vec<&Diagnostic> = all.iter().filter(|d| d.code.id == "OV1607").collect();
     assert_eq!(mine.len(), 1);
-    assert!(mine[0].message.contains("a policy of the global control plane cannot mean by name"));
+    assert!(mine[0].message.contains("a policy of the global control plane cannot refer by name"));
     let shop = placed("k8s.kuma.io/namespace: shop");
     let text = [MESH, WEB, &shop, &about("{kind: MeshService, name: cart}")].join("\n---\n");
     says(&text, "OV1607", &["is in namespace `shop`", "write `namespace: shop`"]);

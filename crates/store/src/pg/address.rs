@@ -71,7 +71,7 @@ fn settle(config: &mut Config, tls: &PgTls) {
 
 fn unclear() -> StoreError {
     StoreError::Other(
-        "the address of the database is not understood; write postgres://user@host:port/database"
+        "the address of the database is invalid; write postgres://user@host:port/database"
             .to_owned(),
     )
 }

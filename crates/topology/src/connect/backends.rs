@@ -176,12 +176,12 @@ impl Connector<'_> {
         for (kind, uses, first) in &backends.unknown {
             let kind = self.snapshot.text(kind.kind);
             let message = format!(
-                "the input has no `{kind}` at all, so the {uses} reference(s) to one are not checked"
+                "the input has no `{kind}`, so {uses} reference(s) to this kind are not checked"
             );
             self.diagnostics.push(
                 Diagnostic::new(&codes::BACKEND_KIND_ABSENT, message)
                     .at_with(first.at, "the first of them")
-                    .help("nothing to do if the cluster has them; add them to the input to have references checked"),
+                    .help("nothing to do if the cluster has them; add them to the input to check the references"),
             );
         }
     }

@@ -67,10 +67,10 @@ impl Connector<'_> {
         let equals = same.iter().take_while(|c| c.unit == first.unit).count();
         if equals > 1 {
             let group = same.get(..equals).unwrap_or(&[]);
-            self.conflict(group, "they cannot be told apart, so none of them is in force");
+            self.conflict(group, "nothing distinguishes them, so none of them is in force");
         }
         for later in same.iter().skip(equals) {
-            self.conflict(&[*first, *later], "the earlier one keeps the place");
+            self.conflict(&[*first, *later], "the earlier one is in force");
         }
     }
 
@@ -86,7 +86,7 @@ impl Connector<'_> {
             let group: Vec<Claim> = std::iter::once(tcp).chain(hosted).collect();
             self.conflict(
                 &group,
-                "a TCP listener needs its port alone, so none of them is in force",
+                "a TCP listener cannot share its port, so none of them is in force",
             );
         }
         for family in [Protocol::Tcp, Protocol::Hosted] {
@@ -98,7 +98,7 @@ impl Connector<'_> {
             for claim in later {
                 self.conflict(
                     &[rival, claim],
-                    "a TCP listener needs its port alone, so the earlier one keeps the place",
+                    "a TCP listener cannot share its port, so the earlier one is in force",
                 );
             }
         }

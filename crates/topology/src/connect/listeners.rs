@@ -81,12 +81,12 @@ impl Connector<'_> {
             let d = Diagnostic::new(
                 &codes::CLASS_NOT_FOUND,
                 format!(
-                    "`gatewayclass/{text}`, which `{}` belongs to, is not in the input",
+                    "`gatewayclass/{text}` of `{}` is not in the input",
                     self.snapshot.display(gateway.object)
                 ),
             );
             self.diagnostics.push(d.at(gateway.class_at).field("spec.gatewayClassName").help(
-                "nothing to do if the cluster has it; add it to the input for policies that target it",
+                "nothing to do if the cluster has it; add it to the input if policies target it",
             ));
         }
         let mut found = BTreeMap::new();
@@ -223,7 +223,7 @@ impl Connector<'_> {
         let text = |sym| self.snapshot.text(sym);
         let kind = text(spec.kind.kind);
         let message = format!(
-            "listener `{}#{}` uses `{}/{}/{}`, which is in another namespace and not granted",
+            "listener `{}#{}` uses `{}/{}/{}`, which is in another namespace without a ReferenceGrant",
             self.snapshot.display(owner),
             text(listener.name),
             kind.to_lowercase(),

@@ -123,14 +123,14 @@ impl Connector<'_> {
         let d = Diagnostic::new(
             &codes::LISTENER_SET_NOT_ALLOWED,
             format!(
-                "`{parent}` does not accept `{child}`: it takes {}",
+                "`{parent}` does not accept `{child}`: it accepts {}",
                 self.who(gateway.allowed_sets, gateway.object, "ListenerSets")
             ),
         )
         .at(set.parent_at)
         .field("spec.parentRef")
         .help(format!(
-            "let namespace `{namespace}` in with `spec.allowedListeners.namespaces` of `{parent}`"
+            "allow namespace `{namespace}` in `spec.allowedListeners.namespaces` of `{parent}`"
         ));
         match (gateway.allowed_at, self.snapshot.get(gateway.object)) {
             (Some(at), _) => d.see(at, "what it accepts"),
@@ -143,12 +143,12 @@ impl Connector<'_> {
     fn who(&self, from: NamespacesFrom, owner: ObjectId, what: &str) -> String {
         match from {
             NamespacesFrom::Same => {
-                format!("{what} of namespace `{}` only", self.text(self.namespace_of(owner)))
+                format!("only {what} of namespace `{}`", self.text(self.namespace_of(owner)))
             }
             NamespacesFrom::All => format!("{what} of all namespaces"),
             NamespacesFrom::None => format!("no {what}"),
             NamespacesFrom::Selector(_) => {
-                format!("{what} of namespaces its selector chooses only")
+                format!("only {what} of namespaces that its selector matches")
             }
         }
     }
@@ -281,7 +281,7 @@ impl Connector<'_> {
             (Some(_), Some(owner)) => (
                 self.who(spec.namespaces, owner, "routes"),
                 format!(
-                    "let namespace `{}` in with `allowedRoutes.namespaces` of the listener",
+                    "allow namespace `{}` in `allowedRoutes.namespaces` of the listener",
                     self.text(route.namespace)
                 ),
             ),
@@ -292,7 +292,7 @@ impl Connector<'_> {
             n => format!(", and its {} other listeners do not either", n - 1),
         };
         let message = format!(
-            "`{}` may not attach to `{}`: it takes {reason}{others}",
+            "`{}` may not attach to `{}`: it accepts {reason}{others}",
             self.snapshot.display(route.object),
             self.listener_name(shown),
         );
@@ -336,7 +336,7 @@ impl Connector<'_> {
             _ => self.parent_name(parent),
         };
         let message = format!(
-            "no hostname of `{}` fits `{at}`: the route has {}, the listener{} {}",
+            "no hostname of `{}` matches `{at}`: the route has {}, the listener{} {}",
             self.snapshot.display(route.object),
             shown(ours),
             if both.len() == 1 { " has" } else { "s have" },
@@ -345,7 +345,7 @@ impl Connector<'_> {
         let mut d = Diagnostic::new(&codes::NO_MATCHING_HOSTNAME, message)
             .at(route.hostnames_at.unwrap_or(parent.at))
             .field("spec.hostnames")
-            .help("use a hostname the listener covers, or attach to another listener");
+            .help("use a hostname that the listener covers, or attach to another listener");
         for listener in listeners.iter().take(MOST) {
             d = d.see(listener.hostname_at.unwrap_or(listener.at), "the listener's hostname");
         }
@@ -396,9 +396,9 @@ impl Connector<'_> {
             ports.iter().take(MOST * 4).map(|p| p.number.to_string()).collect();
         let service = self.snapshot.display(id);
         let message = match spec.port {
-            0 => format!("`{}` sends to `{service}` without saying the port", self.rule_name(from)),
+            0 => format!("`{}` sends to `{service}` without a port", self.rule_name(from)),
             port => format!(
-                "`{}` sends to port {port} of `{service}`, which does not have it",
+                "`{}` sends to port {port} of `{service}`, which has no such port",
                 self.rule_name(from)
             ),
         };
@@ -415,7 +415,7 @@ impl Connector<'_> {
     pub(super) fn backend_not_permitted(&mut self, spec: &BackendSpec, from: From<'_>) {
         let wanted = self.name_of(spec.kind, spec.namespace, spec.name);
         let message = format!(
-            "`{}` sends to `{wanted}`, which is in another namespace and not granted",
+            "`{}` sends to `{wanted}`, which is in another namespace without a ReferenceGrant",
             self.rule_name(from)
         );
         let help = self.grant_help(from.route.object, spec.kind, spec.namespace);

@@ -89,7 +89,7 @@ impl<'a> Reader<'a> {
         let same = (first.section, first.port) == (parent.section, parent.port);
         let name = self.snapshot.text(parent.name);
         let message = match same {
-            true => format!("two parentRefs mean the same listeners of `{name}`"),
+            true => format!("two parentRefs name the same listeners of `{name}`"),
             false => format!(
                 "of two parentRefs to `{name}` only one has a sectionName or port, so they overlap"
             ),
@@ -153,7 +153,7 @@ impl<'a> Reader<'a> {
         let (name, instead) = (self.snapshot.text(name), self.snapshot.text(instead));
         let d = Diagnostic::new(
             &codes::DUPLICATE_RULE,
-            format!("two rules are called `{name}`; the second one goes by `{instead}` here"),
+            format!("two rules are called `{name}`; the second one is called `{instead}` here"),
         )
         .at(here)
         .see(first, "the first one keeps the name")

@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
             rule.hidden = true;
             let name = self.snapshot.text(rule.section);
             let message = format!(
-                "`{name}` is also what unnamed rule {} is called by its place; it means the named one",
+                "`{name}` is also the generated name of rule {}, which has no name; it refers to the named rule",
                 index + 1
             );
             let d = Diagnostic::new(&codes::RULE_NAME_COLLIDES, message)

@@ -15,7 +15,7 @@ use crate::reach::verdict;
 use crate::{Part, get, reach, v1};
 
 /// Why a reference has no target to show.
-const UNSEEN: (&str, &str) = ("nothing-to-read", "it leads to nothing that you may read");
+const UNSEEN: (&str, &str) = ("nothing-to-read", "it leads to no target that you may read");
 
 /// What became of a policy on one path, as the reader sees paths: those alike are one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: who may call what, as data. Not here: deciding.
+//! Out: who may call what, as data. Not here: deciding.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Place;
 
-/// Who decides: a match of a permission, or an entry that describes clients by tags.
+/// The part of a policy that decides: a match of a permission, or an entry that describes clients by tags.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DecidedBy {
     /// `mesh/name` of the policy.
     pub policy: String,
-    /// Its identity, by which the proxy names it too.
+    /// Its identifier (KRI), which the proxy reports too.
     pub kri: String,
     /// Which part of it: `rules[0].deny[1]`, `from[2]`.
     pub part: String,
@@ -35,12 +35,12 @@ pub struct OtherDecision {
     pub verdict: &'static str,
     /// Why, in one sentence.
     pub because: String,
-    /// Who decides there; absent if nobody matches.
+    /// What decides there; absent if nothing matches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<DecidedBy>,
 }
 
-/// Whether a client may call an inbound, and who says so.
+/// Whether a client may call an inbound, and which policy decides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AccessDecision {
@@ -54,7 +54,7 @@ pub struct AccessDecision {
     pub profile: String,
     /// The client as asked about.
     pub from: String,
-    /// The identity it shows; absent if it has none, or more than one.
+    /// The identity in its certificate; absent if it has none, or more than one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
     /// The inbound: `dataplane/default/backend-1#http`.
@@ -74,21 +74,21 @@ pub struct AccessDecision {
     pub verdict: &'static str,
     /// Why, in one sentence.
     pub because: String,
-    /// Who decides: the first match in list order, denies first; absent if nobody matches.
+    /// What decides: the first match in list order, denies first; absent if nothing matches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<DecidedBy>,
-    /// Who decides as a tree has it: the exact match before the longest prefix.
+    /// What decides in the tree form: the exact match before the longest prefix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_tree: Option<DecidedBy>,
-    /// Everybody who matches, in list order.
+    /// Every match, in list order.
     pub matched: Vec<DecidedBy>,
-    /// Who would refuse it if shadow denies counted.
+    /// The shadow deny that would refuse it if it were a deny.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadow: Option<DecidedBy>,
-    /// The verdict for clients that do not show who they are, where the proxy takes those too.
+    /// The verdict for clients without a certificate, if the proxy accepts them too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plaintext: Option<&'static str>,
-    /// Other profiles that say something else.
+    /// Other profiles with a different answer.
     pub other_profiles: Vec<OtherDecision>,
 }
 

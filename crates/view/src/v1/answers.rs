@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the effective policy of one target. Not here: explanations, lists, graphs.
+//! Out: the effective policy of one target. Not here: explanations, lists, graphs.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub struct PathElement {
     pub name: String,
 }
 
-/// Which written part of a policy: `bare`, `defaults`, `overrides`, `to[1]`.
+/// A part of a policy as it is written: `bare`, `defaults`, `overrides`, `to[1]`.
 pub type Block = std::borrow::Cow<'static, str>;
 
 /// The policy, block and place that wrote a value.
@@ -44,7 +44,7 @@ pub struct Origin {
     pub policy: String,
     /// Which block of it.
     pub block: Block,
-    /// Where the value is written; absent if nobody wrote it (see `implied`).
+    /// Where the value is written; absent if no policy writes it (see `implied`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Place>,
     /// Whether the policy implies the value without writing it: a schema default, a canonical form.
@@ -82,21 +82,21 @@ pub struct Lost {
 pub struct Contributor {
     /// `namespace/name` of the policy.
     pub policy: String,
-    /// What became of it here: `in force`, `partly`, `shadowed`, ...
+    /// Its outcome here: `in force`, `partly`, `shadowed`, ...
     pub outcome: &'static str,
 }
 
-/// A broken policy, or something else wrong, that makes its target fail closed.
+/// Why a target fails closed, such as a broken policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Failure {
-    /// `namespace/name` of the broken policy; empty if it is none.
+    /// `namespace/name` of the broken policy; empty if the cause is not a policy.
     pub policy: String,
-    /// Identifier of what is wrong.
+    /// Identifier of the cause.
     pub reason: &'static str,
     /// The same in one sentence.
     pub because: &'static str,
-    /// Where what is wrong is written, if it is no policy.
+    /// Where the cause is written, if it is not a policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Place>,
 }
@@ -138,13 +138,13 @@ pub struct Beside {
     pub at: Option<Place>,
 }
 
-/// What another profile of the family says, where it differs.
+/// The result of another profile of the family, where it differs.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OtherProfile {
     /// Name of the profile.
     pub profile: &'static str,
-    /// Whether it is what is shipped today.
+    /// Whether it follows the released controller.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub shipped: bool,
     /// Whether the kind has a target at this path under that profile.
@@ -154,7 +154,7 @@ pub struct OtherProfile {
     pub spec: Option<Value>,
     /// JSON pointers at which value or origin differ; empty text for all of it.
     pub differs: Vec<String>,
-    /// Who wrote what differs under that profile, by JSON pointer of the leaf.
+    /// Origins of the differing values under that profile, by JSON pointer of the leaf.
     pub origins: BTreeMap<String, Vec<Origin>>,
 }
 
@@ -176,12 +176,12 @@ pub struct EffectivePolicy {
     pub family: &'static str,
     /// Rule set of the family.
     pub profile: &'static str,
-    /// Whether the rules of the kind are guessed, because nobody described it.
+    /// Whether the rules of the kind are assumed, because it has no descriptor.
     pub assumed: bool,
-    /// Whether the path does not exist under this profile, only under others that it is compared with.
+    /// Whether the path exists only under other profiles, not under this one.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub only_elsewhere: bool,
-    /// The walk from the root to the target.
+    /// The path from the root to the target.
     pub path: Vec<PathElement>,
     /// Canonical name of the target, the last node of the path.
     pub target: String,
@@ -189,23 +189,23 @@ pub struct EffectivePolicy {
     pub policies: Vec<Contributor>,
     /// The value in force; null if no policy is.
     pub spec: Option<Value>,
-    /// Who wrote each leaf of `spec`, by JSON pointer; the empty pointer also names what is in force beside it.
+    /// Origins of each leaf of `spec`, by JSON pointer; the empty pointer also has those of `beside`.
     pub origins: BTreeMap<String, Vec<Origin>>,
     /// What is in force beside `spec`, because nothing decides between them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Beside>,
-    /// What lost against something that outranks it.
+    /// Shadowed parts: a policy that outranks theirs is in force instead.
     pub shadowed: Vec<Lost>,
-    /// What lost its slot to a built-in.
+    /// Masked parts: a built-in is used instead.
     pub masked: Vec<Lost>,
-    /// What a lower policy removed.
+    /// Parts that a lower policy removed.
     pub removed: Vec<Lost>,
-    /// What a condition kept out.
+    /// Parts that a condition skipped.
     pub skipped: Vec<Lost>,
     /// Broken policies: the target fails closed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub error: Vec<Failure>,
-    /// What other profiles say, where they differ.
+    /// The results of other profiles, where they differ.
     pub other_profiles: Vec<OtherProfile>,
     /// Findings about the policies on the ladder.
     pub diagnostics: Vec<DiagnosticItem>,

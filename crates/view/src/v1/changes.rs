@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: which effective policies a change changes, as data. Not here: finding out.
+//! Out: which effective policies a change changes, as data. Not here: finding out.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -28,7 +28,7 @@ pub struct EffectiveChanges {
 pub struct ChangeCounts {
     /// Targets where nothing was in force before.
     pub added: usize,
-    /// Targets where something else is in force, or by somebody else.
+    /// Targets where the value or its policies differ.
     pub changed: usize,
     /// Targets where nothing is in force any more.
     pub removed: usize,
@@ -48,7 +48,7 @@ pub struct EffectiveChange {
     pub profile: &'static str,
     /// Canonical name of the target.
     pub target: String,
-    /// The walk from the root to the target.
+    /// The path from the root to the target.
     pub path: Vec<PathElement>,
     /// The value that was in force; absent if none was.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,7 +58,7 @@ pub struct EffectiveChange {
     pub after: Option<Value>,
     /// What differs.
     pub fields: Vec<FieldChange>,
-    /// What was written that caused it, in one sentence.
+    /// The change that caused it, in one sentence.
     pub because: String,
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: why an effective policy is what it is, as data. Not here: the effective policy (`answers.rs`).
+//! Out: why an effective policy is what it is, as data. Not here: the effective policy (`answers.rs`).
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Block, EffectivePolicy, PathElement, Place, Value};
 
-/// Why the effective policies of a target are what they are.
+/// An explanation of the effective policies of a target.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation {
@@ -18,7 +18,7 @@ pub struct Explanation {
     pub kind: &'static str,
     /// Canonical name of the target.
     pub target: String,
-    /// The walk from the root to the target.
+    /// The path from the root to the target.
     pub path: Vec<PathElement>,
     /// One entry per policy kind.
     pub kinds: Vec<ExplainedKind>,
@@ -45,7 +45,7 @@ impl ExplanationList {
     }
 }
 
-/// Why the effective policy of one kind is what it is.
+/// An explanation of the effective policy of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExplainedKind {
@@ -56,7 +56,7 @@ pub struct ExplainedKind {
     pub ladder: Vec<Rung>,
     /// What each policy on the ladder wrote, top first.
     pub written: Vec<WrittenPolicy>,
-    /// What was done with each rung, in the order it was done.
+    /// The merge steps, in order.
     pub steps: Vec<Step>,
     /// The one field asked about, if one was.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,7 +87,7 @@ pub struct WrittenBlock {
     pub spec: Value,
 }
 
-/// What a condition found when it was asked.
+/// The result of a condition.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RungCondition {
@@ -96,17 +96,17 @@ pub struct RungCondition {
     /// Why it could not be evaluated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The values it looked at.
+    /// The values it read.
     pub saw: Vec<SeenValue>,
 }
 
-/// A value that a condition looked at.
+/// A value that a condition read.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SeenValue {
     /// Where, as conditions name it: `spec.limits.a`.
     pub path: String,
-    /// What was there; absent if nothing was.
+    /// The value; absent if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
 }
@@ -125,7 +125,7 @@ pub struct Rung {
     pub block: Block,
     /// Its merge strategy, in the family's words.
     pub strategy: &'static str,
-    /// What became of it here.
+    /// Its outcome here.
     pub outcome: &'static str,
     /// Where the policy is written.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -138,12 +138,12 @@ pub struct Rung {
     /// The same in one sentence, with the values compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
-    /// What its condition found; absent if it has none, or nobody asked it.
+    /// The result of its condition; absent if it has none, or if it was not evaluated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<RungCondition>,
 }
 
-/// What was done with one rung, or with one group of rungs.
+/// One merge step: a rung, or a group of rungs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Step {
@@ -173,7 +173,7 @@ pub struct FieldFocus {
     /// The value in force; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
-    /// Who had a value there, top of the ladder first.
+    /// The candidates for this field, top of the ladder first.
     pub candidates: Vec<HadValue>,
     /// Nearest names of fields that exist, if this one does not.
     pub suggestions: Vec<String>,
@@ -194,7 +194,7 @@ pub struct HadValue {
     /// Where.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Place>,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: &'static str,
     /// The policies in force there instead, sorted.
     pub by: Vec<String>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the topology with its policies, as data. Not here: drawing it.
+//! Out: the topology with its policies, as data. Not here: drawing it.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,17 +19,17 @@ pub struct Graph {
     /// The node the graph is about; absent for all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub focus: Option<String>,
-    /// Nodes that some path passes, parents before children.
+    /// Nodes on some path, parents before children.
     pub nodes: Vec<GraphNode>,
     /// Steps of paths.
     pub edges: Vec<GraphEdge>,
-    /// Policies that landed on a node shown.
+    /// Policies attached to a node shown.
     pub policies: Vec<GraphPolicy>,
-    /// Where they landed.
+    /// Their attachments.
     pub attachments: Vec<GraphAttachment>,
-    /// References that did not land.
+    /// Rejected references.
     pub rejections: Vec<GraphRejection>,
-    /// Objects that no path passes.
+    /// Objects on no path.
     pub unattached: Vec<Unattached>,
 }
 
@@ -77,7 +77,7 @@ pub struct GraphPolicy {
     pub policy_kind: String,
     /// `namespace/name`.
     pub policy: String,
-    /// What became of it altogether.
+    /// Its outcome over all paths.
     pub outcome: &'static str,
     /// Where it is written.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,13 +92,13 @@ pub struct GraphAttachment {
     pub policy: usize,
     /// The node.
     pub node: usize,
-    /// What became of it on the paths through that node.
+    /// Its outcome on the paths through that node.
     pub outcome: &'static str,
     /// Those paths, counted.
     pub counts: Counts,
 }
 
-/// A reference of a policy that did not land.
+/// A rejected reference of a policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GraphRejection {
@@ -106,7 +106,7 @@ pub struct GraphRejection {
     pub policy_kind: String,
     /// `namespace/name` of the policy.
     pub policy: String,
-    /// Identifier of why.
+    /// Identifier of the reason.
     pub reason: &'static str,
     /// The same in one sentence.
     pub because: &'static str,
@@ -115,13 +115,13 @@ pub struct GraphRejection {
     pub at: Option<Place>,
 }
 
-/// An object that no path passes.
+/// An object on no path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Unattached {
     /// Canonical name.
     pub target: String,
-    /// `namespace/name` of policies that landed there nevertheless.
+    /// `namespace/name` of policies attached to it.
     pub policies: Vec<String>,
     /// Where it is written.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: what `reach`, `get` and `check` answer. Not here: answers about one target.
+//! Out: what `reach`, `get` and `check` answer. Not here: answers about one target.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Block, PathElement, Place};
 
-/// Paths counted by what became of a policy on them.
+/// The number of paths by the outcome of a policy on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
@@ -18,11 +18,11 @@ pub struct Counts {
     pub partly: u64,
     /// Where something outranks it.
     pub shadowed: u64,
-    /// Where a built-in took its slots.
+    /// Where a built-in is used instead.
     pub masked: u64,
     /// Where lower policies removed it.
     pub removed: u64,
-    /// Where a condition kept it out.
+    /// Where a condition skipped it.
     pub skipped: u64,
     /// Where it has nothing to contribute.
     pub inert: u64,
@@ -60,22 +60,22 @@ pub struct Reach {
     /// Nearest names of fields, if the policy does not have the one asked about.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub suggestions: Vec<String>,
-    /// What became of it altogether.
+    /// Its outcome over all paths.
     pub outcome: &'static str,
     /// The answer in one sentence.
     pub verdict: String,
-    /// What became of each target reference.
+    /// The result of each target reference.
     pub references: Vec<ReachReference>,
     /// All paths it reaches, counted.
     pub counts: Counts,
     /// The same by target.
     pub targets: Vec<ReachTarget>,
-    /// What became of each of its rules; absent if one field was asked about.
+    /// The outcome of each of its rules; absent if one field was asked about.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<RuleSummary>,
 }
 
-/// One rule of a policy and what became of it.
+/// One rule of a policy and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleSummary {
@@ -83,7 +83,7 @@ pub struct RuleSummary {
     pub rule: String,
     /// The same as a JSON pointer into the block.
     pub pointer: String,
-    /// Which block of the policy it stands in.
+    /// Which block of the policy contains it.
     pub block: Block,
     /// The paths it reaches, counted.
     pub counts: Counts,
@@ -91,7 +91,7 @@ pub struct RuleSummary {
     pub by: Vec<String>,
     /// The policies that removed it somewhere, sorted.
     pub removed_by: Vec<String>,
-    /// The rules by which it is not in force everywhere, as sentences.
+    /// Why it is not in force everywhere, one sentence each.
     pub because: Vec<&'static str>,
 }
 
@@ -104,9 +104,9 @@ pub struct ReachReference {
     /// Where it is written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Place>,
-    /// The targets it landed on.
+    /// The targets it is attached to.
     pub landed: Vec<String>,
-    /// Identifier of why it did not land.
+    /// Identifier of the reason why it was rejected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
     /// The same in one sentence.
@@ -130,9 +130,9 @@ pub struct ReachTarget {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReachPath {
-    /// The walk from the root to the target.
+    /// The path from the root to the target.
     pub path: Vec<PathElement>,
-    /// What became of the policy here.
+    /// The outcome of the policy here.
     pub outcome: &'static str,
     /// The policies that shadow it, sorted.
     pub by: Vec<String>,
@@ -142,7 +142,7 @@ pub struct ReachPath {
     pub because: Vec<&'static str>,
 }
 
-/// Policies and what became of them.
+/// Policies and their outcomes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyList {
@@ -163,7 +163,7 @@ impl PolicyList {
     }
 }
 
-/// One policy and what became of it.
+/// One policy and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicySummary {
@@ -180,9 +180,9 @@ pub struct PolicySummary {
     pub namespace: Option<String>,
     /// Name.
     pub name: String,
-    /// The targets it landed on.
+    /// The targets it is attached to.
     pub targets: Vec<String>,
-    /// What became of it altogether.
+    /// Its outcome over all paths.
     pub outcome: &'static str,
     /// Its paths, counted.
     pub counts: Counts,
@@ -192,31 +192,31 @@ pub struct PolicySummary {
     /// The same in seconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_seconds: Option<i64>,
-    /// Its merge strategy, in the family's words; absent if it did not land.
+    /// Its merge strategy, in the family's words; absent if it is attached to no target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strategy: Option<&'static str>,
     /// Why it is not in force everywhere, one sentence each.
     pub why: Vec<String>,
-    /// The conditions its controller would write; none where nothing is known of its controller.
+    /// The conditions its controller would write; empty if its controller is unknown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
-    /// What became of each of its rules.
+    /// The outcome of each of its rules.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<RuleSummary>,
-    /// What other profiles make of it, where they differ.
+    /// The outcomes under other profiles, where they differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub other_profiles: Vec<OtherOutcome>,
     /// Where it is written.
     pub at: Place,
 }
 
-/// What another profile makes of a policy, where it differs.
+/// The outcome of a policy under another profile, where it differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OtherOutcome {
     /// Name of the profile.
     pub profile: &'static str,
-    /// What becomes of the policy under it; absent if it is no policy there.
+    /// The outcome under it; absent if it is not a policy there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<&'static str>,
     /// Its paths, counted.
@@ -312,7 +312,7 @@ pub struct UncoveredList {
 pub struct Uncovered {
     /// Canonical name of the target.
     pub target: String,
-    /// The walk from the root to it.
+    /// The path from the root to it.
     pub path: Vec<PathElement>,
 }
 
@@ -344,17 +344,17 @@ pub struct DiagnosticItem {
     pub code: &'static str,
     /// `error`, `warning` or `note`.
     pub severity: &'static str,
-    /// What this kind of finding is called.
+    /// The title of this kind of finding.
     pub title: &'static str,
-    /// What was found.
+    /// The message.
     pub message: String,
-    /// Where; absent for findings about no single place.
+    /// Where; absent if the finding has no single place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Place>,
     /// The field it is about, from the document root.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// Other places that matter.
+    /// Related places.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub related: Vec<Related>,
     /// What to do about it.
@@ -362,13 +362,13 @@ pub struct DiagnosticItem {
     pub help: Option<String>,
 }
 
-/// Another place that matters to a finding.
+/// A place related to a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Related {
     /// Where.
     pub at: Place,
-    /// What is to be seen there.
+    /// What is there.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
 }

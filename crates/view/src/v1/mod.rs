@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: `overrule/v1`, the one model that `-o json`, `-o yaml` and the HTTP API share, with its schema.
+//! Out: `overrule/v1`, the one model that `-o json`, `-o yaml` and the HTTP API share, with its schema.
 //! Not here: how it is filled (`effective.rs`, `explain.rs`, ...), how it is printed.
 //!
-//! Fields are only ever added. Everything a text view prints is read from these types, so that a program and a person
-//! are told the same.
+//! Fields are only ever added. Text views print only what is in these types, so
+//! programs and people get the same answers.
 
 mod access;
 mod answers;

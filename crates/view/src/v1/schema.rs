@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: the types of the model. Out: one JSON Schema (2020-12) that any document of the model fits.
+//! In: the types of the model. Out: one JSON Schema (2020-12) that every document of the model satisfies.
 //! Not here: the published copy, `docs/schema/overrule-v1.json`; a test keeps it equal.
 
 use schemars::{JsonSchema, SchemaGenerator};
@@ -11,7 +11,7 @@ use super::{
     UncoveredList,
 };
 
-/// The schema of all kinds: exactly one fits, told apart by `kind`.
+/// The schema of all kinds: a document satisfies exactly one of them, by its `kind`.
 pub fn schema() -> Value {
     let mut generator =
         schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();

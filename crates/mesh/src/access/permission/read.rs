@@ -76,7 +76,7 @@ fn identity(of: View<'_>, into: &mut Match) -> Result<(), Flaw> {
         return Err(flaw("value", format!("must be a valid Spiffe ID: {why}")));
     }
     if into.identity.is_some() {
-        return Err(flaw("", "is there twice: `spiffeId` and `spiffeID` are the same"));
+        return Err(flaw("", "is given twice: `spiffeId` and `spiffeID` are the same"));
     }
     into.identity = Some(match kind {
         "Exact" => Identity::Exact(value.into()),
@@ -113,7 +113,10 @@ fn path(of: View<'_>, into: &mut Match) -> Result<(), Flaw> {
         return Err(flaw("value", "must begin with `/`"));
     }
     if value.contains(['?', '#']) {
-        return Err(flaw("value", "must not have a query or fragment: paths are compared without"));
+        return Err(flaw(
+            "value",
+            "must not have a query or fragment: paths are compared without them",
+        ));
     }
     match overrule_access::path::normalise(value) {
         Ok(normal) if normal == value => {}
@@ -163,7 +166,7 @@ fn one(item: View<'_>, say: &mut dyn FnMut(&str, String)) -> Option<Match> {
         let Some(input) = INPUTS.iter().find(|i| i.name == name) else {
             let near = nearest(name, INPUTS.iter().map(|i| i.name), 1);
             let near = near.first().map(|n| format!(", did you mean `{n}`?")).unwrap_or_default();
-            say(name, format!("unknown field{near}; a match that is not understood admits nobody"));
+            say(name, format!("unknown field{near}; a match with an unknown field admits nobody"));
             good = false;
             continue;
         };
@@ -180,7 +183,7 @@ fn one(item: View<'_>, say: &mut dyn FnMut(&str, String)) -> Option<Match> {
         }
     }
     if good && read == Match::default() {
-        say("", "says nothing: it would match everybody; give at least one of them".to_owned());
+        say("", "is empty: it would match everybody; set at least one of its fields".to_owned());
         return None;
     }
     good.then_some(read)

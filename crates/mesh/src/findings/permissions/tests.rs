@@ -78,7 +78,7 @@ fn prefixes_end_at_boundaries() {
     let spec = one(&[("allow", &allow), ("deny", &[prefix("other", "")])]);
     let told = all(&rules(&[spec]), &Profile::Release);
     assert_eq!(told.len(), 2);
-    assert!(told[1].help.as_deref().unwrap().contains("takes no slash"));
+    assert!(told[1].help.as_deref().unwrap().contains("rejects a slash"));
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn names_that_do_not_survive() {
         "OV1614",
         &["MeshService `a_b` has an underscore", "1 is more"],
     );
-    says(&text(&["Cart".into()]), "OV1614", &["is no DNS subdomain"]);
+    says(&text(&["Cart".into()]), "OV1614", &["is not a DNS subdomain"]);
     for bad in ["-a", "a-", "a..b", "a.-b"] {
         assert_eq!(told(&text(&[format!("'{bad}'")]), "OV1614").len(), 1, "{bad}");
     }
@@ -136,7 +136,7 @@ fn labels_written_by_hand() {
     );
     let role = to_mesh("{kind: Mesh}")
         .replace("name: p,", "name: p, labels: {kuma.io/policy-role: owner},");
-    says(&world(&[&role]), "OV1615", &["is no role there is"]);
+    says(&world(&[&role]), "OV1615", &["is not a role"]);
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn meshes_that_are_not_there() {
         &["2 resources belong to mesh `default`, because no mesh is named", "`m`"],
     );
     assert!(told(&text, "OV1617").is_empty());
-    says(&none, "OV1617", &["no file has the Mesh `default`", "kumactl get mesh default"]);
+    says(&none, "OV1617", &["Mesh `default` not found in the input", "kumactl get mesh default"]);
     assert!(told(&none, "OV1616").is_empty());
     let k8s = in_namespaces("shop", "shop").replace("kuma.io/mesh: m,", "kuma.io/mesh: north,");
     says(&k8s, "OV1616", &["metadata.labels", "mesh `north`"]);
