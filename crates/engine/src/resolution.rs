@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use overrule_model::{GroupKind, ObjectId, Sym};
-use overrule_source::{Layered, Span};
+use overrule_source::{CowVec, Span};
 use smallvec::SmallVec;
 
 use crate::folded::{OnLadder, Outcomes};
@@ -102,17 +102,17 @@ pub struct Resolution {
     /// All ladders.
     pub ladders: Ladders,
     /// Where policies are attached, by policy and reference.
-    pub attachments: Layered<Attachment>,
+    pub attachments: CowVec<Attachment>,
     /// Where they did not.
-    pub rejections: Layered<Rejection>,
+    pub rejections: CowVec<Rejection>,
     fixed: Arc<Fixed>,
     /// Results in the order of folding.
-    folded: Layered<Arc<Effective>>,
+    folded: CowVec<Arc<Effective>>,
     /// The outcomes of policies on each ladder, in the order of folding.
     outcomes: Arc<Outcomes>,
     /// The same where it is another than before, by place.
     other_outcomes: Vec<(usize, Box<OnLadder>)>,
-    tallies: Layered<Counts>,
+    tallies: CowVec<Counts>,
 }
 
 /// What stays when policies say something else, but land and rank as they did.

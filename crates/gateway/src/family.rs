@@ -8,7 +8,7 @@ use overrule_family::{
     Conflicts, Dialect, Family, Ground, Options, OwnKind, Reading, Resolved, Settings,
 };
 use overrule_model::ObjectId;
-use overrule_source::{Code, Diagnostic, Layered};
+use overrule_source::{Code, Diagnostic, CowVec};
 use serde_json::Value;
 
 use crate::kinds::{Kinds, Strategy};
@@ -42,7 +42,7 @@ impl FamilyWords for Gep713 {
 impl Family for Gep713 {
     type Profile = ();
     type Ground = KnownKinds;
-    type Policies = Layered<Policy>;
+    type Policies = CowVec<Policy>;
     type Extra = ();
 
     fn profiles(&self) -> &'static [&'static str] {
@@ -66,7 +66,7 @@ impl Family for Gep713 {
         KnownKinds(Arc::new(kinds))
     }
 
-    fn policies(&self, reading: Reading<'_>, kinds: &KnownKinds) -> Layered<Policy> {
+    fn policies(&self, reading: Reading<'_>, kinds: &KnownKinds) -> CowVec<Policy> {
         let (policies, found) = policy::parse(reading.documents, reading.snapshot, &kinds.0);
         reading.diagnostics.extend(found);
         policies.into()
@@ -76,9 +76,9 @@ impl Family for Gep713 {
         &self,
         reading: Reading<'_>,
         kinds: &KnownKinds,
-        before: &Layered<Policy>,
+        before: &CowVec<Policy>,
         changed: &[ObjectId],
-    ) -> Option<Layered<Policy>> {
+    ) -> Option<CowVec<Policy>> {
         let Reading { documents, snapshot, diagnostics, .. } = reading;
         let (now, found) = policy::parse_again(documents, snapshot, &kinds.0, before, changed);
         diagnostics.extend(found);
@@ -108,7 +108,7 @@ impl Family for Gep713 {
         }
     }
 
-    fn is_policy(&self, policies: &Layered<Policy>, object: ObjectId) -> bool {
+    fn is_policy(&self, policies: &CowVec<Policy>, object: ObjectId) -> bool {
         policies.iter().any(|p| p.object == object)
     }
 

@@ -13,7 +13,7 @@ use overrule_gateway::Gep713;
 use overrule_gateway::policy::{self, Policy};
 use overrule_gateway::resolve::{Words, reworded, told_again};
 use overrule_model::{Created, ObjectId, Snapshot};
-use overrule_source::{Diagnostic, DocId, Documents, Layered, Piece, SourceId};
+use overrule_source::{Diagnostic, DocId, Documents, CowVec, Piece, SourceId};
 
 use crate::analysis::{Touched, Written, settle};
 use crate::{Analysis, Assume, Options};
@@ -138,7 +138,7 @@ impl Analysis {
 struct New {
     analysis: Analysis,
     /// The policies of today.
-    policies: Layered<Policy>,
+    policies: CowVec<Policy>,
     changed: Vec<PolicyId>,
     /// What was found while these policies were read.
     written: Vec<Diagnostic>,

@@ -22,7 +22,7 @@ mod document;
 mod explain;
 mod findings;
 mod json;
-mod layered;
+mod cow_vec;
 mod limits;
 mod locate;
 mod piece;
@@ -39,7 +39,7 @@ mod yaml;
 
 pub use diagnostic::{Basis, Code, CodeInfo, Diagnostic, Label, Severity, Text};
 pub use document::{DocId, Document, Documents, NodeRef};
-pub use layered::{Items, Layered, Run};
+pub use cow_vec::{Items, CowVec, Run};
 pub use limits::Limits;
 pub use locate::locate;
 pub use piece::Piece;

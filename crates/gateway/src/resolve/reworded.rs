@@ -5,7 +5,7 @@
 
 use overrule_engine::{Attachment, LadderId, PolicyId, Resolution, Reworded, Step, StepId};
 use overrule_model::Snapshot;
-use overrule_source::{Diagnostic, Documents, Layered};
+use overrule_source::{Diagnostic, Documents, CowVec};
 
 use super::Active;
 use super::algebra::Gep713;
@@ -72,7 +72,7 @@ pub fn told_again(
     snapshot: &Snapshot,
     topology: &GatewayTopology,
     kinds: &Kinds,
-    policies: &Layered<Policy>,
+    policies: &CowVec<Policy>,
     resolution: &Resolution,
     changed: &[PolicyId],
 ) -> Option<(Places, Vec<Diagnostic>)> {
