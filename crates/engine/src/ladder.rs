@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
-use overrule_source::{Layered, NodeRef};
+use overrule_source::{CowVec, NodeRef};
 use smallvec::SmallVec;
 
 /// Index of a policy in its resolution; policies are numbered by kind, namespace, name.
@@ -85,8 +85,8 @@ pub struct Group {
 /// The interner.
 #[derive(Debug, Clone)]
 pub struct Ladders {
-    steps: Layered<Step>,
-    groups: Layered<Group>,
+    steps: CowVec<Step>,
+    groups: CowVec<Group>,
     /// For each group made by extending a ladder: that ladder.
     tops: Arc<Vec<LadderId>>,
     step_table: HashTable<Slot>,
@@ -99,8 +99,8 @@ pub struct Ladders {
 impl Default for Ladders {
     fn default() -> Self {
         let mut ladders = Self {
-            steps: Layered::default(),
-            groups: Layered::default(),
+            steps: CowVec::default(),
+            groups: CowVec::default(),
             tops: Arc::default(),
             step_table: HashTable::new(),
             group_table: HashTable::new(),
@@ -206,15 +206,8 @@ impl Ladders {
     }
 
     /// Gives up sharing steps with other ladders if more than a few differ.
-    pub(crate) fn settle(&mut self) {
-        self.steps.settle();
-    }
-
-    /// The steps of a policy, whether a ladder has them or not, in a family that adds steps policy by policy.
-    pub fn steps_of(&self, policy: PolicyId) -> impl Iterator<Item = (StepId, &Step)> {
-        let start = self.steps.partition_point(|step| step.policy < policy);
-        let ids = (u32::try_from(start).unwrap_or(u32::MAX)..).map(StepId);
-        ids.zip(self.steps.iter().skip(start)).take_while(move |(_, step)| step.policy == policy)
+    pub(crate) fn compact(&mut self) {
+        self.steps.compact();
     }
 
     /// Every step, by id.
@@ -278,7 +271,7 @@ impl Ladders {
 type Slot = (u64, u32);
 
 fn intern<T: Hash + Eq + Clone>(
-    items: &mut Layered<T>,
+    items: &mut CowVec<T>,
     table: &mut HashTable<Slot>,
     hasher: &DefaultHashBuilder,
     item: T,

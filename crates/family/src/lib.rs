@@ -14,6 +14,7 @@
 mod answer;
 mod any;
 mod settings;
+mod update;
 
 use std::fmt::Debug;
 
@@ -25,6 +26,9 @@ use overrule_topology::GatewayTopology;
 pub use answer::{Affected, Condition, ControllerMetrics, Extra, Fit, Options, Resolved};
 pub use any::{AnyAnswer, AnyExtra, AnyFamily, AnyGround, AnyPolicies, Known};
 pub use settings::{Setting, Settings};
+pub use update::{
+    About, Before, Change, Incremental, Refolded, Replaced, Updated, position, update,
+};
 
 /// Rules by which policies of some kinds become effective policies.
 pub trait Family: FamilyWords + Sized + 'static {
@@ -83,6 +87,12 @@ pub trait Family: FamilyWords + Sized + 'static {
         _before: &Self::Policies,
         _changed: &[ObjectId],
     ) -> Option<Self::Policies> {
+        None
+    }
+
+    /// Its answers when nothing but the content of some policies changed, made of those of before. None if everything
+    /// must be resolved again. Families that are [`Incremental`] call [`update`].
+    fn updated(&self, _: Change<'_>) -> Option<Updated<Self::Policies>> {
         None
     }
 

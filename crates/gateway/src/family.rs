@@ -4,9 +4,11 @@
 use std::sync::Arc;
 
 use overrule_engine::FamilyWords;
-use overrule_family::{Family, Ground, Options, Reading, Resolved, Settings};
+use overrule_family::{
+    Change, Family, Ground, Options, Reading, Resolved, Settings, Updated, position, update,
+};
 use overrule_model::ObjectId;
-use overrule_source::{Code, Layered};
+use overrule_source::{Code, CowVec};
 
 use crate::kinds::{Kinds, Strategy};
 use crate::policy::{self, Policy};
@@ -39,7 +41,7 @@ impl FamilyWords for Gep713 {
 impl Family for Gep713 {
     type Profile = ();
     type Ground = KnownKinds;
-    type Policies = Layered<Policy>;
+    type Policies = CowVec<Policy>;
     type Extra = ();
 
     fn profiles(&self) -> &'static [&'static str] {
@@ -62,7 +64,7 @@ impl Family for Gep713 {
         KnownKinds(Arc::new(kinds))
     }
 
-    fn policies(&self, reading: Reading<'_>, kinds: &KnownKinds) -> Layered<Policy> {
+    fn policies(&self, reading: Reading<'_>, kinds: &KnownKinds) -> CowVec<Policy> {
         let (policies, found) = policy::parse(reading.documents, reading.snapshot, &kinds.0);
         reading.diagnostics.extend(found);
         policies.into()
@@ -72,13 +74,17 @@ impl Family for Gep713 {
         &self,
         reading: Reading<'_>,
         kinds: &KnownKinds,
-        before: &Layered<Policy>,
+        before: &CowVec<Policy>,
         changed: &[ObjectId],
-    ) -> Option<Layered<Policy>> {
+    ) -> Option<CowVec<Policy>> {
         let Reading { documents, snapshot, diagnostics } = reading;
         let (now, found) = policy::parse_again(documents, snapshot, &kinds.0, before, changed);
         diagnostics.extend(found);
         Some(now.into())
+    }
+
+    fn updated(&self, change: Change<'_>) -> Option<Updated<CowVec<Policy>>> {
+        update(self, change)
     }
 
     /// It has the first word wherever nothing else is said.
@@ -98,7 +104,7 @@ impl Family for Gep713 {
         }
     }
 
-    fn is_policy(&self, policies: &Layered<Policy>, object: ObjectId) -> bool {
-        policies.iter().any(|p| p.object == object)
+    fn is_policy(&self, policies: &CowVec<Policy>, object: ObjectId) -> bool {
+        position::<Self>(policies, object).is_some()
     }
 }

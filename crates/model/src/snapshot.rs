@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
-use overrule_source::{Layered, Run, SourceMap};
+use overrule_source::{CowVec, Run, SourceMap};
 
 use crate::scope::short_names;
 use crate::{Created, GroupKind, Names, Object, ObjectId, Scope, Sym, TargetName};
@@ -29,7 +29,7 @@ pub struct ObjectKey {
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     names: Names,
-    objects: Layered<Object>,
+    objects: CowVec<Object>,
     by_key: Arc<HashTable<ObjectId>>,
     hasher: DefaultHashBuilder,
     /// Ranges of `objects` that share group and kind, in order.
@@ -78,9 +78,9 @@ impl Snapshot {
     }
 
     /// From now on copies share everything, and differences between this one and what it is a copy of cost nothing more.
-    pub fn settle(&mut self) {
-        self.names.settle();
-        self.objects.settle();
+    pub fn compact(&mut self) {
+        self.names.compact();
+        self.objects.compact();
     }
 
     /// Gives an object without a creation time this one.

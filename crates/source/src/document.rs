@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::layered::Layered;
+use crate::cow_vec::CowVec;
 use crate::piece::Piece;
 use crate::source_map::{SourceId, SourceMap};
 use crate::tree::{NodeId, Tree, View};
@@ -39,7 +39,7 @@ pub struct Document {
 pub struct Documents {
     /// The texts, redacted ranges blanked.
     pub sources: SourceMap,
-    documents: Layered<Document>,
+    documents: CowVec<Document>,
 }
 
 /// What an id of another reading shows: nothing. A wrong id is a bug of the caller, not a reason to abort a run.
@@ -88,9 +88,9 @@ impl Documents {
     }
 
     /// Gives up sharing with what it was made from if more than a few texts differ.
-    pub fn settle(&mut self) {
-        self.sources.settle();
-        self.documents.settle();
+    pub fn compact(&mut self) {
+        self.sources.compact();
+        self.documents.compact();
     }
 
     /// Bytes held by the trees (the texts not counted).

@@ -16,12 +16,12 @@
 mod builder;
 mod chunk;
 pub mod codes;
+mod cow_vec;
 mod diagnostic;
 mod document;
 mod explain;
 mod findings;
 mod json;
-mod layered;
 mod limits;
 mod locate;
 mod piece;
@@ -36,9 +36,9 @@ mod to_json;
 mod tree;
 mod yaml;
 
+pub use cow_vec::{CowVec, Items, Run};
 pub use diagnostic::{Code, CodeInfo, Diagnostic, Label, Severity, Text};
 pub use document::{DocId, Document, Documents, NodeRef};
-pub use layered::{Items, Layered, Run};
 pub use limits::Limits;
 pub use locate::locate;
 pub use piece::Piece;

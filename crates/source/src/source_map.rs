@@ -5,7 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::layered::Layered;
+use crate::cow_vec::CowVec;
 
 /// One text that was read: a file, standard input, a request body.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -148,7 +148,7 @@ pub(crate) fn to_u32(n: usize) -> u32 {
 /// All texts of one reading, in the order they were given. A text may be part of several readings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SourceMap {
-    sources: Layered<Arc<Source>>,
+    sources: CowVec<Arc<Source>>,
 }
 
 impl SourceMap {
@@ -171,8 +171,8 @@ impl SourceMap {
         (is(at) && !is(at + 1)).then(|| SourceId(to_u32(at)))
     }
 
-    pub(crate) fn settle(&mut self) {
-        self.sources.settle();
+    pub(crate) fn compact(&mut self) {
+        self.sources.compact();
     }
 
     /// Another text in the place of one.

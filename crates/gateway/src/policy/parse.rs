@@ -2,7 +2,7 @@
 //! In: an object and the descriptor of its kind. Out: a [`Policy`]. Not here: whether its targets exist.
 
 use overrule_model::{At, Fields, Object, ObjectId, Selector, SelectorClause, Snapshot, Sym};
-use overrule_source::{Diagnostic, Documents, Kind, Layered, NodeRef, Span, View};
+use overrule_source::{CowVec, Diagnostic, Documents, Kind, NodeRef, Span, View};
 use smallvec::SmallVec;
 
 use super::{Content, Policy, RefField, Reference, Who};
@@ -40,7 +40,7 @@ pub fn parse_again(
     documents: &Documents,
     snapshot: &mut Snapshot,
     kinds: &Kinds,
-    before: &Layered<Policy>,
+    before: &CowVec<Policy>,
     changed: &[ObjectId],
 ) -> (Vec<Policy>, Vec<Diagnostic>) {
     let mut policies: Vec<Policy> = before.iter().cloned().collect();

@@ -1,36 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: a list, and the few items that are other ones now. Out: the list as it is now, sharing everything else with what
-//! it was. Not here: what the items are.
+//! A copy-on-write vector: a shared vector and the few items that differ from it. Not here: what the items are.
 //!
-//! A fleet is a hundred thousand of everything, and a change is about one of each. Whoever holds the list of before keeps
-//! it; the list of now costs as much as what differs.
+//! A fleet is a hundred thousand of everything, and a change is about one of each. Whoever holds the vector of before
+//! keeps it; the new one costs as much as what differs.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-/// A list that may have most of its items in common with others. Cheap to copy.
+/// A copy-on-write vector: it may have most of its items in common with others. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Layered<T> {
+pub struct CowVec<T> {
     base: Arc<Vec<T>>,
     /// Items that took the place of those in `base`, by place. There are few of them, and mostly one.
     over: SmallVec<[(u32, T); 1]>,
 }
 
-impl<T> Default for Layered<T> {
+impl<T> Default for CowVec<T> {
     fn default() -> Self {
         Self::from(Vec::new())
     }
 }
 
-impl<T> From<Vec<T>> for Layered<T> {
+impl<T> From<Vec<T>> for CowVec<T> {
     fn from(items: Vec<T>) -> Self {
         Self { base: Arc::new(items), over: SmallVec::new() }
     }
 }
 
-impl<T> Layered<T> {
+impl<T> CowVec<T> {
     /// How many there are.
     pub fn len(&self) -> usize {
         self.base.len()
@@ -98,7 +97,7 @@ impl<T> Layered<T> {
     }
 }
 
-impl<T: Clone> Layered<T> {
+impl<T: Clone> CowVec<T> {
     /// The list as one that can be written to everywhere. It is copied if somebody else has it.
     pub fn edit(&mut self) -> &mut Vec<T> {
         let items = Arc::make_mut(&mut self.base);
@@ -116,7 +115,7 @@ impl<T: Clone> Layered<T> {
     }
 
     /// Gives up sharing with others if more than a few items differ, so that items are found as quickly as in any list.
-    pub fn settle(&mut self) {
+    pub fn compact(&mut self) {
         const FEW: usize = 4;
         if self.over.len() > FEW {
             self.edit();
@@ -124,15 +123,15 @@ impl<T: Clone> Layered<T> {
     }
 }
 
-impl<T: PartialEq> PartialEq for Layered<T> {
+impl<T: PartialEq> PartialEq for CowVec<T> {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len() && self.iter().eq(other.iter())
     }
 }
 
-impl<T: Eq> Eq for Layered<T> {}
+impl<T: Eq> Eq for CowVec<T> {}
 
-impl<'a, T> IntoIterator for &'a Layered<T> {
+impl<'a, T> IntoIterator for &'a CowVec<T> {
     type Item = &'a T;
     type IntoIter = Items<'a, T>;
 
@@ -144,7 +143,7 @@ impl<'a, T> IntoIterator for &'a Layered<T> {
 /// Items that stand side by side in a list.
 #[derive(Debug)]
 pub struct Run<'a, T> {
-    list: &'a Layered<T>,
+    list: &'a CowVec<T>,
     start: usize,
     end: usize,
 }
@@ -197,7 +196,7 @@ impl<'a, T> IntoIterator for Run<'a, T> {
 /// Goes through items in order.
 #[derive(Debug, Clone)]
 pub struct Items<'a, T> {
-    list: &'a Layered<T>,
+    list: &'a CowVec<T>,
     /// The place of the next one.
     at: usize,
     base: std::slice::Iter<'a, T>,
@@ -234,11 +233,11 @@ impl<T> ExactSizeIterator for Items<'_, T> {}
 
 #[cfg(test)]
 mod tests {
-    use super::Layered;
+    use super::CowVec;
 
     #[test]
     fn a_list_with_other_items_is_that_list() {
-        let before: Layered<u32> = (0..10).collect::<Vec<_>>().into();
+        let before: CowVec<u32> = (0..10).collect::<Vec<_>>().into();
         let mut now = before.clone();
         now.set(3, 30);
         now.set(7, 70);
@@ -246,7 +245,7 @@ mod tests {
         now.set(10, 99);
         let expected = vec![0, 1, 2, 31, 4, 5, 6, 70, 8, 9];
         assert!(now.iter().eq(&expected) && before.iter().copied().eq(0..10));
-        assert_eq!(now, Layered::from(expected.clone()));
+        assert_eq!(now, CowVec::from(expected.clone()));
         assert_ne!(now, before);
         for (at, item) in expected.iter().enumerate() {
             assert_eq!(now.get(at), Some(item));
@@ -267,7 +266,7 @@ mod tests {
     #[test]
     fn a_place_is_found_by_halves() {
         for len in 0..20 {
-            let list: Layered<usize> = (0..len).collect::<Vec<_>>().into();
+            let list: CowVec<usize> = (0..len).collect::<Vec<_>>().into();
             (0..=len).for_each(|n| assert_eq!(list.partition_point(|item| *item < n), n));
         }
     }
