@@ -4,6 +4,7 @@
 
 mod builder;
 mod index;
+mod per_step;
 mod refold;
 mod subjects;
 
@@ -23,6 +24,7 @@ use crate::{
 use index::Index;
 
 pub use builder::{NewKind, ResolutionBuilder};
+pub use per_step::PerStep;
 pub use refold::NewSteps;
 pub use subjects::Subjects;
 

@@ -27,7 +27,7 @@ pub use answer::{Affected, Condition, ControllerMetrics, Extra, Fit, Options, Re
 pub use any::{AnyAnswer, AnyExtra, AnyFamily, AnyGround, AnyPolicies, Known};
 pub use settings::{Setting, Settings};
 pub use update::{
-    About, Before, Change, Incremental, Refolded, Replaced, Updated, position, update,
+    About, Before, Change, Incremental, Refolded, Replaced, Updated, kinds_of, position, update,
 };
 
 /// Rules by which policies of some kinds become effective policies.

@@ -6,7 +6,7 @@
 //! same ranks, taking part as before. Anything else has everything resolved again.
 
 use overrule_engine::{
-    Attachment, LadderId, NewSteps, PolicyId, Rejection, Resolution, Step, Subjects,
+    Attachment, KindId, LadderId, NewSteps, PolicyId, Rejection, Resolution, Step, Subjects,
 };
 use overrule_model::{ObjectId, Snapshot};
 use overrule_source::{Code, CowVec, Diagnostic, Documents, Span};
@@ -21,8 +21,8 @@ pub struct Change<'a> {
     pub documents: &'a Documents,
     /// Resources of today.
     pub snapshot: &'a mut Snapshot,
-    /// Resources of before.
-    pub before: &'a Snapshot,
+    /// Texts, trees and resources of before.
+    pub before: (&'a Documents, &'a Snapshot),
     /// The Gateway API topology, which is that of before.
     pub topology: &'a GatewayTopology,
     /// What the family read besides policies.
@@ -151,20 +151,41 @@ pub trait Incremental: Family<Policies: Clone> {
     /// without a look at everything.
     fn findings(
         world: World<'_, Self>,
-        before: &Self::Policies,
         resolution: &Resolution,
         extra: &Self::Extra,
-        about: About<'_>,
+        about: About<'_, Self>,
     ) -> Option<Vec<Diagnostic>>;
 }
 
 /// Whom findings are made about.
-#[derive(Debug, Clone, Copy)]
-pub struct About<'a> {
+#[derive(Debug)]
+pub struct About<'a, F: Family> {
     /// The policies that changed.
     pub changed: &'a [PolicyId],
     /// Those whose outcomes may have.
     pub subjects: &'a Subjects,
+    /// What was resolved before.
+    pub before: World<'a, F>,
+    /// The answer of before.
+    pub answer: &'a Resolution,
+}
+
+// Derived, these would ask the same of the family.
+impl<F: Family> Clone for About<'_, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F: Family> Copy for About<'_, F> {}
+
+/// The kinds of a resolution, with their groups and names.
+pub fn kinds_of<'a>(
+    snapshot: &'a Snapshot,
+    resolution: &'a Resolution,
+) -> impl Iterator<Item = (KindId, (&'a str, &'a str))> {
+    let text = |sym| snapshot.text(sym);
+    resolution.kinds().map(move |(id, kind)| (id, (text(kind.group), text(kind.kind))))
 }
 
 /// The number of the policy that is this object.
@@ -187,7 +208,7 @@ pub fn update<F: Incremental>(family: &F, change: Change<'_>) -> Option<Updated<
     for object in objects {
         let id = position::<F>(policies, *object)?;
         let created = |of: &Snapshot| of.get(*object).map(|o| o.created);
-        if created(snapshot) != created(before) {
+        if created(snapshot) != created(before.1) {
             return None;
         }
         let was = F::list(policies).get(id.0 as usize)?;
@@ -203,17 +224,19 @@ pub fn update<F: Incremental>(family: &F, change: Change<'_>) -> Option<Updated<
         (Vec::new(), Replaced { codes, whole, documents: Vec::new() });
     let mut refolded = Vec::with_capacity(answers.len());
     for answer in answers {
-        let (resolution, extra) = (answer.resolution, answer.extra.typed()?);
+        let extra = answer.extra.typed()?;
         let profile = family.profile(answer.profile);
-        let (snapshot, policies_now) = (&*snapshot, &now);
-        let world =
-            World { documents, snapshot, topology, ground, policies: policies_now, profile };
-        let new = new_steps::<F>(profile, resolution, [policies, &now], &changed)?;
-        let (mut resolution, ladders) = F::refold(world, resolution, extra, &new)?;
+        let was =
+            World { documents: before.0, snapshot: before.1, topology, ground, policies, profile };
+        let world = World { documents, snapshot: &*snapshot, policies: &now, ..was };
+        let new = new_steps::<F>(profile, answer.resolution, [policies, &now], &changed)?;
+        let (mut resolution, ladders) = F::refold(world, answer.resolution, extra, &new)?;
         if answer.shown {
-            let subjects = &Subjects::near(&changed, &resolution);
-            let about = About { changed: &changed, subjects };
-            findings.extend(F::findings(world, policies, &resolution, extra, about)?);
+            let resolutions = [answer.resolution, &resolution];
+            let subjects = &Subjects::after(&changed, resolutions, [before.0, documents]);
+            let changed = &*changed;
+            let about = About { changed, subjects, before: was, answer: answer.resolution };
+            findings.extend(F::findings(world, &resolution, extra, about)?);
             replaced.documents = spans::<F>(world, subjects, &resolution);
         }
         resolution.compact();

@@ -83,7 +83,7 @@ impl Analysis {
                 family.updated(Change {
                     documents: &documents,
                     snapshot: &mut snapshot,
-                    before: &self.snapshot,
+                    before: (&self.documents, &self.snapshot),
                     topology: &self.topology,
                     ground: &**ground,
                     policies: &written.policies,

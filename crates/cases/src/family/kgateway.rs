@@ -145,7 +145,7 @@ impl Resolved {
         let nodes = answer.resolution.paths.nodes(path);
         effective.hostnames = self.analysed.hostnames(&nodes, true);
         let matches = answer.extra::<overrule_kgateway::Kgateway>();
-        if let Some(matches) = matches.and_then(|matches| matches.0.get(&path)) {
+        if let Some(matches) = matches.and_then(|matches| matches.get(path)) {
             effective.matches = Some(matches.iter().map(|m| m.to_json()).collect());
         }
     }

@@ -100,6 +100,12 @@ impl Resolution {
         Some((now, ladders))
     }
 
+    /// The steps on all ladders and groups that have one of these.
+    pub(super) fn steps_with(&self, new: &NewSteps) -> HashSet<StepId> {
+        let Affected { ladders, groups } = self.affected(new);
+        ladders.iter().chain(&groups).flat_map(|id| self.ladders.steps(*id)).collect()
+    }
+
     fn affected(&self, new: &NewSteps) -> Affected {
         let mut policies: Vec<PolicyId> = new.steps.iter().map(|(_, s)| s.policy).collect();
         policies.dedup();

@@ -3,6 +3,7 @@
 //! of them. Not here: the findings.
 
 use hashbrown::HashSet;
+use overrule_source::Documents;
 
 use super::Resolution;
 use crate::{LadderId, PolicyId, Rung};
@@ -32,6 +33,35 @@ impl Subjects {
                 resolution.kept_of(*policy).iter().flat_map(|g| resolution.ladders.steps(*g));
             policies.extend(steps.filter_map(|s| resolution.ladders.get_step(s)).map(|s| s.policy));
         }
+        Self::of(policies, resolution)
+    }
+
+    /// These and no others.
+    pub fn only(policies: &[PolicyId], resolution: &Resolution) -> Self {
+        Self::of(policies.iter().copied().collect(), resolution)
+    }
+
+    /// Those about whom findings may be others after these policies changed. If what is in force and what lost on their
+    /// ladders only says something else now, that is these policies alone. The documents are those of before and now.
+    pub fn after(
+        changed: &[PolicyId],
+        [before, now]: [&Resolution; 2],
+        documents: [&Documents; 2],
+    ) -> Self {
+        const FEW: usize = 1_024;
+        let only = Self::only(changed, now);
+        let groups = only.groups(now);
+        let is_alike = |id: LadderId| match (before.result(id), now.result(id)) {
+            (Some(was), Some(is)) => was.is_alike(is, documents),
+            (was, is) => was.is_none() && is.is_none(),
+        };
+        if groups.len() <= FEW && groups.iter().all(|id| is_alike(*id)) {
+            return only;
+        }
+        Self::near(changed, now)
+    }
+
+    fn of(policies: HashSet<PolicyId>, resolution: &Resolution) -> Self {
         let ladders = policies.iter().flat_map(|policy| resolution.ladders_of(*policy));
         let mut ladders: Vec<LadderId> = ladders.copied().collect();
         ladders.sort_unstable();

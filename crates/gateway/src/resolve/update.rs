@@ -73,10 +73,9 @@ impl Incremental for Gep713 {
 
     fn findings(
         world: World<'_, Self>,
-        _: &CowVec<Policy>,
         resolution: &Resolution,
         (): &(),
-        About { changed, subjects }: About<'_>,
+        About { changed, subjects, .. }: About<'_, Self>,
     ) -> Option<Vec<Diagnostic>> {
         let World { snapshot, topology, ground: KnownKinds(kinds), policies, .. } = world;
         let active = active(snapshot, kinds, resolution)?;

@@ -3,11 +3,12 @@
 //! Not here: paths.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use hashbrown::HashMap;
 use overrule_engine::{
-    Attachment, Group, LadderId, NodeId, PolicyId, Rank, Rejection, ResolutionBuilder, Rung, Step,
-    StepId, Traced,
+    Attachment, Group, LadderId, NodeId, PerStep, PolicyId, Rank, Rejection, ResolutionBuilder,
+    Rung, Step, StepId, Traced,
 };
 use overrule_gateway::kinds::Strategy as GenericStrategy;
 use overrule_gateway::policy as generic;
@@ -103,7 +104,7 @@ fn without_place(world: World<'_>, filters: &[Filter]) -> Vec<Rejection> {
     let by_filter: BTreeSet<PolicyId> = filters.iter().filter_map(|f| f.policy).collect();
     let alone = (0..).map(PolicyId).zip(&world.policies.list);
     let alone = alone.filter(|(id, p)| p.references.is_empty() && !by_filter.contains(id));
-    let rejection = |(policy, p): (PolicyId, &Policy)| {
+    let rejection = |(policy, p): (PolicyId, &Arc<Policy>)| {
         let reason: overrule_engine::Reason = match p.admitted {
             true => &overrule_gateway::reasons::NO_TARGET,
             false => &overrule_gateway::reasons::INVALID_POLICY,
@@ -121,13 +122,21 @@ fn is_host(world: World<'_>, reference: &generic::Reference) -> bool {
 
 /// Attaches policies to their targets, and to the rules whose filters name them.
 pub(crate) fn attach(world: World<'_>) -> Attached {
+    let policies = world.policies.list.iter().map(|p| generic(world, p));
+    let generic::Attached { attachments, mut rejections, diagnostics } =
+        by_reference(world, &policies.collect::<Vec<_>>());
+    let filters = filters(world);
+    rejections.extend(without_place(world, &filters));
+    Attached { attachments, rejections, filters, diagnostics }
+}
+
+/// Attaches policies to their targets.
+pub(crate) fn by_reference(world: World<'_>, policies: &[generic::Policy]) -> generic::Attached {
     let generic::Attached { attachments, mut rejections, mut diagnostics } =
-        attach_references(world);
+        attach_references(world, policies);
     for rejection in &mut rejections {
-        let reference = world
-            .policies
-            .get(rejection.policy)
-            .and_then(|p| p.references.get(rejection.reference as usize));
+        let policy = policies.get(rejection.policy.0 as usize);
+        let reference = policy.and_then(|p| p.references.get(rejection.reference as usize));
         if reference.is_some_and(|r| is_host(world, r)) {
             rejection.reason = &reasons::NOT_AN_OBJECT;
         }
@@ -155,9 +164,7 @@ pub(crate) fn attach(world: World<'_>) -> Attached {
         );
         diagnostics.push(d.at(at).help("give the rule this `name` in its route"));
     }
-    let filters = filters(world);
-    rejections.extend(without_place(world, &filters));
-    Attached { attachments: kept, rejections, filters, diagnostics }
+    generic::Attached { attachments: kept, rejections, diagnostics }
 }
 
 /// Every ExtensionRef of ours on a rule or one of its backends.
@@ -232,12 +239,25 @@ pub(crate) struct Content {
     pub(crate) policy: Option<PolicyId>,
 }
 
+impl Content {
+    fn of(world: World<'_>, step: StepId, id: PolicyId, policy: &Policy) -> Self {
+        let value = values::of_policy(world.documents, step, policy);
+        Self { value, problem: policy.problem, policy: Some(id) }
+    }
+}
+
+/// What a step of a policy brings.
+pub(crate) fn content_of(world: World<'_>, id: StepId, step: &Step) -> Option<Content> {
+    let policy = world.policies.get(step.policy)?;
+    Some(Content::of(world, id, step.policy, policy))
+}
+
 /// Groups of the policies attached to each node itself, and what their steps bring.
 pub(crate) struct Locals {
     /// By kind, then node; nodes past the end have none.
     ladders: Vec<Vec<LadderId>>,
     /// By step.
-    pub(crate) contents: Vec<Content>,
+    pub(crate) contents: PerStep<Content>,
     /// The slots that built-ins of a rule take.
     pub(crate) slots: BTreeMap<RuleIx, super::builtin::Slots>,
     /// Rules with a filter that leads nowhere.
@@ -303,7 +323,8 @@ pub(crate) fn build(
     let backends = maker.backends(attached);
     let slots = maker.built_ins(built_ins);
     let ladders = maker.groups();
-    Locals { ladders, contents: maker.contents, slots, broken, backends }
+    let contents = PerStep::All(maker.contents);
+    Locals { ladders, contents, slots, broken, backends }
 }
 
 struct Maker<'a, 'b> {
@@ -370,8 +391,7 @@ impl Maker<'_, '_> {
         };
         let step = self.builder.step(step, Rank::new(order));
         if step.0 as usize == self.contents.len() {
-            let value = values::of_policy(world.documents, step, policy);
-            self.contents.push(Content { value, problem: policy.problem, policy: Some(id) });
+            self.contents.push(Content::of(world, step, id, policy));
         }
         self.places.push((kind, at, step));
     }

@@ -37,7 +37,7 @@ pub(crate) struct Walked {
 }
 
 /// Sets of slots that are taken; groups name them by number. Number 0 is none.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Masks {
     sets: Vec<Slots>,
     numbers: HashMap<Slots, u32>,

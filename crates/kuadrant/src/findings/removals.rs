@@ -5,27 +5,52 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use overrule_engine::{Fate, PolicyId, dotted};
+use overrule_family::About;
 use overrule_source::{Diagnostic, Documents};
 
 use super::Findings;
 use crate::codes;
 use crate::policy::{Policy, Removal, means, span};
+use crate::{Kuadrant, World};
 
 /// How many unknown entries get a suggestion: finding names that are near costs, and a broken fleet has thousands.
-const SUGGESTIONS: u32 = 100;
+const SUGGESTIONS: usize = 100;
 
-/// Reports on every removal list that is read.
+/// Whether the findings about all removal lists but those of the subjects stay as they are: they name rules of any policy
+/// of their kind, and only the first ones of them suggest names.
+pub(super) fn is_about_subjects(findings: &Findings<'_>, about: About<'_, Kuadrant>) -> bool {
+    let now = findings.world;
+    let entries = now.policies.removal_entries;
+    let rules = |world: World<'_>, id: PolicyId| -> BTreeSet<(bool, String)> {
+        let blocks = world.policies.list.get(id.0 as usize).into_iter().flat_map(|p| &p.blocks);
+        let ids = blocks.flat_map(|block| {
+            block.rules.iter().map(|rule| (block.is_override(), rule.id(world.documents)))
+        });
+        ids.collect()
+    };
+    entries == 0
+        || entries <= SUGGESTIONS
+            && about.changed.iter().all(|id| rules(about.before, *id) == rules(now, *id))
+}
+
+/// Reports on every removal list of the subjects that is read.
 pub(super) fn report(findings: &Findings<'_>, out: &mut Vec<Diagnostic>) {
     let profile = findings.world.profile;
-    let policies = &findings.world.policies.list;
-    let removes = |p: &&Policy| p.removals(profile).next().is_some();
-    let kinds: BTreeSet<usize> = policies.iter().filter(removes).map(|p| p.kind).collect();
+    if findings.world.policies.removal_entries == 0 {
+        return;
+    }
+    let subjects = findings.subjects.policies(findings.resolution);
+    let policies = || {
+        let all = subjects.iter().filter_map(|id| Some((*id, findings.policy(*id)?)));
+        all.filter(|(_, policy)| policy.removals(profile).next().is_some())
+    };
+    let kinds: BTreeSet<usize> = policies().map(|(_, p)| p.kind).collect();
     if kinds.is_empty() {
         return;
     }
     let known = kinds.iter().map(|kind| (*kind, Known::new(findings, *kind))).collect();
     let lists = Lists { findings, taken: taken(findings), known, budget: Cell::new(SUGGESTIONS) };
-    for (id, policy) in (0..).map(PolicyId).zip(policies) {
+    for (id, policy) in policies() {
         // A policy that reaches nothing has been told so.
         if findings.resolution.tally(id).paths() > 0 {
             policy.removals(profile).for_each(|removal| lists.entries(id, policy, removal, out));
@@ -109,7 +134,7 @@ struct Lists<'a> {
     findings: &'a Findings<'a>,
     taken: BTreeMap<(PolicyId, &'static str), Ids>,
     known: BTreeMap<usize, Known>,
-    budget: Cell<u32>,
+    budget: Cell<usize>,
 }
 
 impl Lists<'_> {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: an object of one of Kuadrant's kinds. Out: a [`Policy`]. Not here: whether its target exists.
 
+use std::sync::Arc;
+
 use overrule_condition::Condition;
 use overrule_gateway::kinds::{Descriptor, Kinds};
 use overrule_gateway::policy::references;
@@ -32,9 +34,26 @@ pub fn parse(documents: &Documents, snapshot: &mut Snapshot) -> (Policies, Vec<D
             continue;
         };
         let mut reader = Reader { documents, info, object: &object, violations: Vec::new() };
-        list.push(reader.policy(kind, descriptor, snapshot, &mut fields));
+        list.push(Arc::new(reader.policy(kind, descriptor, snapshot, &mut fields)));
     }
-    (Policies { list, kinds: Kinds::of(descriptors) }, fields.diagnostics)
+    let removal_entries = list.iter().map(|policy| policy.removal_entries()).sum();
+    let kinds = Arc::new(Kinds::of(descriptors));
+    (Policies { list: list.into(), kinds, removal_entries }, fields.diagnostics)
+}
+
+/// Reads one policy again.
+pub(crate) fn reparse(
+    documents: &Documents,
+    snapshot: &mut Snapshot,
+    policies: &Policies,
+    was: &Policy,
+) -> Option<(Policy, Vec<Diagnostic>)> {
+    let object = snapshot.get(was.object)?.clone();
+    let descriptor = policies.kinds.iter().nth(was.kind)?;
+    let mut fields = Fields::default();
+    let mut reader = Reader { documents, info: was.info, object: &object, violations: Vec::new() };
+    let policy = reader.policy(was.kind, descriptor, snapshot, &mut fields);
+    Some((policy, fields.diagnostics))
 }
 
 struct Reader<'a> {
