@@ -29,11 +29,17 @@ use serde_json::Value;
 
 /// A text, and since when its keeper has it.
 struct Kept {
+    resource: Value,
     text: String,
     created: Option<Created>,
 }
 
 impl Kept {
+    fn of(resource: &Value, created: Option<Created>) -> Self {
+        let text = yaml::documents(std::slice::from_ref(resource));
+        Self { resource: resource.clone(), text, created }
+    }
+
     fn given(&self, name: &str) -> Text {
         let input = Input::new(name, self.text.as_bytes());
         Text { key: name.into(), input, created: self.created }
@@ -126,7 +132,7 @@ impl History {
         let name = name_of(policy);
         let created = self.texts[&name].created;
         let other = other_content(&mut self.rng, policy);
-        let kept = Kept { text: yaml::documents(std::slice::from_ref(&other)), created };
+        let kept = Kept::of(&other, created);
         let edit = Edit::Put(kept.given(&name));
         self.texts.insert(name, kept);
         let changed = self.change(vec![edit]);
@@ -233,7 +239,7 @@ fn a_policy_with_other_content_shares_the_rest() {
 /// A resource as a text, sometimes with a time that only its keeper knows.
 fn text(rng: &mut Rng, resource: &Value) -> Kept {
     let created = rng.percent(20).then(|| Created::At(i64::try_from(rng.below(3)).unwrap()));
-    Kept { text: yaml::documents(std::slice::from_ref(resource)), created }
+    Kept::of(resource, created)
 }
 
 /// Histories of worlds that `world` makes of seeds. Of so many percent of the changes of content the answer must be made of
@@ -251,10 +257,10 @@ fn histories(
         for _ in 0..5 {
             history.step(&both);
             history.policy(&both);
-            let there = |r: &&Value| is_policy(r) && history.texts.contains_key(&name_of(r));
-            let policies: Vec<&Value> = both.iter().filter(there).collect();
-            for _ in 0..policies.len().min(2) {
-                let policy = *history.rng.pick(&policies);
+            let there = history.texts.values().map(|kept| &kept.resource).filter(is_policy);
+            let policies: Vec<Value> = there.cloned().collect();
+            for _ in 0..policies.len().min(3) {
+                let policy = history.rng.pick(&policies);
                 history.content(policy);
             }
         }

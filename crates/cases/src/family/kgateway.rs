@@ -3,6 +3,7 @@
 //! cases have for it, and the conditions the controller would write. Not here: any rule; the `kgateway` crate has them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use overrule::Analysis;
 use overrule_engine::PathId;
@@ -91,9 +92,9 @@ struct Resolved {
 }
 
 impl Resolved {
-    fn policies(&self) -> &[Policy] {
+    fn policies(&self) -> &[Arc<Policy>] {
         let policies = self.analysed.analysis.policies::<overrule_kgateway::Kgateway>();
-        policies.map_or(&[], |policies| &policies.list)
+        policies.and_then(|policies| policies.list.as_slice()).unwrap_or(&[])
     }
 
     fn path(&self, target: usize) -> Option<PathId> {

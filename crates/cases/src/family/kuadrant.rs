@@ -3,6 +3,7 @@
 //! conditions an operator would write. Not here: any rule; the `kuadrant` crate has them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use overrule::Analysis;
 use overrule::Condition as Real;
@@ -56,9 +57,9 @@ struct Resolved {
 const WHOLE: &str = "spec";
 
 impl Resolved {
-    fn policies(&self) -> &[Policy] {
+    fn policies(&self) -> &[Arc<Policy>] {
         let policies = self.analysed.analysis.policies::<overrule_kuadrant::Kuadrant>();
-        policies.map_or(&[], |policies| &policies.list)
+        policies.and_then(|policies| policies.list.as_slice()).unwrap_or(&[])
     }
 
     fn policy_name(&self, id: PolicyId) -> String {
