@@ -103,8 +103,11 @@ pub trait Incremental: Family<Policies: Clone> {
 
     /// Findings about what became of policies. Each points into the document of a policy it is about.
     const OUTCOMES: &'static [Code];
-    /// Findings that need a look at everything if one about a changed policy comes or goes.
-    const WHOLE: &'static [Code] = &[];
+
+    /// Findings that need a look at everything if one of them comes or goes.
+    fn whole(_: &Self::Policies) -> &'static [Code] {
+        &[]
+    }
 
     /// The policies by number: by kind, then object.
     fn list(policies: &Self::Policies) -> &CowVec<Self::Policy>;
@@ -219,7 +222,7 @@ pub fn update<F: Incremental>(family: &F, change: Change<'_>) -> Option<Updated<
         changed.push(id);
     }
     changed.sort_unstable();
-    let (codes, whole) = (F::OUTCOMES, F::WHOLE);
+    let (codes, whole) = (F::OUTCOMES, F::whole(&now));
     let (mut findings, mut replaced) =
         (Vec::new(), Replaced { codes, whole, documents: Vec::new() });
     let mut refolded = Vec::with_capacity(answers.len());

@@ -204,8 +204,16 @@ fn other_content(rng: &mut Rng, policy: &Value) -> Value {
             Value::Object(members) => {
                 let spoken = |key: &String| !key.starts_with("target") && key != "strategy";
                 let keys: Vec<String> = members.keys().filter(|key| spoken(key)).cloned().collect();
-                if !keys.is_empty() {
-                    let key = rng.pick(&keys);
+                if keys.is_empty() {
+                    return;
+                }
+                let key = rng.pick(&keys);
+                if rng.percent(10) {
+                    members.remove(key);
+                } else if rng.percent(10) {
+                    let again = members[key].clone();
+                    members.insert(format!("other-{}", rng.below(10)), again);
+                } else {
                     change(rng, &mut members[key]);
                 }
             }
@@ -289,7 +297,7 @@ fn gateway_world(seed: u64) -> (Vec<Value>, Options) {
 
 #[test]
 fn gateway_api() {
-    histories((count(12), "gateway", 50), gateway_world);
+    histories((count(12), "gateway", 30), gateway_world);
 }
 
 #[test]
@@ -303,7 +311,7 @@ fn kuadrant_policies() {
             let profiles = [("kuadrant".to_owned(), profile.to_owned())].into();
             (resources, Options { profiles, compare: true, ..Options::default() })
         };
-        histories((count(6), "kuadrant", 0), world);
+        histories((count(6), "kuadrant", 40), world);
     }
 }
 
@@ -321,7 +329,7 @@ fn kgateway_policies() {
             let profiles = [("kgateway".to_owned(), profile.to_owned())].into();
             (resources, Options { profiles, compare: true, settings: ours, ..Options::default() })
         };
-        histories((count(8), "kgateway", 0), world);
+        histories((count(8), "kgateway", 20), world);
     }
 }
 

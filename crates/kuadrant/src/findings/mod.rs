@@ -18,6 +18,8 @@ use crate::policy::Policy;
 use crate::resolve::{Conflict, Mode, Watch};
 use crate::{Kuadrant, World};
 
+pub(crate) use removals::SUGGESTIONS;
+
 /// What is said about outcomes. Each points into the document of a policy it is about.
 pub(crate) static OUTCOMES: [Code; 8] = [
     &codes::CONDITION_FAILED,

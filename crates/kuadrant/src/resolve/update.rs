@@ -19,7 +19,14 @@ impl Incremental for Kuadrant {
     type Policy = Arc<Policy>;
 
     const OUTCOMES: &'static [Code] = &findings::OUTCOMES;
-    const WHOLE: &'static [Code] = &[&codes::CONFLICTED];
+
+    fn whole(policies: &Policies) -> &'static [Code] {
+        static FEW_REMOVALS: [Code; 1] = [&codes::CONFLICTED];
+        // Only the first ones suggest names.
+        static MANY_REMOVALS: [Code; 2] = [&codes::CONFLICTED, &codes::REMOVES_NOTHING];
+        let many = policies.removal_entries > findings::SUGGESTIONS;
+        if many { &MANY_REMOVALS } else { &FEW_REMOVALS }
+    }
 
     fn list(policies: &Policies) -> &CowVec<Arc<Policy>> {
         &policies.list
