@@ -47,6 +47,11 @@ impl Matches {
     pub fn get(&self, path: PathId) -> Option<&[RuleMatch]> {
         self.by_path.get(&path).map(|matches| &**matches)
     }
+
+    /// How many paths are below a delegation.
+    pub fn delegated(&self) -> usize {
+        self.by_path.len()
+    }
 }
 
 impl Extra for Matches {
