@@ -7,6 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use hashbrown::HashSet;
+use overrule_source::Documents;
 use smallvec::SmallVec;
 
 use crate::room::Room;
@@ -223,6 +224,23 @@ impl Effective {
             let rung = *rungs.get(*at as usize)?;
             Some(Verdict { rung, done: *done, reason })
         })
+    }
+
+    /// Whether the same steps are in force at the same places as in a result of the same ladder, and the same parts lost for
+    /// the same reasons, whatever the steps say there. The documents are those of this result and of the other one.
+    pub(crate) fn is_alike(&self, other: &Self, documents: [&Documents; 2]) -> bool {
+        let values = match (&self.value, &other.value) {
+            (Some(value), Some(other)) => value.is_alike(other, documents),
+            (value, other) => value.is_none() && other.is_none(),
+        };
+        let same = |(one, other): (&Loss, &Loss)| {
+            (one.step, &one.pointer, one.fate, &one.by, one.reason)
+                == (other.step, &other.pointer, other.fate, &other.by, other.reason)
+        };
+        values
+            && (&self.log, &self.rare) == (&other.log, &other.rare)
+            && self.losses.len() == other.losses.len()
+            && self.losses.iter().zip(&other.losses).all(same)
     }
 
     /// What guards found, in the same order.

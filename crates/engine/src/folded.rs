@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use crate::fold::{Algebra, AtHand};
 use crate::outcome::Counts;
-use crate::{Effective, Fold, LadderId, Ladders, NodeId, Outcome, PolicyId, Tally};
+use crate::{Effective, Fold, LadderId, Ladders, Outcome, PolicyId, Tally};
 
 /// Fewer ladders than this are not worth a thread: each run folds beginnings of ladders for itself.
 const RUN: usize = 2_048;
@@ -47,12 +47,12 @@ pub(crate) fn fold<A: Algebra>(
     ladders: &Ladders,
     algebra: &A,
     order: &[LadderId],
-    kept: &[(NodeId, LadderId)],
+    kept: impl IntoIterator<Item = LadderId>,
 ) -> Folded {
     let mut fold = Fold::new(documents, ladders, algebra);
     fold.expect(order);
     let mut folded = each(&mut fold, ladders, order);
-    kept.iter().for_each(|(_, group)| fold.keep(*group));
+    kept.into_iter().for_each(|group| fold.keep(group));
     (folded.folds, folded.by_spec) = (fold.folds, std::mem::take(&mut fold.by_spec));
     folded.groups = fold.into_groups();
     folded
@@ -73,15 +73,20 @@ fn each<A: Algebra>(fold: &mut Fold<'_, A>, ladders: &Ladders, order: &[LadderId
     folded
 }
 
-/// Folds a few ladders, from those they begin with where these are at hand.
+/// Folds a few ladders, from those they begin with where these are at hand, and groups.
 pub(crate) fn fold_on<'a, A: Algebra>(
     documents: &'a Documents,
     ladders: &'a Ladders,
     algebra: &'a A,
     order: &[LadderId],
+    kept: impl IntoIterator<Item = LadderId>,
     at_hand: AtHand<'a>,
 ) -> Folded {
-    each(&mut Fold::new(documents, ladders, algebra).with(at_hand), ladders, order)
+    let mut fold = Fold::new(documents, ladders, algebra).with(at_hand);
+    let mut folded = each(&mut fold, ladders, order);
+    kept.into_iter().for_each(|group| fold.keep(group));
+    folded.groups = fold.into_groups();
+    folded
 }
 
 /// [`fold`] on all threads there are, for ladders without groups: a group on several of them would be folded by several
@@ -96,10 +101,10 @@ pub(crate) fn fold_in_parallel<A: Algebra + Sync>(
     // Several runs for each thread, so that none of them waits long for the others.
     let run = order.len().div_ceil(threads * 4).max(RUN);
     if threads == 1 || order.len() <= run {
-        return fold(documents, ladders, algebra, order, &[]);
+        return fold(documents, ladders, algebra, order, []);
     }
     let runs: Vec<Folded> =
-        order.par_chunks(run).map(|run| fold(documents, ladders, algebra, run, &[])).collect();
+        order.par_chunks(run).map(|run| fold(documents, ladders, algebra, run, [])).collect();
     let outcomes = runs.iter().map(|run| run.outcomes.list.len()).sum();
     let mut all = Folded {
         effectives: Vec::with_capacity(order.len()),

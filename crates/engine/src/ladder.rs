@@ -206,15 +206,8 @@ impl Ladders {
     }
 
     /// Gives up sharing steps with other ladders if more than a few differ.
-    pub(crate) fn settle(&mut self) {
-        self.steps.settle();
-    }
-
-    /// The steps of a policy, whether a ladder has them or not, in a family that adds steps policy by policy.
-    pub fn steps_of(&self, policy: PolicyId) -> impl Iterator<Item = (StepId, &Step)> {
-        let start = self.steps.partition_point(|step| step.policy < policy);
-        let ids = (u32::try_from(start).unwrap_or(u32::MAX)..).map(StepId);
-        ids.zip(self.steps.iter().skip(start)).take_while(move |(_, step)| step.policy == policy)
+    pub(crate) fn compact(&mut self) {
+        self.steps.compact();
     }
 
     /// Every step, by id.

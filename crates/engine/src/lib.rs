@@ -57,8 +57,8 @@ pub use plan::{ListRule, MergePlan, Nulls, PlanId, Rule};
 pub use rank::{Decision, KeyValues, Rank, RankKey, RankKeys};
 pub use reason::{Reason, ReasonInfo};
 pub use resolution::{
-    Attachment, Failure, KindId, KindResult, NewKind, PolicyEntry, Rejection, Resolution,
-    ResolutionBuilder, Reworded,
+    Attachment, Failure, KindId, KindResult, NewKind, NewSteps, PerStep, PolicyEntry, Rejection,
+    Resolution, ResolutionBuilder, Subjects,
 };
 pub use topology::{Level, Node, NodeId, Topology};
 pub use traced::{Key, Leaf, Place, Traced, Word, dotted, pointer_segments};

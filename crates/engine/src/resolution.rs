@@ -3,9 +3,11 @@
 //! Not here: text of any kind. Everything that explains reads this and recomputes nothing.
 
 mod builder;
-mod reworded;
+mod index;
+mod per_step;
+mod refold;
+mod subjects;
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use overrule_model::{GroupKind, ObjectId, Sym};
@@ -19,10 +21,12 @@ use crate::{
     Effective, LadderId, Ladders, NodeId, Outcome, PathId, Paths, PolicyId, Rank, RankKeys, Reason,
     StepId, Tally,
 };
-use reworded::Users;
+use index::Index;
 
 pub use builder::{NewKind, ResolutionBuilder};
-pub use reworded::Reworded;
+pub use per_step::PerStep;
+pub use refold::NewSteps;
+pub use subjects::Subjects;
 
 /// Index of a policy kind in its resolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -108,6 +112,8 @@ pub struct Resolution {
     fixed: Arc<Fixed>,
     /// Results in the order of folding.
     folded: CowVec<Arc<Effective>>,
+    /// Results of groups on ladders, and of those that were to be kept, by id.
+    groups: CowVec<(LadderId, Arc<Effective>)>,
     /// The outcomes of policies on each ladder, in the order of folding.
     outcomes: Arc<Outcomes>,
     /// The same where it is another than before, by place.
@@ -125,13 +131,11 @@ struct Fixed {
     places: Vec<u32>,
     folds: u64,
     by_spec: Vec<u64>,
-    /// Results of groups on ladders, and of those that were to be kept.
-    groups: BTreeMap<LadderId, Effective>,
     kept: Vec<(NodeId, LadderId)>,
     /// Paths that fail whatever policies say, by path.
     failures: Vec<Failure>,
-    /// Who has which policy; made when it is first asked for.
-    users: OnceLock<Users>,
+    /// Made when it is first asked for.
+    index: OnceLock<Index>,
 }
 
 /// A path that fails closed for a reason no policy has.
@@ -186,14 +190,24 @@ impl Resolution {
         self.folded.get(self.place(ladder)?).map(|effective| &**effective)
     }
 
-    /// The place of a ladder in the order of folding.
-    fn place(&self, ladder: LadderId) -> Option<usize> {
+    /// The place of a ladder in the order of folding; none if no path has it.
+    pub fn place(&self, ladder: LadderId) -> Option<usize> {
         self.fixed.places.get(ladder.0 as usize).map(|place| *place as usize)
     }
 
     /// The result of a ladder or of a group on one.
     pub fn result(&self, id: LadderId) -> Option<&Effective> {
-        self.fixed.groups.get(&id).or_else(|| self.effective(id))
+        self.group(id).or_else(|| self.effective(id))
+    }
+
+    fn group(&self, id: LadderId) -> Option<&Effective> {
+        let (_, group) = self.groups.get(self.place_of_group(id)?)?;
+        Some(group)
+    }
+
+    fn place_of_group(&self, id: LadderId) -> Option<usize> {
+        let place = self.groups.partition_point(|(group, _)| *group < id);
+        self.groups.get(place).filter(|(group, _)| *group == id).map(|_| place)
     }
 
     /// Groups that stand for a node although no ladder has them.

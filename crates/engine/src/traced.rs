@@ -144,6 +144,31 @@ pub enum Leaf<'a> {
 }
 
 impl Traced {
+    /// Whether the same steps stand at the same places as in another value, whatever they say there. The documents are
+    /// those of this value and of the other one.
+    pub(crate) fn is_alike(&self, other: &Self, documents: [&Documents; 2]) -> bool {
+        let [ours, theirs] = documents;
+        match (self, other) {
+            (Self::Whole { step, .. }, Self::Whole { step: other, .. }) => step == other,
+            (Self::Map(entries), Self::Map(others)) => {
+                let same = |((key, value), (name, other)): (&(Key, Self), &(Key, Self))| {
+                    key.text(ours) == name.text(theirs) && value.is_alike(other, documents)
+                };
+                entries.len() == others.len() && entries.iter().zip(others.iter()).all(same)
+            }
+            (Self::List(items), Self::List(others)) => {
+                let mut pairs = items.iter().zip(others.iter());
+                items.len() == others.len() && pairs.all(|(a, b)| a.is_alike(b, documents))
+            }
+            (Self::Implied { step, json, .. }, Self::Implied { step: other, json: text, .. }) => {
+                (step, json) == (other, text)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Traced {
     /// What it is.
     pub fn leaf<'a>(&'a self, documents: &'a Documents) -> Leaf<'a> {
         match self {

@@ -16,8 +16,8 @@ use overrule_topology::GatewayTopology;
 use serde_json::Value;
 
 use crate::{
-    Access, Affected, Condition, ControllerMetrics, Dialect, Extra, Family, Ground, Options,
-    OwnKind, Reading, Resolved, Setting, Settings, World,
+    Access, Affected, Change, Condition, ControllerMetrics, Dialect, Extra, Family, Ground,
+    Options, OwnKind, Reading, Resolved, Setting, Settings, Updated, World,
 };
 
 /// What some family read besides policies.
@@ -71,6 +71,7 @@ pub trait AnyFamily: FamilyWords {
         before: &AnyPolicies,
         changed: &[ObjectId],
     ) -> Option<AnyPolicies>;
+    fn updated(&self, change: Change<'_>) -> Option<Updated<AnyPolicies>>;
     fn is_policy(&self, policies: &AnyPolicies, object: ObjectId) -> bool;
     fn judge(&self, known: Known<'_>, profile: &str) -> Vec<Diagnostic>;
     fn concerns(&self, known: Known<'_>, asked: &[String]) -> bool;
@@ -171,6 +172,13 @@ impl<F: Family> AnyFamily for F {
     ) -> Option<AnyPolicies> {
         let (ground, before) = (of::<F>(ground)?, before.downcast_ref()?);
         Some(Arc::new(Family::changed_policies(self, reading, ground, before, changed)?))
+    }
+
+    fn updated(&self, change: Change<'_>) -> Option<Updated<AnyPolicies>> {
+        let Updated { policies, read, answers, findings, replaced } =
+            Family::updated(self, change)?;
+        let policies: AnyPolicies = Arc::new(policies);
+        Some(Updated { policies, read, answers, findings, replaced })
     }
 
     fn is_policy(&self, policies: &AnyPolicies, object: ObjectId) -> bool {

@@ -17,6 +17,7 @@ mod answer;
 mod any;
 mod dialect;
 mod settings;
+mod update;
 mod words;
 
 use std::fmt::Debug;
@@ -33,6 +34,9 @@ pub use answer::{Affected, Condition, ControllerMetrics, Extra, Fit, Options, Re
 pub use any::{AnyAnswer, AnyExtra, AnyFamily, AnyGround, AnyPolicies, Known};
 pub use dialect::{Conflicts, Dialect};
 pub use settings::{Setting, Settings};
+pub use update::{
+    About, Before, Change, Incremental, Refolded, Replaced, Updated, kinds_of, position, update,
+};
 pub use words::some_of;
 
 /// Rules by which policies of some kinds become effective policies.
@@ -103,6 +107,12 @@ pub trait Family: FamilyWords + Sized + 'static {
     /// What is wrong with its policies whatever else there is, beyond what reading them found. The topology is empty.
     fn judge(&self, _: World<'_, Self>) -> Vec<Diagnostic> {
         Vec::new()
+    }
+
+    /// Its answers when nothing but the content of some policies changed, made of those of before. None if everything
+    /// must be resolved again. Families that are [`Incremental`] call [`update`].
+    fn updated(&self, _: Change<'_>) -> Option<Updated<Self::Policies>> {
+        None
     }
 
     /// Whether it has anything to say: a policy, or a kind of its own that is asked for. Kinds are in lower case. The

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use overrule_engine::FamilyWords;
 use overrule_family::{
-    Conflicts, Dialect, Family, Ground, Options, OwnKind, Reading, Resolved, Settings,
+    Change, Conflicts, Dialect, Family, Ground, Options, OwnKind, Reading, Resolved, Settings,
+    Updated, position, update,
 };
 use overrule_model::ObjectId;
-use overrule_source::{Code, Diagnostic, CowVec};
+use overrule_source::{Code, CowVec, Diagnostic};
 use serde_json::Value;
 
 use crate::kinds::{Kinds, Strategy};
@@ -91,6 +92,10 @@ impl Family for Gep713 {
         policy::judge(snapshot, kinds, &policies, AttachOptions::default())
     }
 
+    fn updated(&self, change: Change<'_>) -> Option<Updated<CowVec<Policy>>> {
+        update(self, change)
+    }
+
     /// It has the first word wherever nothing else is said.
     fn concerns(&self, _: World<'_>, _: &[String]) -> bool {
         true
@@ -109,7 +114,7 @@ impl Family for Gep713 {
     }
 
     fn is_policy(&self, policies: &CowVec<Policy>, object: ObjectId) -> bool {
-        policies.iter().any(|p| p.object == object)
+        position::<Self>(policies, object).is_some()
     }
 
     fn refused(&self, world: World<'_>) -> Vec<ObjectId> {

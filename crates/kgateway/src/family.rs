@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use overrule_engine::{FamilyWords, PathId, Resolution};
 use overrule_family::{
-    Condition, Dialect, Extra, Family, Fit, Ground, Options, OwnKind, Reading, Resolved, Setting,
-    Settings as Given,
+    Change, Condition, Dialect, Extra, Family, Fit, Ground, Options, OwnKind, Reading, Resolved,
+    Setting, Settings as Given, Updated, position, update,
 };
 use overrule_gateway::policy::FamilyKind;
 use overrule_gateway::topology::{GatewayClass, HttpRequest, http_weight};
@@ -16,6 +16,7 @@ use overrule_source::{Code, Diagnostic, Input, ReadOptions, read};
 use serde_json::{Value, json};
 
 use crate::delegation::RuleMatch;
+use crate::resolve::Masks;
 use crate::resolve::mode_name;
 use crate::{Policies, Profile, Settings, codes, kinds, policy, resolve, status};
 
@@ -32,21 +33,39 @@ pub struct Kgateway;
 /// Everything resolving reads.
 pub type World<'a> = overrule_family::World<'a, Kgateway>;
 
-/// The matches of rules below a delegation, by path; those of other rules are as written.
+/// What only kgateway's answers have.
 #[derive(Debug, Default)]
-pub struct Matches(pub BTreeMap<PathId, Arc<[RuleMatch]>>);
+pub struct Matches {
+    /// The matches of rules below a delegation; those of other rules are as written.
+    pub(crate) by_path: BTreeMap<PathId, Arc<[RuleMatch]>>,
+    pub(crate) masks: Masks,
+    /// Paths whose rules answer by themselves.
+    pub(crate) answering: Vec<PathId>,
+}
+
+impl Matches {
+    /// The matches of the rule of a path, if it is below a delegation.
+    pub fn get(&self, path: PathId) -> Option<&[RuleMatch]> {
+        self.by_path.get(&path).map(|matches| &**matches)
+    }
+
+    /// How many paths are below a delegation.
+    pub fn delegated(&self) -> usize {
+        self.by_path.len()
+    }
+}
 
 impl Extra for Matches {
     fn redirects(&self) -> bool {
-        !self.0.is_empty()
+        !self.by_path.is_empty()
     }
 
     fn matches(&self, path: PathId) -> Option<Vec<Value>> {
-        self.0.get(&path).map(|matches| matches.iter().map(|m| m.to_json()).collect())
+        self.get(path).map(|matches| matches.iter().map(|m| m.to_json()).collect())
     }
 
     fn fit(&self, path: PathId, request: &HttpRequest) -> Fit {
-        let Some(matches) = self.0.get(&path) else { return Fit::AsWritten };
+        let Some(matches) = self.get(path) else { return Fit::AsWritten };
         // Matches of a chain are computed, so they are written down to be read like any other.
         let text: Vec<String> = matches.iter().map(|m| m.to_json().to_string()).collect();
         let inputs = vec![Input::new("matches.json", format!("[{}]", text.join(",")))];
@@ -117,6 +136,10 @@ impl Family for Kgateway {
         resolve::judge(world)
     }
 
+    fn updated(&self, change: Change<'_>) -> Option<Updated<Policies>> {
+        update(self, change)
+    }
+
     /// An object of kgateway's, a class of its controller, a rule that delegates, or a kind of the family that is asked for.
     fn concerns(&self, world: World<'_>, asked: &[String]) -> bool {
         let is_ours = |kind: &String| kinds::ALL.iter().any(|k| k.kind.eq_ignore_ascii_case(kind));
@@ -135,7 +158,7 @@ impl Family for Kgateway {
     }
 
     fn is_policy(&self, policies: &Policies, object: ObjectId) -> bool {
-        policies.list.iter().any(|p| p.object == object)
+        position::<Self>(policies, object).is_some()
     }
 
     fn conditions(&self, world: World<'_>, resolution: &Resolution) -> Vec<Vec<Condition>> {

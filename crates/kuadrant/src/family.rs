@@ -3,8 +3,8 @@
 
 use overrule_engine::{FamilyWords, Resolution};
 use overrule_family::{
-    Affected, Condition, Conflicts, ControllerMetrics, Dialect, Family, Options, OwnKind, Reading,
-    Resolved, Settings,
+    Affected, Change, Condition, Conflicts, ControllerMetrics, Dialect, Family, Options, OwnKind,
+    Reading, Resolved, Settings, Updated, position, update,
 };
 use overrule_gateway::policy::FamilyKind;
 use overrule_model::ObjectId;
@@ -85,6 +85,10 @@ impl Family for Kuadrant {
         resolve::judge(world)
     }
 
+    fn updated(&self, change: Change<'_>) -> Option<Updated<Policies>> {
+        update(self, change)
+    }
+
     fn concerns(&self, world: World<'_>, asked: &[String]) -> bool {
         let is_ours = |kind: &String| kinds::ALL.iter().any(|k| k.kind.eq_ignore_ascii_case(kind));
         !world.policies.list.is_empty() || asked.iter().any(is_ours)
@@ -95,7 +99,7 @@ impl Family for Kuadrant {
     }
 
     fn is_policy(&self, policies: &Policies, object: ObjectId) -> bool {
-        policies.list.iter().any(|p| p.object == object)
+        position::<Self>(policies, object).is_some()
     }
 
     fn conditions(&self, world: World<'_>, resolution: &Resolution) -> Vec<Vec<Condition>> {

@@ -115,7 +115,7 @@ fn conserves(run: &support::Run, ladder: LadderId) {
         .collect();
     for step in &steps {
         let written = run.resolution.ladders.get_step(*step).unwrap();
-        let policy = &run.policies.list[written.policy.0 as usize];
+        let policy = run.policies.list.get(written.policy.0 as usize).unwrap();
         let block = policy.blocks.iter().find(|b| b.name == written.block);
         let rules = block.map_or(0, |b| b.rules.len());
         let ended = ends.iter().filter(|(s, _)| s == step).count();

@@ -21,7 +21,7 @@ impl Sym {
     }
 }
 
-/// The interner. Those that are copies of one share the names it had, once it was [settled](Names::settle).
+/// The interner. Those that are copies of one share the names it had, once it was [compact](Names::compact).
 #[derive(Debug, Clone)]
 pub struct Names {
     shared: Option<Arc<Table>>,
@@ -88,7 +88,7 @@ impl Names {
     }
 
     /// From now on copies share what is known by now. Symbols stay as they are.
-    pub fn settle(&mut self) {
+    pub fn compact(&mut self) {
         // A few names more than what is shared are copied rather than what is shared.
         const FEW: u32 = 16;
         if self.own.len() <= self.shared_len() / FEW {
@@ -165,7 +165,7 @@ mod tests {
                 let word = format!("{round}-{n}");
                 known.push((names.intern(&word), word));
             }
-            names.settle();
+            names.compact();
             let mut copy = names.clone();
             let other = copy.intern("elsewhere");
             assert!(names.lookup("elsewhere").is_none() && copy.text(other) == "elsewhere");

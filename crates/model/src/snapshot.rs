@@ -78,9 +78,9 @@ impl Snapshot {
     }
 
     /// From now on copies share everything, and differences between this one and what it is a copy of cost nothing more.
-    pub fn settle(&mut self) {
-        self.names.settle();
-        self.objects.settle();
+    pub fn compact(&mut self) {
+        self.names.compact();
+        self.objects.compact();
     }
 
     /// Gives an object without a creation time this one.

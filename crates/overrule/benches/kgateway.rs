@@ -249,7 +249,7 @@ fn delegation(by: By, small: usize, rounds: usize, report: &mut Report) {
     let name = by.name();
     let ready = |count, own| Ready::new(children(by, count, own));
     let (few, many) = (ready(small, false), ready(small * 10, false));
-    let reached = many.resolve().extra.0.len();
+    let reached = many.resolve().extra.delegated();
     assert_eq!(reached, small * 10, "every child is reached once");
     let (median, one, ten) = ratio(&few, &many, rounds);
     report.row(&format!("by {name}, {small} children"), one, None);

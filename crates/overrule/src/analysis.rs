@@ -261,8 +261,8 @@ impl Analysis {
             return None;
         }
         let Patch { mut documents, mut snapshot, objects, .. } = patch;
-        documents.settle();
-        snapshot.settle();
+        documents.compact();
+        snapshot.compact();
         let mut written = Vec::new();
         for ((family, ground), before) in families().iter().zip(&self.grounds).zip(&self.written) {
             let (snapshot, mut found, own_kinds) = (&mut snapshot, Vec::new(), own_kinds());
@@ -316,9 +316,9 @@ impl Analysis {
             options,
         };
         let answers = resolving.resolve(&mut diagnostics);
-        let diagnostics = settle(diagnostics, &documents);
+        let diagnostics = sorted(diagnostics, &documents);
         // Whatever is made of this one shares its names with it.
-        snapshot.settle();
+        snapshot.compact();
         let answers = answers.into_iter().map(Arc::new).collect();
         let touched = Touched::Everything;
         Self { documents, snapshot, base, written, answers, diagnostics, touched }
@@ -373,7 +373,7 @@ impl<'a> Stage<'a> {
 }
 
 /// Sorts by place and drops repetitions.
-pub(crate) fn settle(diagnostics: Vec<Diagnostic>, documents: &Documents) -> Vec<Diagnostic> {
+pub(crate) fn sorted(diagnostics: Vec<Diagnostic>, documents: &Documents) -> Vec<Diagnostic> {
     let place = |d: &Diagnostic| {
         let span = d.primary.as_ref().map(|label| label.span)?;
         Some((documents.sources.get(span.source).map_or("", |s| s.name()), span.start))

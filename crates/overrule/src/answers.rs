@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use overrule_engine::{PathId, Resolution};
 use overrule_family::{
-    Access, AnyExtra, AnyFamily, AnyPolicies, Family, Fit, Known, Options as FamilyOptions,
+    Access, AnyExtra, AnyFamily, AnyPolicies, Before, Family, Fit, Known, Options as FamilyOptions,
 };
 use overrule_gateway::codes_policy::BAD_REQUIREMENT;
 use overrule_gateway::requirements::{Missing, report};
@@ -59,6 +59,12 @@ impl Answered {
         let Self { family, profile, shown, .. } = *self;
         let extra = Arc::clone(&self.extra);
         Self { family, profile, resolution, shown, missing: Vec::new(), extra }
+    }
+
+    /// What its family goes on from.
+    pub(crate) fn before(&self) -> Before<'_> {
+        let Self { profile, shown, resolution, extra, .. } = self;
+        Before { profile, shown: *shown, resolution, extra: &**extra }
     }
 
     /// What only answers of one family have; none if this is an answer of another.

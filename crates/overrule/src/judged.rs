@@ -6,7 +6,7 @@ use overrule_family::{AnyPolicies, Known};
 use overrule_model::Snapshot;
 use overrule_source::{Diagnostic, Read};
 
-use crate::analysis::{Base, Written, settle};
+use crate::analysis::{Base, Written, sorted};
 use crate::{Options, families};
 
 /// Texts that were read and judged by themselves.
@@ -34,7 +34,7 @@ impl Judged {
                 Known { documents, snapshot: &snapshot, topology, ground: &**ground, policies };
             diagnostics.extend(family.judge(known, family.chosen(&options.profiles)));
         }
-        let diagnostics = settle(diagnostics, documents);
+        let diagnostics = sorted(diagnostics, documents);
         Self { snapshot, diagnostics }
     }
 }

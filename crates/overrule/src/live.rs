@@ -126,7 +126,7 @@ impl Workspace {
         let read = Read::of(texts.iter().map(|(_, text)| &text.piece));
         let analysis = Analysis::of(read, &self.options_with_ages());
         // Made now, so that the first change need not wait for it.
-        analysis.answers.iter().for_each(|answer| answer.resolution.index());
+        analysis.answers.iter().for_each(|answer| answer.resolution.prepare());
         analysis
     }
 
@@ -153,7 +153,7 @@ impl Workspace {
         let before = &self.analysis;
         let patch = before.patch(&texts, &self.options)?;
         let read = patch.documents.findings(texts.iter().map(|text| text.piece))?;
-        before.reworded(patch.clone(), read).or_else(|| {
+        before.updated(patch.clone(), read).or_else(|| {
             let read = patch.documents.findings(self.texts.values().map(|text| &text.piece))?;
             before.again(patch, read, &self.options)
         })

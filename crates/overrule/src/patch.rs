@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: an analysis, and texts whose policies say something else now. Out: an analysis with the answers of today that shares
-//! everything else with the one before. Not here: which targets that is about (`live`).
+//! everything else with the one before. Not here: how a family goes on from its answers (`family::update`).
 //!
-//! Only for policies of kinds that descriptors describe, and only if nothing but their words changed: who they are, what
-//! they target and how old they are stays. That is what nearly every change of a policy is.
+//! Only if nothing but the content of policies changed: who they are, what they target and how old they are stays. That is
+//! what nearly every change of a policy is.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use overrule_engine::PolicyId;
-use overrule_gateway::Gep713;
-use overrule_gateway::policy::{self, Policy};
-use overrule_gateway::resolve::{Words, reworded, told_again};
+use overrule_family::{AnyFamily, Before, Change, Replaced, Updated};
 use overrule_model::{Created, ObjectId, Snapshot};
-use overrule_source::{Diagnostic, DocId, Documents, CowVec, Piece, SourceId};
+use overrule_source::{Diagnostic, DocId, Documents, Piece, SourceId};
 
-use crate::analysis::{Touched, Written, settle};
-use crate::{Analysis, Assume, Options};
+use crate::analysis::{Touched, Written, sorted};
+use crate::answers::Answered;
+use crate::families::own_kinds;
+use crate::{Analysis, Assume, Options, families};
 
 /// A text that says something else now.
 #[derive(Debug, Clone, Copy)]
@@ -60,88 +59,85 @@ impl Analysis {
     }
 
     /// The same world in which a few texts say something else. `read` is what was found while these texts were read. None
-    /// if more than what policies say differs.
-    pub(crate) fn reworded(&self, patch: Patch, read: Vec<Diagnostic>) -> Option<Self> {
+    /// if more than the content of policies differs, or a family needs to resolve everything.
+    pub(crate) fn updated(&self, patch: Patch, read: Vec<Diagnostic>) -> Option<Self> {
         let texts = patch.texts();
-        if self.base.diagnostics.iter().any(|d| texts.concern(d)) {
-            return None;
-        }
-        let New { analysis: mut now, mut policies, changed, written } = self.with_words(patch)?;
-        let (topology, kinds, resolution) = (&now.base.topology, now.base.kinds(), now.gateway());
-        let (places, found) =
-            told_again(&now.snapshot, topology, kinds, &policies, resolution, &changed)?;
-        let holds = |d: &&Diagnostic| !texts.concern(d) && !places.concern(d);
-        let mut diagnostics: Vec<Diagnostic> =
-            self.diagnostics.iter().filter(holds).cloned().collect();
-        diagnostics.extend(read);
-        diagnostics.extend(written.iter().cloned());
-        diagnostics.extend(found);
-        now.diagnostics = settle(diagnostics, &now.documents);
-        policies.settle();
-        let described = now.written.first_mut()?;
-        let unchanged = described.diagnostics.iter().filter(|d| !texts.concern(d)).cloned();
-        let diagnostics = unchanged.chain(written).collect();
-        *described = Written { policies: Arc::new(policies), diagnostics };
-        now.documents.settle();
-        now.snapshot.settle();
-        // Nobody else has it yet.
-        if let Some(gateway) = now.answers.first_mut().and_then(Arc::get_mut) {
-            gateway.resolution.settle();
-        }
-        Some(now)
-    }
-
-    fn with_words(&self, patch: Patch) -> Option<New> {
         // Requirements are about all paths.
-        if !self.requirements.is_empty() {
+        if !self.requirements.is_empty() || self.base.diagnostics.iter().any(|d| texts.concern(d)) {
             return None;
         }
-        let Patch { documents, mut snapshot, objects, .. } = patch;
-        let (before, kinds) = (self.policies::<Gep713>()?, self.kinds());
-        let (mut policies, mut written) = (Vec::with_capacity(objects.len()), Vec::new());
-        for object in objects {
-            let place = before.partition_point(|p| p.object < object);
-            let was = before.get(place).filter(|p| p.object == object)?;
-            let age = |of: &Snapshot| of.get(object).map(|o| o.created.key());
-            if age(&snapshot) != age(&self.snapshot) {
-                return None;
+        let Patch { mut documents, mut snapshot, objects, .. } = patch;
+        let (mut written, mut answers) = (self.written.clone(), self.answers.clone());
+        let (mut touched, mut replaced, mut findings) = (Vec::new(), Vec::new(), read);
+        let mut known = 0;
+        for ((family, ground), written) in families().iter().zip(&self.grounds).zip(&mut written) {
+            let is_theirs = |object: &&ObjectId| family.is_policy(&written.policies, **object);
+            let theirs: Vec<ObjectId> = objects.iter().filter(is_theirs).copied().collect();
+            if theirs.is_empty() {
+                continue;
             }
-            let (is, found) = policy::reparse(&documents, &mut snapshot, kinds, was)?;
-            policies.push(Words { id: PolicyId(u32::try_from(place).ok()?), was, is });
-            written.extend(found);
+            known += theirs.len();
+            let places = self.places_of(*family);
+            let before: Vec<Before<'_>> =
+                places.iter().map(|(_, answer)| answer.before()).collect();
+            let Updated { policies, read, answers: now, findings: found, replaced: theirs } =
+                family.updated(Change {
+                    documents: &documents,
+                    snapshot: &mut snapshot,
+                    before: (&self.documents, &self.snapshot),
+                    topology: &self.topology,
+                    ground: &**ground,
+                    policies: &written.policies,
+                    objects: &theirs,
+                    own_kinds: own_kinds(),
+                    answers: &before,
+                })?;
+            for ((place, answer), (resolution, ladders)) in places.into_iter().zip(now) {
+                touched.extend(ladders.into_iter().map(|ladder| (place, ladder)));
+                *answers.get_mut(place)? = Arc::new(answer.with(resolution));
+            }
+            findings.extend(read.iter().cloned());
+            findings.extend(found);
+            let unchanged = written.diagnostics.iter().filter(|d| !texts.concern(d)).cloned();
+            *written = Written { policies, diagnostics: unchanged.chain(read).collect() };
+            replaced.push(theirs);
         }
-        let (resolution, ladders) =
-            reworded(&documents, &snapshot, kinds, self.gateway(), &policies)?;
-        let changed = policies.iter().map(|words| words.id).collect();
-        let mut now = before.clone();
-        policies.into_iter().for_each(|Words { id, is, .. }| now.set(id.0 as usize, is));
-        let mut answers = self.answers.clone();
-        let gateway = answers.first_mut()?;
-        *gateway = Arc::new(gateway.with(resolution));
-        let mut all = self.written.clone();
-        // Findings of before are not needed again; they come with the next whole resolution.
-        all.first_mut()?.policies = Arc::new(now.clone());
-        let analysis = Self {
-            documents,
-            snapshot,
-            base: Arc::clone(&self.base),
-            written: all,
-            answers,
-            diagnostics: Vec::new(),
-            touched: Touched::Ladders(ladders.into_iter().map(|ladder| (0, ladder)).collect()),
-        };
-        Some(New { analysis, policies: now, changed, written })
+        if known < objects.len() {
+            return None;
+        }
+        let diagnostics = self.with_findings(&texts, &replaced, findings)?;
+        documents.compact();
+        snapshot.compact();
+        let diagnostics = sorted(diagnostics, &documents);
+        let (base, touched) = (Arc::clone(&self.base), Touched::Ladders(touched));
+        Some(Self { documents, snapshot, base, written, answers, diagnostics, touched })
     }
-}
 
-/// An analysis with other words, before findings.
-struct New {
-    analysis: Analysis,
-    /// The policies of today.
-    policies: CowVec<Policy>,
-    changed: Vec<PolicyId>,
-    /// What was found while these policies were read.
-    written: Vec<Diagnostic>,
+    /// The answers of a family, with their places.
+    fn places_of(&self, family: &dyn AnyFamily) -> Vec<(usize, &Answered)> {
+        let all = self.answers.iter().map(|answer| &**answer).enumerate();
+        all.filter(|(_, answer)| answer.family.name() == family.name()).collect()
+    }
+
+    /// Findings of before that are still true, and others. None if one comes or goes that cannot be told alone.
+    fn with_findings(
+        &self,
+        texts: &Changed,
+        replaced: &[Replaced],
+        mut found: Vec<Diagnostic>,
+    ) -> Option<Vec<Diagnostic>> {
+        let changes = |d: &Diagnostic| texts.concern(d) || replaced.iter().any(|r| r.has(d));
+        // What is found about others is not all there is about them.
+        found.retain(changes);
+        let (gone, kept): (Vec<&Diagnostic>, Vec<&Diagnostic>) =
+            self.diagnostics.iter().partition(|d| changes(d));
+        let mut changed = gone.into_iter().chain(&found);
+        if changed.any(|d| replaced.iter().any(|r| r.is_whole(d))) {
+            return None;
+        }
+        found.extend(kept.into_iter().cloned());
+        Some(found)
+    }
 }
 
 /// The sources of texts that changed.

@@ -16,11 +16,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use overrule::engine::{KindId, NodeId, PathId, Resolution, Traced};
+use overrule::engine::{KindId, NodeId, PathId, Resolution};
 use overrule::source::{Input, SingleLetters};
 use overrule::{Analysis, Options};
 use overrule_testkit::kuma::{Answer, Fleet, Profile, decide, fleet_documents, resolve, world};
-use overrule_testkit::{run, yaml};
+use overrule_testkit::yaml;
 use serde_json::Value;
 
 /// Where something holds, in words: proxy, kind, place.

@@ -101,12 +101,7 @@ fn split(
 
 /// A document as a text of its own, if that is one resource. It is not read again, unless its text could say something
 /// else by itself.
-fn alone(
-    read: &Read,
-    doc: DocId,
-    options: &Options,
-    extensions: &Extensions,
-) -> Option<Manifest> {
+fn alone(read: &Read, doc: DocId, options: &Options, extensions: &Extensions) -> Option<Manifest> {
     let documents = &read.documents;
     let range = documents.range_of(doc)?;
     let source = documents.get(doc)?.source;

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: a list, and the few items that are other ones now. Out: the list as it is now, sharing everything else with what
-//! it was. Not here: what the items are.
+//! A copy-on-write vector: a shared vector and the few items that differ from it. Not here: what the items are.
 //!
-//! A fleet is a hundred thousand of everything, and a change is about one of each. Whoever holds the list of before keeps
-//! it; the list of now costs as much as what differs.
+//! A fleet is a hundred thousand of everything, and a change is about one of each. Whoever holds the vector of before
+//! keeps it; the new one costs as much as what differs.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-/// A list that may have most of its items in common with others. Cheap to copy.
+/// A copy-on-write vector: it may have most of its items in common with others. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct CowVec<T> {
     base: Arc<Vec<T>>,
@@ -133,7 +132,7 @@ impl<T: Clone> CowVec<T> {
     }
 
     /// Gives up sharing with others if more than a few items differ, so that items are found as quickly as in any list.
-    pub fn settle(&mut self) {
+    pub fn compact(&mut self) {
         const FEW: usize = 4;
         if self.over.len() > FEW {
             self.edit();

@@ -88,9 +88,9 @@ impl Documents {
     }
 
     /// Gives up sharing with what it was made from if more than a few texts differ.
-    pub fn settle(&mut self) {
-        self.sources.settle();
-        self.documents.settle();
+    pub fn compact(&mut self) {
+        self.sources.compact();
+        self.documents.compact();
     }
 
     /// The documents that were read anew since an earlier reading of the same texts. None if there are more or fewer now.

@@ -16,13 +16,13 @@
 mod builder;
 mod chunk;
 pub mod codes;
+mod cow_vec;
 mod cut;
 mod diagnostic;
 mod document;
 mod explain;
 mod findings;
 mod json;
-mod cow_vec;
 mod limits;
 mod locate;
 mod piece;
@@ -37,9 +37,9 @@ mod to_json;
 mod tree;
 mod yaml;
 
+pub use cow_vec::{CowVec, Items, Run};
 pub use diagnostic::{Basis, Code, CodeInfo, Diagnostic, Label, Severity, Text};
 pub use document::{DocId, Document, Documents, NodeRef};
-pub use cow_vec::{Items, CowVec, Run};
 pub use limits::Limits;
 pub use locate::locate;
 pub use piece::Piece;

@@ -175,8 +175,8 @@ impl SourceMap {
         (is(at) && !is(at + 1)).then(|| SourceId(to_u32(at)))
     }
 
-    pub(crate) fn settle(&mut self) {
-        self.sources.settle();
+    pub(crate) fn compact(&mut self) {
+        self.sources.compact();
     }
 
     /// Another text in the place of one.

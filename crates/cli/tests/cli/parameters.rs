@@ -142,7 +142,12 @@ fn every_parameter_is_everywhere() {
     let config = Config { listen, ephemeral: true, ..Config::default() };
     let server = start(config, Vec::new(), overrule::Options::default()).unwrap();
     let (recorder, asked) = recorder();
-    let fronts = Fronts { document: openapi::document(&Extensions::default()), server: server.address, recorder, asked };
+    let fronts = Fronts {
+        document: openapi::document(&Extensions::default()),
+        server: server.address,
+        recorder,
+        asked,
+    };
     fronts.walk::<overrule_ask::Check>();
     fronts.walk::<overrule_ask::Get>();
     fronts.walk::<overrule_ask::Effective>();

@@ -149,7 +149,13 @@ impl ResolutionBuilder {
     /// Folds every distinct ladder once and freezes.
     pub fn finish<A: Algebra>(self, documents: &Documents, algebra: &A) -> Resolution {
         let (uses, order) = self.order();
-        let folded = folded::fold(documents, &self.ladders, algebra, &order, &self.kept);
+        let folded = folded::fold(
+            documents,
+            &self.ladders,
+            algebra,
+            &order,
+            self.kept.iter().map(|(_, group)| *group),
+        );
         self.freeze(&uses, &order, folded)
     }
 
@@ -198,9 +204,9 @@ impl ResolutionBuilder {
         self.failures.shrink_to_fit();
         outcomes.shrink();
         let Self { kinds, policies, ranks, kept, failures, .. } = self;
-        let users = OnceLock::new();
-        let fixed =
-            Fixed { kinds, policies, ranks, places, folds, by_spec, groups, kept, failures, users };
+        let index = OnceLock::new();
+        let fixed = Fixed { kinds, policies, ranks, places, folds, by_spec, kept, failures, index };
+        let groups: Vec<_> = groups.into_iter().map(|(id, group)| (id, Arc::new(group))).collect();
         Resolution {
             paths: Arc::new(self.paths),
             ladders: self.ladders,
@@ -208,6 +214,7 @@ impl ResolutionBuilder {
             rejections: self.rejections.into(),
             fixed: Arc::new(fixed),
             folded: shared.into(),
+            groups: groups.into(),
             outcomes: Arc::new(outcomes),
             other_outcomes: Vec::new(),
             tallies: tallies.into(),

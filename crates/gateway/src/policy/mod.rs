@@ -77,6 +77,11 @@ impl Reference {
     }
 }
 
+/// Whether a policy of the same kind and namespace has the same targets, wherever they are written.
+pub fn same_targets(was: &[Reference], is: &[Reference]) -> bool {
+    was.len() == is.len() && was.iter().zip(is).all(|(was, is)| was.means(is))
+}
+
 /// The field of a reference. It is spelled out only when something is to be said about it: `spec.targetRefs[0]`.
 #[derive(Debug, Clone)]
 pub struct RefField {

@@ -2,7 +2,7 @@
 //! In: an object and the descriptor of its kind. Out: a [`Policy`]. Not here: whether its targets exist.
 
 use overrule_model::{At, Fields, Object, ObjectId, Selector, SelectorClause, Snapshot, Sym};
-use overrule_source::{Diagnostic, Documents, Kind, CowVec, NodeRef, Span, View};
+use overrule_source::{CowVec, Diagnostic, Documents, Kind, NodeRef, Span, View};
 use smallvec::SmallVec;
 
 use super::{Content, Policy, RefField, Reference, Who};

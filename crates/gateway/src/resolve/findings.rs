@@ -4,13 +4,12 @@
 
 use hashbrown::HashSet;
 use overrule_engine::{
-    KeyValues, LadderId, Met, Outcome, PolicyId, RankKeys, Resolution, Rung, Step, StepId,
+    KeyValues, LadderId, Met, Outcome, PolicyId, RankKeys, Resolution, Rung, Step, StepId, Subjects,
 };
 use overrule_model::Snapshot;
 use overrule_source::{Code, Diagnostic};
 
 use super::Active;
-use super::subjects::Subjects;
 use crate::codes_policy as codes;
 use crate::kinds::Strategy;
 use crate::policy::Policy;
@@ -47,7 +46,7 @@ impl Findings<'_> {
     /// Reports on every policy and every pair that stands next to each other on one target.
     pub(super) fn report(&self, out: &mut Vec<Diagnostic>) {
         let winners = self.losses(out);
-        for (id, _) in self.resolution.policies().filter(|(id, _)| self.subjects.has(*id)) {
+        for id in self.subjects.policies(self.resolution) {
             if let Some(policy) = (self.policy)(id) {
                 self.dead(id, policy, &winners, out);
             }
@@ -151,11 +150,9 @@ impl Findings<'_> {
     /// One pass over everything that lost: who took the place of policies of which nothing is in force, and which
     /// overrides are undone, each pair once.
     fn losses(&self, out: &mut Vec<Diagnostic>) -> Winners {
-        let shadowed: Vec<bool> = self
-            .resolution
-            .policies()
-            .map(|(id, _)| self.resolution.tally(id).outcome() == Outcome::Shadowed)
-            .collect();
+        let subjects = self.subjects.policies(self.resolution).into_iter();
+        let is_shadowed = |id: &PolicyId| self.resolution.tally(*id).outcome() == Outcome::Shadowed;
+        let shadowed: HashSet<PolicyId> = subjects.filter(is_shadowed).collect();
         let (mut winners, mut told) = (Winners::new(), Told::new());
         // What ladders begin with is shared, and looked at once.
         let mut met = Met::default();
@@ -163,7 +160,7 @@ impl Findings<'_> {
         for effective in results.filter_map(|ladder| self.resolution.effective(ladder)) {
             for loss in effective.losses.unmet(&mut met) {
                 let Some(lost) = self.resolution.ladders.get_step(loss.step) else { continue };
-                let is_shadowed = shadowed.get(lost.policy.0 as usize) == Some(&true);
+                let is_shadowed = shadowed.contains(&lost.policy);
                 let is_override = is_override(lost);
                 if !is_shadowed && !is_override {
                     continue;
@@ -218,12 +215,11 @@ impl Findings<'_> {
     fn pairs(&self, out: &mut Vec<Diagnostic>) {
         let ladders = &self.resolution.ladders;
         let mut told = Told::new();
-        let mut met = vec![false; ladders.len()];
+        let mut met: HashSet<LadderId> = HashSet::new();
         for ladder in self.subjects.ladders(self.resolution) {
             let mut next = ladder;
             // What a ladder begins with is a ladder, and looked at once.
-            while next != LadderId::EMPTY && !met.get(next.0 as usize).copied().unwrap_or(true) {
-                met.iter_mut().skip(next.0 as usize).take(1).for_each(|met| *met = true);
+            while next != LadderId::EMPTY && met.insert(next) {
                 let top = ladders.top(next);
                 let above = ladders.get(top).rungs.len().saturating_sub(1);
                 // Ladders of this family have no groups.

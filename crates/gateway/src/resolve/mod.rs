@@ -12,12 +12,12 @@
 mod algebra;
 mod findings;
 mod local;
-mod reworded;
-mod subjects;
+mod update;
 mod walk;
 
 use overrule_engine::{
     KeyValues, KindId, NewKind, PolicyId, RankKey, RankKeys, Resolution, ResolutionBuilder,
+    Subjects,
 };
 use overrule_family::{Options, Resolved};
 use overrule_model::Snapshot;
@@ -27,11 +27,8 @@ use crate::kinds::{Descriptor, Kinds, PolicyClass, Provenance, Strategy};
 use crate::policy::{self, Policy};
 use findings::Findings;
 use overrule_topology::GatewayTopology;
-use subjects::Subjects;
 
 pub use local::{name_order, name_order_with};
-pub use reworded::{Words, reworded, told_again};
-pub use subjects::Places;
 
 /// The family's name.
 pub const FAMILY: &str = "gateway";

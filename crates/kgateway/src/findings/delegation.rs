@@ -9,13 +9,14 @@ use overrule_source::{Diagnostic, Span};
 
 use crate::codes;
 use crate::delegation::{
-    DelegationRefusal, Fault, MOST_LEVELS, MOST_MATCHES, MOST_RULES, RuleNode, written_matches,
+    DelegationRefusal, Delegations, Fault, MOST_LEVELS, MOST_MATCHES, MOST_RULES, RuleNode,
+    written_matches,
 };
 use crate::resolve::Found;
 
-pub(super) fn report(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
+pub(super) fn report(found: &Found<'_>, delegations: &Delegations, out: &mut Vec<Diagnostic>) {
     let mut faults: BTreeSet<(RuleIx, Fault)> = BTreeSet::new();
-    let mut open: Vec<&RuleNode> = found.delegations.trees.values().flatten().collect();
+    let mut open: Vec<&RuleNode> = delegations.trees.values().flatten().collect();
     let mut rules: BTreeSet<RuleIx> = BTreeSet::new();
     while let Some(node) = open.pop() {
         faults.extend(node.faults.iter().map(|f| (node.rule, *f)));
@@ -27,7 +28,7 @@ pub(super) fn report(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
     for (rule, fault) in &faults {
         out.extend(self::fault(found, *rule, *fault));
     }
-    for ((rule, child), why) in &found.delegations.refused {
+    for ((rule, child), why) in &delegations.refused {
         // A rule that hands nothing over is told about once.
         if *why == DelegationRefusal::Matches && !has_prefix(found, *rule) {
             continue;
@@ -37,7 +38,7 @@ pub(super) fn report(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
     for rule in rules {
         not_a_prefix(found, rule, out);
     }
-    if found.delegations.cut {
+    if delegations.cut {
         let message = format!(
             "delegation makes too many paths (at most {MOST_RULES} rules in all, each counted by its depth, and {MOST_MATCHES} matches of a rule); the rest is left out"
         );

@@ -4,15 +4,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use overrule_engine::{Fate, KindId, LadderId, Loss, Outcome, PathId, PolicyId};
+use overrule_engine::{Fate, KindId, Loss, NodeId, Outcome, PathId, PolicyId, Resolution};
 use overrule_gateway::codes_policy;
 use overrule_gateway::topology::level;
 use overrule_source::Diagnostic;
 
 use super::some_of;
 use crate::kinds::{KindShape, ROUTE_ACTION, TRAFFIC_POLICY};
-use crate::resolve::Found;
-use crate::{codes, reasons};
+use crate::resolve::{Active, BuiltIns, Found};
+use crate::{World, codes, reasons};
 
 pub(super) fn report(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
     fails_closed(found, out);
@@ -22,19 +22,15 @@ pub(super) fn report(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
     no_route_action(found, out);
 }
 
-/// Each ladder of a kind once, with the first path that has it.
-fn ladders(found: &Found<'_>, kind: KindId) -> BTreeMap<LadderId, PathId> {
-    let mut first = BTreeMap::new();
-    for (path, ladder) in found.resolution.contexts(kind) {
-        if ladder != LadderId::EMPTY {
-            first.entry(ladder).or_insert(path);
-        }
-    }
-    first
+/// Reports what the content of a policy that is not broken decides.
+pub(super) fn of_change(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
+    misnamed(found, out);
+    shadowed_unseen(found, out);
+    no_route_action(found, out);
 }
 
-fn kind(found: &Found<'_>, index: usize) -> Option<KindId> {
-    found.kinds.iter().find(|k| k.index == index).map(|k| k.id)
+fn traffic_policy(kinds: &[Active]) -> Option<KindId> {
+    kinds.iter().find(|k| k.index == TRAFFIC_POLICY).map(|k| k.id)
 }
 
 /// Broken policies, each with the rules that answer 500 because of it.
@@ -105,7 +101,7 @@ fn misnamed(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
     for active in
         found.kinds.iter().filter(|k| matches!(k.info.shape, KindShape::Path | KindShape::BuiltIn))
     {
-        for ladder in ladders(found, active.id).into_keys() {
+        for ladder in found.ladders(active.id).into_keys() {
             for loss in found.resolution.effective(ladder).iter().flat_map(|e| &e.losses) {
                 let reason = loss.reason;
                 let ours = reason == &reasons::DEEP_KEEPS_CHILD || reason == &reasons::BUILTIN_DEEP;
@@ -166,9 +162,9 @@ struct Lost {
 /// Policies in force nowhere: those whose status does not tell, because what is in their place stands in another tier
 /// or is built in; and those that others on the same level leave nothing to.
 fn shadowed_unseen(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
-    let Some(kind) = kind(found, TRAFFIC_POLICY) else { return };
+    let Some(kind) = traffic_policy(found.kinds) else { return };
     let mut all: BTreeMap<PolicyId, Lost> = BTreeMap::new();
-    for (ladder, path) in ladders(found, kind) {
+    for (ladder, (path, _)) in found.ladders(kind) {
         let https = is_https(found, path);
         for loss in found.resolution.effective(ladder).iter().flat_map(|e| &e.losses) {
             let Some(policy) = found.policy_of(loss.step).filter(|p| is_dead(found, *p)) else {
@@ -233,35 +229,42 @@ fn is_https(found: &Found<'_>, path: PathId) -> bool {
     listener.is_some_and(|l| found.world.snapshot.text(l.protocol) == "HTTPS")
 }
 
+/// Paths whose rules answer by themselves, and send nothing on.
+pub(crate) fn answering(
+    world: World<'_>,
+    kinds: &[Active],
+    resolution: &Resolution,
+    built_ins: &BuiltIns,
+) -> Vec<PathId> {
+    let Some(kind) = traffic_policy(kinds) else { return Vec::new() };
+    let direct = kinds.iter().filter(|k| k.info.shape == KindShape::Sequential).map(|k| k.id);
+    let direct: Vec<KindId> = direct.collect();
+    let redirecting = built_ins.rules().filter(|(_, parts)| parts.redirects());
+    let redirecting = redirecting.filter_map(|(rule, _)| world.topology.rule(rule).map(|r| r.node));
+    let redirecting: BTreeSet<NodeId> = redirecting.collect();
+    if direct.is_empty() && redirecting.is_empty() {
+        return Vec::new();
+    }
+    let responds = |kind: &KindId, path: PathId| {
+        let result = resolution.effective(resolution.ladder(*kind, path));
+        result.is_some_and(|e| e.value.is_some())
+    };
+    let answers = |path: &PathId| {
+        let node = resolution.paths.node(*path);
+        node.is_some_and(|node| redirecting.contains(&node))
+            || direct.iter().any(|kind| responds(kind, *path))
+    };
+    resolution.contexts(kind).map(|(path, _)| path).filter(answers).collect()
+}
+
 /// Fields that need a backend, on rules that answer by themselves.
 fn no_route_action(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
-    let Some(kind) = kind(found, TRAFFIC_POLICY) else { return };
-    let direct: Vec<KindId> = found
-        .kinds
-        .iter()
-        .filter(|k| k.info.shape == KindShape::Sequential)
-        .map(|k| k.id)
-        .collect();
-    let redirecting: BTreeSet<_> = found
-        .built_ins
-        .rules()
-        .filter(|(_, parts)| parts.redirects())
-        .filter_map(|(rule, _)| found.world.topology.rule(rule).map(|r| r.node))
-        .collect();
-    if direct.is_empty() && redirecting.is_empty() {
-        return;
-    }
+    let Some(kind) = traffic_policy(found.kinds) else { return };
     let mut told: BTreeSet<(PolicyId, &str)> = BTreeSet::new();
-    for (path, ladder) in found.resolution.contexts(kind) {
-        let Some(node) = found.resolution.paths.node(path) else { continue };
-        let answers = redirecting.contains(&node)
-            || direct.iter().any(|k| {
-                let ladder = found.resolution.ladder(*k, path);
-                found.resolution.effective(ladder).is_some_and(|e| e.value.is_some())
-            });
-        if !answers {
-            continue;
-        }
+    for path in found.answering {
+        let (ladder, node) =
+            (found.resolution.ladder(kind, *path), found.resolution.paths.node(*path));
+        let Some(node) = node else { continue };
         let value = found.resolution.effective(ladder).and_then(|e| e.value.as_ref());
         for field in ROUTE_ACTION {
             let part = value.and_then(|v| v.get(found.world.documents, field));

@@ -4,9 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use overrule_engine::{KindId, LadderId, PolicyId, StepId};
+use overrule_engine::{Effective, KindId, LadderId, PolicyId, StepId};
 use overrule_gateway::topology::level;
-use overrule_source::{Diagnostic, Span};
+use overrule_source::{Diagnostic, Documents, Span};
 
 use super::some_of;
 use crate::kinds::{GUARDS, TRAFFIC_POLICY};
@@ -17,11 +17,27 @@ pub(super) fn report(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
     let Some(kind) = found.kinds.iter().find(|k| k.index == TRAFFIC_POLICY).map(|k| k.id) else {
         return;
     };
-    if found.world.policies.list.iter().any(|p| p.disables) {
+    if found.world.policies.disables {
         switched_off(found, kind, out);
     }
     general_header(found, kind, out);
 }
+
+/// Reports who switches guards off. What is said about headers takes a look at everything.
+pub(super) fn of_change(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
+    let kind = found.kinds.iter().find(|k| k.index == TRAFFIC_POLICY).map(|k| k.id);
+    if let Some(kind) = kind.filter(|_| found.world.policies.disables) {
+        switched_off(found, kind, out);
+    }
+}
+
+/// Whether header changes of several tiers meet on a ladder, so that the last word may be somebody else's than before.
+pub(crate) fn has_headers_of_tiers(documents: &Documents, result: Option<&Effective>) -> bool {
+    let value = result.and_then(|result| result.value.as_ref());
+    value.is_some_and(|value| value.at(documents, HEADERS_OF_TIERS).is_some())
+}
+
+const HEADERS_OF_TIERS: [&str; 2] = ["headerModifiers", "levels"];
 
 /// One who switches off: whose guard, on how many paths, where it is written.
 #[derive(Default)]
@@ -34,13 +50,9 @@ struct Off {
 }
 
 fn switched_off(found: &Found<'_>, kind: KindId, out: &mut Vec<Diagnostic>) {
-    let mut uses: BTreeMap<LadderId, u64> = BTreeMap::new();
-    for (_, ladder) in found.resolution.contexts(kind) {
-        *uses.entry(ladder).or_default() += 1;
-    }
     let documents = found.world.documents;
     let mut off: BTreeMap<(PolicyId, &str), Off> = BTreeMap::new();
-    for (ladder, paths) in uses {
+    for (ladder, (_, paths)) in found.ladders(kind) {
         let Some(effective) = found.resolution.effective(ladder) else { continue };
         let Some(value) = &effective.value else { continue };
         for unit in GUARDS {
@@ -115,7 +127,7 @@ fn general_header(found: &Found<'_>, kind: KindId, out: &mut Vec<Diagnostic>) {
     let ladders: BTreeSet<LadderId> = found.resolution.contexts(kind).map(|(_, l)| l).collect();
     for ladder in ladders {
         let value = found.resolution.effective(ladder).and_then(|e| e.value.as_ref());
-        let levels = value.and_then(|v| v.at(documents, ["headerModifiers", "levels"]));
+        let levels = value.and_then(|v| v.at(documents, HEADERS_OF_TIERS));
         let items = levels.map(|l| l.items(documents)).unwrap_or_default();
         let mut set: BTreeMap<(String, String), StepId> = BTreeMap::new();
         for item in &items {

@@ -11,7 +11,7 @@ use crate::resolve::{Found, Role};
 pub(super) fn report(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
     let ladders = &found.resolution.ladders;
     let mut told = std::collections::BTreeSet::new();
-    for id in (0..u32::try_from(ladders.len()).unwrap_or(u32::MAX)).map(overrule_engine::LadderId) {
+    for id in found.subjects.groups(found.resolution) {
         let group = ladders.get(id);
         if crate::resolve::role_of(group.spec) != Role::Level {
             continue;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: policies and filters as written. Out: what is wrong with them in themselves, and where they lead nowhere.
 
-use std::collections::BTreeSet;
-
 use overrule_engine::PolicyId;
 use overrule_gateway::topology::level;
 use overrule_source::Diagnostic;
@@ -10,23 +8,36 @@ use overrule_source::Diagnostic;
 use crate::codes;
 use crate::kinds::KindShape;
 use crate::policy::Policy;
-use crate::resolve::Found;
-use crate::resolve::{SecuredBackends, serves};
+use crate::resolve::{Filter, Found, SecuredBackends, serves};
 
-pub(super) fn report(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
-    let by_filter: BTreeSet<PolicyId> =
-        found.attached.filters.iter().filter_map(|f| f.policy).collect();
-    for (id, policy) in (0..).map(PolicyId).zip(&found.world.policies.list) {
-        out.extend(policy.diagnostics.iter().cloned());
-        if policy.references.is_empty() && !by_filter.contains(&id) {
-            out.push(unreferenced(policy));
-        }
-        other_controller(found, id, policy, out);
+pub(super) fn report(found: &Found<'_>, filters: &[Filter], out: &mut Vec<Diagnostic>) {
+    let secured = SecuredBackends::read(found.world);
+    for (id, written) in (0..).map(PolicyId).zip(&found.world.policies.list) {
+        own(found, id, written, out);
+        backend_tls(found, &secured, id, written, out);
     }
-    for filter in found.attached.filters.iter().filter(|f| f.policy.is_none()) {
+    for filter in filters.iter().filter(|f| f.policy.is_none()) {
         out.push(filter_not_found(found, filter));
     }
-    backend_tls(found, out);
+}
+
+/// What can be said of one policy alone.
+pub(super) fn policy(found: &Found<'_>, id: PolicyId, out: &mut Vec<Diagnostic>) {
+    let Some(written) = found.policy(id) else { return };
+    own(found, id, written, out);
+    if written.info.shape == KindShape::Backend {
+        backend_tls(found, &SecuredBackends::read(found.world), id, written, out);
+    }
+}
+
+fn own(found: &Found<'_>, id: PolicyId, policy: &Policy, out: &mut Vec<Diagnostic>) {
+    out.extend(policy.diagnostics.iter().cloned());
+    // A filter that names a policy attaches it.
+    let attached = found.resolution.attachments_of(id).next().is_some();
+    if policy.references.is_empty() && !attached {
+        out.push(unreferenced(policy));
+    }
+    other_controller(found, id, policy, out);
 }
 
 fn unreferenced(policy: &Policy) -> Diagnostic {
@@ -50,7 +61,7 @@ fn unreferenced(policy: &Policy) -> Diagnostic {
     Diagnostic::new(&codes::UNREFERENCED, message).at(policy.at).field(field).help(help)
 }
 
-fn filter_not_found(found: &Found<'_>, filter: &crate::resolve::Filter) -> Diagnostic {
+fn filter_not_found(found: &Found<'_>, filter: &Filter) -> Diagnostic {
     let topology = found.world.topology;
     let rule = topology.rule(filter.rule).map(|r| found.node(r.node)).unwrap_or_default();
     let hands_over = !topology.delegations_of(filter.rule).is_empty();
@@ -103,16 +114,18 @@ fn other_controller(found: &Found<'_>, id: PolicyId, policy: &Policy, out: &mut 
 }
 
 /// TLS settings of a backend that has a BackendTLSPolicy.
-fn backend_tls(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
-    let world = found.world;
-    let secured = SecuredBackends::read(world);
-    if secured.is_empty() {
+fn backend_tls(
+    found: &Found<'_>,
+    secured: &SecuredBackends<'_>,
+    id: PolicyId,
+    policy: &Policy,
+    out: &mut Vec<Diagnostic>,
+) {
+    if secured.is_empty() || policy.info.shape != KindShape::Backend {
         return;
     }
-    for attachment in &found.attached.attachments {
-        let policy = found.policy(attachment.policy).filter(|p| p.info.shape == KindShape::Backend);
-        let Some(policy) = policy else { continue };
-        let tls = world.documents.view(policy.spec).get_entry("tls");
+    for attachment in found.resolution.attachments_of(id) {
+        let tls = found.world.documents.view(policy.spec).get_entry("tls");
         let here = secured.has(attachment.node);
         let Some((key, _)) = tls.filter(|_| here) else { continue };
         let message = format!(

@@ -11,27 +11,30 @@ use overrule_engine::Reason;
 use overrule_gateway::kinds::Kinds;
 use overrule_gateway::policy::Reference;
 use overrule_model::ObjectId;
-use overrule_source::{Diagnostic, NodeRef, Span};
+use overrule_source::{CowVec, Diagnostic, NodeRef, Span};
 
 pub use annotations::{INHERIT_MATCHER, PRIORITY, RETIRED_PRIORITY, WEIGHT, annotation};
 pub(crate) use annotations::{annotations, inherits_matcher, strategy};
 pub use parse::parse;
+pub(crate) use parse::reparse;
 
 use crate::kinds::KindInfo;
 
 /// All policies of one snapshot, by kind, namespace, name.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Policies {
     /// The policies.
-    pub list: Vec<Policy>,
+    pub list: CowVec<Arc<Policy>>,
     /// Their kinds, as the generic attachment wants them; in the order of [`ALL`](crate::kinds::ALL).
-    pub(crate) kinds: Kinds,
+    pub(crate) kinds: Arc<Kinds>,
+    /// Whether one of them may switch something off. Mostly none does, and then nobody looks for it.
+    pub(crate) disables: bool,
 }
 
 impl Policies {
     /// A policy by its number; routes that count as policies have none.
     pub(crate) fn get(&self, id: PolicyId) -> Option<&Policy> {
-        self.list.get(id.0 as usize)
+        self.list.get(id.0 as usize).map(|policy| &**policy)
     }
 }
 

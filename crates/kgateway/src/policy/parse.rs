@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: an object of one of kgateway's kinds. Out: a [`Policy`]. Not here: whether its targets exist.
 
+use std::sync::Arc;
+
 use overrule_engine::Reason;
 use overrule_gateway::codes_policy::SELECTOR_MATCHES_NOTHING;
 use overrule_gateway::kinds::Descriptor;
@@ -21,7 +23,24 @@ pub fn parse(documents: &Documents, snapshot: &mut Snapshot) -> (Policies, Vec<D
         let ToRead { kind, info, descriptor, object } = policy;
         Reader { documents, snapshot, object, fields }.policy(kind, info, descriptor)
     });
-    (Policies { list, kinds }, found)
+    let disables = list.iter().any(|policy| policy.disables);
+    let list: Vec<Arc<Policy>> = list.into_iter().map(Arc::new).collect();
+    (Policies { list: list.into(), kinds: Arc::new(kinds), disables }, found)
+}
+
+/// Reads one policy again.
+pub(crate) fn reparse(
+    documents: &Documents,
+    snapshot: &mut Snapshot,
+    policies: &Policies,
+    was: &Policy,
+) -> Option<(Policy, Vec<Diagnostic>)> {
+    let object = snapshot.get(was.object)?.clone();
+    let descriptor = policies.kinds.iter().nth(was.kind)?;
+    let mut fields = Fields::default();
+    let mut reader = Reader { documents, snapshot, object: &object, fields: &mut fields };
+    let policy = reader.policy(was.kind, was.info, descriptor);
+    Some((policy, fields.diagnostics))
 }
 
 struct Reader<'a> {

@@ -6,8 +6,8 @@
 //! before rules before routes on a level, the leaf before its parents on a chain, the chain before the tiers.
 
 use overrule_engine::{
-    Action, Algebra, Check, Effective, Fate, Group, Loss, MergePlan, Op, Prefer, Reason, StepId,
-    Steps, Traced, Turn,
+    Action, Algebra, Check, Effective, Fate, Group, Loss, MergePlan, Op, PerStep, Prefer, Reason,
+    StepId, Steps, Traced, Turn,
 };
 use overrule_source::Documents;
 use smallvec::SmallVec;
@@ -25,10 +25,8 @@ use crate::{InheritedPriority, Profile, reasons};
 pub(crate) struct Kgateway<'a> {
     pub(super) world: World<'a>,
     shapes: Vec<KindShape>,
-    contents: &'a [Content],
-    masks: Masks,
-    /// Whether any policy switches something off; mostly none does, and then nobody looks for it.
-    disables: bool,
+    contents: &'a PerStep<Content>,
+    masks: &'a Masks,
     pub(super) plans: Plans,
 }
 
@@ -40,15 +38,14 @@ impl<'a> Kgateway<'a> {
     pub(crate) fn new(
         world: World<'a>,
         kinds: &[Active],
-        contents: &'a [Content],
-        masks: Masks,
+        contents: &'a PerStep<Content>,
+        masks: &'a Masks,
     ) -> Self {
         Self {
             world,
             shapes: kinds.iter().map(|k| k.info.shape).collect(),
             contents,
             masks,
-            disables: world.policies.list.iter().any(|p| p.disables),
             plans: Plans::new(world.profile, world.ground),
         }
     }
@@ -62,7 +59,7 @@ impl<'a> Kgateway<'a> {
     }
 
     fn content(&self, step: StepId) -> Option<&'a Content> {
-        self.contents.get(step.0 as usize)
+        self.contents.get(step)
     }
 
     /// The namespace of the policy of a step.
@@ -273,7 +270,7 @@ impl Algebra for Kgateway<'_> {
     ) -> Option<Traced> {
         match (turn.step, turn.inner) {
             (Some((id, _)), _) => self.content(id).map(|c| c.value.clone()),
-            (None, Some(inner)) if self.disables => match role_of(turn.group.spec) {
+            (None, Some(inner)) if self.world.policies.disables => match role_of(turn.group.spec) {
                 Role::Path => self.close(closed, strategy_of(inner.spec).prefers(), incoming, lose),
                 Role::Side => self.close(closed, Prefer::Held, incoming, lose),
                 Role::Level | Role::Chain => Some(incoming),
@@ -293,7 +290,7 @@ impl Algebra for Kgateway<'_> {
             KindShape::Backend if ladder.extra != 0 => self.give_way_to_tls(effective),
             KindShape::Path => {
                 self.mask(self.masks.get(ladder.extra), effective);
-                if self.disables {
+                if self.world.policies.disables {
                     self.switch_off(effective);
                 }
             }

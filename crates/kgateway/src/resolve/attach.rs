@@ -2,6 +2,7 @@
 //! In: policies, and filters of rules. Out: where each lands, or why it does not. Not here: their steps and ranks.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use hashbrown::HashMap;
 use overrule_engine::{Attachment, NodeId, PolicyId, Reason, Rejection};
@@ -65,7 +66,7 @@ fn without_place(world: World<'_>, filters: &[Filter]) -> Vec<Rejection> {
     let by_filter: BTreeSet<PolicyId> = filters.iter().filter_map(|f| f.policy).collect();
     let alone = (0..).map(PolicyId).zip(&world.policies.list);
     let alone = alone.filter(|(id, p)| p.references.is_empty() && !by_filter.contains(id));
-    let rejection = |(policy, p): (PolicyId, &Policy)| {
+    let rejection = |(policy, p): (PolicyId, &Arc<Policy>)| {
         let reason: Reason = if p.admitted {
             &overrule_gateway::reasons::NO_TARGET
         } else {
@@ -84,13 +85,21 @@ fn is_host(world: World<'_>, reference: &generic::Reference) -> bool {
 
 /// Attaches policies to their targets, and to the rules whose filters name them.
 pub(crate) fn attach(world: World<'_>) -> Attached {
+    let policies = world.policies.list.iter().map(|p| generic(world, p));
+    let generic::Attached { attachments, mut rejections, diagnostics } =
+        by_reference(world, &policies.collect::<Vec<_>>());
+    let filters = filters(world);
+    rejections.extend(without_place(world, &filters));
+    Attached { attachments, rejections, filters, diagnostics }
+}
+
+/// Attaches policies to their targets.
+pub(crate) fn by_reference(world: World<'_>, policies: &[generic::Policy]) -> generic::Attached {
     let generic::Attached { attachments, mut rejections, mut diagnostics } =
-        attach_references(world);
+        attach_references(world, policies);
     for rejection in &mut rejections {
-        let reference = world
-            .policies
-            .get(rejection.policy)
-            .and_then(|p| p.references.get(rejection.reference as usize));
+        let policy = policies.get(rejection.policy.0 as usize);
+        let reference = policy.and_then(|p| p.references.get(rejection.reference as usize));
         if reference.is_some_and(|r| is_host(world, r)) {
             rejection.reason = &reasons::NOT_AN_OBJECT;
         }
@@ -118,9 +127,7 @@ pub(crate) fn attach(world: World<'_>) -> Attached {
         );
         diagnostics.push(d.at(at).help("give the rule this `name` in its route"));
     }
-    let filters = filters(world);
-    rejections.extend(without_place(world, &filters));
-    Attached { attachments: kept, rejections, filters, diagnostics }
+    generic::Attached { attachments: kept, rejections, diagnostics }
 }
 
 /// Every ExtensionRef of ours on a rule or one of its backends.

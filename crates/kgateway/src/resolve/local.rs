@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 use overrule_engine::{
-    Attachment, Group, LadderId, Landed, LocalLadders, NodeId, PolicyId, Rank, Reason,
+    Attachment, Group, LadderId, Landed, LocalLadders, NodeId, PerStep, PolicyId, Rank, Reason,
     ResolutionBuilder, Rung, Step, StepId, Traced,
 };
 use overrule_gateway::resolve::name_order_with;
@@ -62,11 +62,24 @@ pub(crate) struct Content {
     pub(crate) policy: Option<PolicyId>,
 }
 
+impl Content {
+    fn of(world: World<'_>, step: StepId, id: PolicyId, policy: &Policy) -> Self {
+        let value = values::of_policy(world.documents, step, policy);
+        Self { value, problem: policy.problem, policy: Some(id) }
+    }
+}
+
+/// What a step of a policy brings.
+pub(crate) fn content_of(world: World<'_>, id: StepId, step: &Step) -> Option<Content> {
+    let policy = world.policies.get(step.policy)?;
+    Some(Content::of(world, id, step.policy, policy))
+}
+
 /// Groups of the policies attached to each node itself, and what their steps bring.
 pub(crate) struct Locals {
     pub(crate) ladders: LocalLadders,
     /// By step.
-    pub(crate) contents: Vec<Content>,
+    pub(crate) contents: PerStep<Content>,
     /// The slots that built-ins of a rule take.
     pub(crate) slots: BTreeMap<RuleIx, Slots>,
     /// Rules with a filter that leads nowhere.
@@ -125,7 +138,8 @@ pub(crate) fn build(
     let backends = maker.backends(attached);
     let slots = maker.built_ins(built_ins);
     let ladders = maker.groups();
-    Locals { ladders, contents: maker.contents, slots, broken, backends }
+    let contents = PerStep::All(maker.contents);
+    Locals { ladders, contents, slots, broken, backends }
 }
 
 struct Maker<'a, 'b> {
@@ -192,8 +206,7 @@ impl Maker<'_, '_> {
         };
         let step = self.builder.step(step, Rank::new(order));
         if step.0 as usize == self.contents.len() {
-            let value = values::of_policy(world.documents, step, policy);
-            self.contents.push(Content { value, problem: policy.problem, policy: Some(id) });
+            self.contents.push(Content::of(world, step, id, policy));
         }
         self.landed(kind, at, step);
     }

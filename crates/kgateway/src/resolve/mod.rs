@@ -18,26 +18,29 @@ mod combine;
 mod local;
 mod plans;
 mod secured;
+mod update;
 mod values;
 mod walk;
 
 use overrule_engine::{
-    KeyValues, KindId, LadderId, NewKind, RankKey, RankKeys, Resolution, ResolutionBuilder,
+    KeyValues, KindId, LadderId, NewKind, PathId, RankKey, RankKeys, Resolution, ResolutionBuilder,
+    Subjects,
 };
-use overrule_family::{Options, Resolved};
+use overrule_family::{Options, Resolved, kinds_of};
 use overrule_gateway::policy as generic;
 use overrule_gateway::topology::Gateway;
 use overrule_source::Diagnostic;
 
-use crate::delegation::{Delegations, follow};
+use crate::delegation::follow;
 use crate::kinds::{ALL, BUILT_IN, KindInfo, TRAFFIC_POLICY};
 use crate::{CONTROLLER, FAMILY, Matches, World, findings};
 
-pub(crate) use attach::{Attached, Filter};
+pub(crate) use attach::Filter;
 pub(crate) use builtin::BuiltIns;
-pub(crate) use plans::{Role, role_of};
+pub(crate) use plans::{Role, kind_of, role_of};
 pub(crate) use secured::SecuredBackends;
 pub(crate) use values::disabling;
+pub(crate) use walk::Masks;
 
 /// Keys of a rank, most important first.
 pub static KEYS: RankKeys = &[
@@ -60,14 +63,15 @@ pub(crate) fn serves(world: World<'_>, gateway: &Gateway) -> bool {
     controller.is_empty() || controller.starts_with(CONTROLLER)
 }
 
-/// Everything found on the way to a resolution; findings and statuses read it.
+/// What findings are read from.
 pub(crate) struct Found<'a> {
     pub(crate) world: World<'a>,
     pub(crate) kinds: &'a [Active],
-    pub(crate) attached: &'a Attached,
-    pub(crate) delegations: &'a Delegations,
-    pub(crate) built_ins: &'a BuiltIns,
     pub(crate) resolution: &'a Resolution,
+    /// Paths whose rules answer by themselves.
+    pub(crate) answering: &'a [PathId],
+    /// Whom outcomes are told about.
+    pub(crate) subjects: &'a Subjects,
 }
 
 /// Resolves every kind under a profile.
@@ -94,20 +98,16 @@ pub fn resolve(world: World<'_>, options: &Options) -> Resolved<Matches> {
         }
         builder.set_ladders(kind.id, &ladders);
     }
-    let algebra = algebra::Kgateway::new(world, &kinds, &locals.contents, masks);
+    let algebra = algebra::Kgateway::new(world, &kinds, &locals.contents, &masks);
     let resolution = builder.finish(documents, &algebra);
-    let found = Found {
-        world,
-        kinds: &kinds,
-        attached: &attached,
-        delegations: &delegations,
-        built_ins: &built_ins,
-        resolution: &resolution,
-    };
+    let mut answering = Vec::new();
     if !options.silent {
-        findings::report(&found, &mut diagnostics);
+        answering = findings::answering(world, &kinds, &resolution, &built_ins);
+        let (kinds, resolution, subjects) = (&kinds, &resolution, &Subjects::All);
+        let found = Found { world, kinds, resolution, answering: &answering, subjects };
+        findings::report(&found, &attached.filters, &delegations, &mut diagnostics);
     }
-    Resolved { resolution, diagnostics, extra: Matches(matches) }
+    Resolved { resolution, diagnostics, extra: Matches { by_path: matches, masks, answering } }
 }
 
 /// A kind that takes part.
@@ -122,7 +122,10 @@ impl Active {
     /// Kinds with policies, those asked for, what routes say themselves, and the TrafficPolicy: it tells what fails.
     fn all(world: World<'_>, options: &Options, built_ins: &BuiltIns) -> Vec<Self> {
         let policies = &world.policies.list;
-        let used = |index: usize| policies.binary_search_by_key(&index, |p| p.kind).is_ok();
+        let used = |index: usize| {
+            let first = policies.partition_point(|p| p.kind < index);
+            policies.get(first).is_some_and(|p| p.kind == index)
+        };
         let takes_part = |(index, info): &(usize, &KindInfo)| {
             *index == TRAFFIC_POLICY
                 || used(*index)
@@ -132,28 +135,36 @@ impl Active {
         let found = ALL.iter().enumerate().filter(takes_part);
         (0..).map(KindId).zip(found).map(|(id, (index, info))| Self { id, index, info }).collect()
     }
+
+    /// Those of a resolution.
+    fn of(world: World<'_>, resolution: &Resolution) -> Vec<Self> {
+        let all = kinds_of(world.snapshot, resolution).filter_map(|(id, name)| {
+            let (index, info) = ALL.iter().enumerate().find(|(_, i)| (i.group, i.kind) == name)?;
+            Some(Self { id, index, info })
+        });
+        all.collect()
+    }
 }
 
 /// References are attached as those of any kind, by kgateway's rules for namespaces and sections.
-fn attach_references(world: World<'_>) -> generic::Attached {
-    let (policies, options) = as_generic(world);
-    generic::attach_with(world.snapshot, world.topology, &world.policies.kinds, &policies, options)
+fn attach_references(world: World<'_>, policies: &[generic::Policy]) -> generic::Attached {
+    let options = attach_options(world);
+    generic::attach_with(world.snapshot, world.topology, &world.policies.kinds, policies, options)
 }
 
 /// What keeps policies from attaching anywhere.
 pub(crate) fn judge(world: World<'_>) -> Vec<Diagnostic> {
-    let (policies, options) = as_generic(world);
-    generic::judge(world.snapshot, &world.policies.kinds, &policies, options)
+    let policies: Vec<generic::Policy> =
+        world.policies.list.iter().map(|p| attach::generic(world, p)).collect();
+    generic::judge(world.snapshot, &world.policies.kinds, &policies, attach_options(world))
 }
 
-/// Policies as generic attachment wants them, and by which rules.
-fn as_generic(world: World<'_>) -> (Vec<generic::Policy>, generic::AttachOptions) {
-    let policies = world.policies.list.iter().map(|p| attach::generic(world, p)).collect();
+/// kgateway's rules for namespaces and sections.
+fn attach_options(world: World<'_>) -> generic::AttachOptions {
     let global = world.ground.global_namespace.as_deref();
-    let options = generic::AttachOptions {
+    generic::AttachOptions {
         targets_optional: true,
         counts_twice: world.profile.counts_twice(),
         selects_everywhere: global.and_then(|ns| world.snapshot.names().lookup(ns)),
-    };
-    (policies, options)
+    }
 }

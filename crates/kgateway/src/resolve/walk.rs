@@ -39,7 +39,7 @@ pub(crate) struct Walked {
 }
 
 /// Sets of slots that are taken; groups name them by number. Number 0 is none.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Masks {
     sets: Vec<Slots>,
     numbers: HashMap<Slots, u32>,
@@ -198,7 +198,8 @@ impl Walk<'_, '_> {
             let plain = !self.locals.slots.contains_key(&rule)
                 && !self.locals.broken.contains_key(&rule)
                 && !self.locals.backends.contains_key(&rule)
-                && (0..self.kinds.len()).all(|k| self.locals.ladders.at(k, node) == LadderId::EMPTY);
+                && (0..self.kinds.len())
+                    .all(|k| self.locals.ladders.at(k, node) == LadderId::EMPTY);
             let path = self.add(Some(above.path), node);
             if plain {
                 for (kind, ladder) in shared.iter().enumerate() {

@@ -8,6 +8,7 @@
 mod truthful;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use overrule_engine::{KindId, LadderId, NodeId, PathId, PolicyId, Resolution, Rung, Traced};
 use overrule_family::Condition;
@@ -38,7 +39,7 @@ pub fn conditions(world: World<'_>, resolution: &Resolution) -> Vec<Vec<Conditio
         Profile::Design => Some(truthful::tell(world, resolution)),
     };
     let policies = (0..).map(PolicyId).zip(&world.policies.list);
-    let of = |(id, policy): (PolicyId, &Policy)| {
+    let of = |(id, policy): (PolicyId, &Arc<Policy>)| {
         let here = got.range((id, NodeId(0))..=(id, NodeId(u32::MAX)));
         let mut found = Vec::new();
         for ((_, ancestor), got) in here {

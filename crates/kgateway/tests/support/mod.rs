@@ -6,20 +6,19 @@
 pub mod shrink;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use overrule_engine::{
-    Effective, Fate, KindId, LadderId, Leaf, NodeId, PathId, PolicyId, Resolution, StepId, Traced,
-    dotted,
+    Effective, Fate, KindId, LadderId, NodeId, PathId, PolicyId, Resolution, StepId, Traced, dotted,
 };
 use overrule_gateway::topology::{self, GatewayTopology};
+use overrule_kgateway::Matches;
 use overrule_kgateway::delegation::RuleMatch;
 use overrule_kgateway::reasons::MASKED_BY_BUILTIN;
 use overrule_kgateway::{Options, Policies, Profile, Settings, UnitMerge, World, status};
 use overrule_model::Snapshot;
 use overrule_source::{Documents, Input, ReadOptions, Severity, SingleLetters};
 use overrule_testkit::kgateway as oracle;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// Everything before resolving; it is the same for all profiles.
 pub struct Ground {
@@ -35,7 +34,7 @@ pub struct Run<'g> {
     pub ground: &'g Ground,
     pub profile: Profile,
     pub resolution: Resolution,
-    pub matches: BTreeMap<PathId, Arc<[RuleMatch]>>,
+    pub matches: Matches,
     /// Codes and messages of the findings, sorted.
     pub findings: Vec<String>,
 }
@@ -84,7 +83,7 @@ impl Ground {
         let mut findings: Vec<String> =
             found.diagnostics.iter().map(|d| format!("{} {}", d.code.id, d.message)).collect();
         findings.sort();
-        let (resolution, matches) = (found.resolution, found.extra.0);
+        let (resolution, matches) = (found.resolution, found.extra);
         Run { ground: self, profile, resolution, matches, findings }
     }
 
@@ -173,7 +172,7 @@ impl Run<'_> {
             error,
             matches: self
                 .matches
-                .get(&path)
+                .get(path)
                 .map_or(Vec::new(), |list| list.iter().map(RuleMatch::to_json).collect()),
         };
         let Some(effective) = effective else { return answer };

@@ -7,15 +7,30 @@ mod order;
 mod removals;
 mod written;
 
-use overrule_engine::{LadderId, PolicyId, Resolution, StepId};
+use overrule_engine::{LadderId, PolicyId, Resolution, StepId, Subjects};
+use overrule_family::About;
 use overrule_gateway::codes_policy;
 use overrule_gateway::resolve::policy_name;
-use overrule_source::{Diagnostic, Span};
+use overrule_source::{Code, Diagnostic, Span};
 
-use crate::World;
 use crate::codes;
 use crate::policy::Policy;
 use crate::resolve::{Conflict, Mode, Watch};
+use crate::{Kuadrant, World};
+
+pub(crate) use removals::SUGGESTIONS;
+
+/// What is said about outcomes. Each points into the document of a policy it is about.
+pub(crate) static OUTCOMES: [Code; 8] = [
+    &codes::CONDITION_FAILED,
+    &codes::PARTS_LOST,
+    &codes::SPREADING_PREDICATES,
+    &codes::UNDETECTED_CONFLICT,
+    &codes::DEAD_RULE,
+    &codes::REMOVES_NOTHING,
+    &codes::AMBIGUOUS_REMOVAL,
+    &codes_policy::SHADOWED_EVERYWHERE,
+];
 
 /// Reports on every policy.
 pub(crate) fn report(
@@ -25,17 +40,9 @@ pub(crate) fn report(
     watch: &Watch,
     out: &mut Vec<Diagnostic>,
 ) {
-    let findings = Findings { world, resolution };
+    let findings = Findings { world, resolution, subjects: &Subjects::All };
     for (id, policy) in (0..).map(PolicyId).zip(&world.policies.list) {
-        let counts =
-            |v: &&crate::policy::Violation| !v.shipped_only || world.profile.follows_crds();
-        out.extend(policy.violations.iter().filter(counts).map(|v| v.diagnostic.clone()));
-        if policy.is_valid(world.profile) {
-            written::report(&findings, policy, out);
-        } else {
-            written::fields(&findings, policy, out);
-        }
-        findings.inert(id, policy, out);
+        findings.own(id, policy, out);
     }
     conflicts.iter().for_each(|c| out.extend(findings.conflict(c)));
     fared::report(&findings, watch, out);
@@ -44,10 +51,32 @@ pub(crate) fn report(
     hostnames::report(&findings, out);
 }
 
+/// Reports on changed policies, and on outcomes that may have changed. False if that takes a look at everything.
+pub(crate) fn of_change(
+    world: World<'_>,
+    resolution: &Resolution,
+    about: About<'_, Kuadrant>,
+    out: &mut Vec<Diagnostic>,
+) -> bool {
+    let About { changed, subjects, .. } = about;
+    let findings = Findings { world, resolution, subjects };
+    for id in changed {
+        if let Some(policy) = findings.policy(*id) {
+            findings.own(*id, policy, out);
+        }
+    }
+    fared::report(&findings, &findings.watch(), out);
+    changed.iter().for_each(|id| order::around(&findings, *id, out));
+    removals::report(&findings, out);
+    removals::is_about_subjects(&findings, about)
+}
+
 /// What findings are read from.
 struct Findings<'a> {
     world: World<'a>,
     resolution: &'a Resolution,
+    /// Whom outcomes are told about.
+    subjects: &'a Subjects,
 }
 
 impl<'a> Findings<'a> {
@@ -57,7 +86,7 @@ impl<'a> Findings<'a> {
     }
 
     fn policy(&self, id: PolicyId) -> Option<&'a Policy> {
-        self.world.policies.list.get(id.0 as usize)
+        self.world.policies.list.get(id.0 as usize).map(|policy| &**policy)
     }
 
     fn policy_of(&self, step: StepId) -> Option<PolicyId> {
@@ -68,11 +97,45 @@ impl<'a> Findings<'a> {
         self.resolution.ladders.get_step(step).map_or(Mode::Nothing, |s| Mode::from_code(s.mode))
     }
 
+    /// What can be said of a policy alone.
+    fn own(&self, id: PolicyId, policy: &Policy, out: &mut Vec<Diagnostic>) {
+        let profile = self.world.profile;
+        let counts = |v: &&crate::policy::Violation| !v.shipped_only || profile.follows_crds();
+        out.extend(policy.violations.iter().filter(counts).map(|v| v.diagnostic.clone()));
+        if policy.is_valid(profile) {
+            written::report(self, policy, out);
+        } else {
+            written::fields(self, policy, out);
+        }
+        self.inert(id, policy, out);
+    }
+
+    /// What is noted while folding, of the ladders of the subjects.
+    fn watch(&self) -> Watch {
+        let mut ladders: Vec<LadderId> = self.subjects.ladders(self.resolution).collect();
+        // Of several that could be told, the first that is folded is.
+        ladders.sort_by_cached_key(|ladder| self.resolution.place(*ladder));
+        let profile = self.world.profile;
+        let is_conditional = |step| {
+            profile.has_conditions() && self.block(step).is_some_and(|block| block.when.is_some())
+        };
+        let mut watch = Watch::default();
+        for id in ladders {
+            let (ladder, result) = (self.resolution.ladders.get(id), self.resolution.effective(id));
+            if let Some(result) = result {
+                let policy_of = |step| self.policy_of(step);
+                let documents = self.world.documents;
+                watch.ladder(documents, &is_conditional, &policy_of, ladder, result);
+            }
+        }
+        watch
+    }
+
     /// Ladders that some path has, with their results.
     fn ladders(&self) -> impl Iterator<Item = (LadderId, &'a overrule_engine::Effective)> {
-        let count = u32::try_from(self.resolution.ladders.len()).unwrap_or(u32::MAX);
         let resolution = self.resolution;
-        (0..count).map(LadderId).filter_map(move |id| Some((id, resolution.effective(id)?)))
+        let ladders = self.subjects.ladders(resolution);
+        ladders.filter_map(move |id| Some((id, resolution.effective(id)?)))
     }
 
     /// The block of a step, as written.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: neighbours on one target. Out: who stands above whom, what that means, and what it rests on. Each pair once.
 
-use overrule_engine::PolicyId;
+use overrule_engine::{Attachment, PolicyId};
 use overrule_gateway::codes_policy;
 use overrule_model::Created;
 use overrule_source::Diagnostic;
@@ -11,9 +11,26 @@ use crate::codes;
 
 /// Reports every pair of neighbours whose order no level decides: those of one target.
 pub(super) fn report(findings: &Findings<'_>, out: &mut Vec<Diagnostic>) {
-    let attachments = &findings.resolution.attachments;
+    among(findings, findings.resolution.attachments.iter(), out);
+}
+
+/// Reports those of them on the target of one policy.
+pub(super) fn around(findings: &Findings<'_>, id: PolicyId, out: &mut Vec<Diagnostic>) {
+    let resolution = findings.resolution;
+    // A policy has one target, so whatever has the same target is on each of its ladders.
+    let Some(ladder) = resolution.ladders_of(id).first() else { return };
+    let Some(node) = resolution.attachments_of(id).next().map(|a| a.node) else { return };
+    let near = resolution.outcomes(*ladder).iter();
+    let near = near.flat_map(|(policy, _)| resolution.attachments_of(*policy));
+    among(findings, near.filter(|a| a.node == node), out);
+}
+
+fn among<'a>(
+    findings: &Findings<'_>,
+    attachments: impl Iterator<Item = &'a Attachment>,
+    out: &mut Vec<Diagnostic>,
+) {
     let mut landed: Vec<_> = attachments
-        .iter()
         .filter(|a| findings.resolution.tally(a.policy).paths() > 0)
         .filter_map(|a| findings.policy(a.policy).map(|p| (p.kind, a.node, a.policy)))
         .collect();

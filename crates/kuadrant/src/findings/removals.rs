@@ -1,31 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: removal lists and what they took out. Out: entries without effect, and plain names that mean several rules.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use overrule_engine::{Fate, PolicyId, dotted};
+use overrule_family::About;
 use overrule_source::{Diagnostic, Documents};
 
 use super::Findings;
 use crate::codes;
 use crate::policy::{Policy, Removal, means, span};
+use crate::{Kuadrant, World};
 
 /// How many unknown entries get a suggestion: finding names that are near costs, and a broken fleet has thousands.
-const SUGGESTIONS: u32 = 100;
+pub(crate) const SUGGESTIONS: usize = 100;
 
-/// Reports on every removal list that is read.
+/// Whether the findings about all removal lists but those of the subjects stay as they are: they name rules of any policy
+/// of their kind.
+pub(super) fn is_about_subjects(findings: &Findings<'_>, about: About<'_, Kuadrant>) -> bool {
+    let now = findings.world;
+    let rules = |world: World<'_>, id: PolicyId| -> BTreeSet<(bool, String)> {
+        let blocks = world.policies.list.get(id.0 as usize).into_iter().flat_map(|p| &p.blocks);
+        let ids = blocks.flat_map(|block| {
+            block.rules.iter().map(|rule| (block.is_override(), rule.id(world.documents)))
+        });
+        ids.collect()
+    };
+    now.policies.removal_entries == 0
+        || about.changed.iter().all(|id| rules(about.before, *id) == rules(now, *id))
+}
+
+/// Reports on every removal list of the subjects that is read.
 pub(super) fn report(findings: &Findings<'_>, out: &mut Vec<Diagnostic>) {
     let profile = findings.world.profile;
-    let policies = &findings.world.policies.list;
-    let removes = |p: &&Policy| p.removals(profile).next().is_some();
-    let kinds: BTreeSet<usize> = policies.iter().filter(removes).map(|p| p.kind).collect();
-    if kinds.is_empty() {
+    if findings.world.policies.removal_entries == 0 {
         return;
     }
-    let known = kinds.iter().map(|kind| (*kind, Known::new(findings, *kind))).collect();
-    let lists = Lists { findings, taken: taken(findings), known, budget: Cell::new(SUGGESTIONS) };
-    for (id, policy) in (0..).map(PolicyId).zip(policies) {
+    let subjects = findings.subjects.policies(findings.resolution);
+    let policies = || {
+        let all = subjects.iter().filter_map(|id| Some((*id, findings.policy(*id)?)));
+        all.filter(|(_, policy)| policy.removals(profile).next().is_some())
+    };
+    if policies().next().is_none() {
+        return;
+    }
+    let (known, budget) = (RefCell::default(), Cell::new(SUGGESTIONS));
+    let lists = Lists { findings, taken: taken(findings), known, budget };
+    for (id, policy) in policies() {
         // A policy that reaches nothing has been told so.
         if findings.resolution.tally(id).paths() > 0 {
             policy.removals(profile).for_each(|removal| lists.entries(id, policy, removal, out));
@@ -108,8 +131,9 @@ impl Known {
 struct Lists<'a> {
     findings: &'a Findings<'a>,
     taken: BTreeMap<(PolicyId, &'static str), Ids>,
-    known: BTreeMap<usize, Known>,
-    budget: Cell<u32>,
+    /// By kind; made when an entry took nothing out.
+    known: RefCell<BTreeMap<usize, Rc<Known>>>,
+    budget: Cell<usize>,
 }
 
 impl Lists<'_> {
@@ -139,9 +163,10 @@ impl Lists<'_> {
     fn nothing(&self, id: PolicyId, policy: &Policy, entry: &str) -> Diagnostic {
         let documents = self.findings.world.documents;
         let mut own = policy.blocks.iter().flat_map(|b| &b.rules);
-        let known = self.known.get(&policy.kind);
-        let overriding = known.and_then(|k| k.overrides.get(entry)).filter(|p| **p != id);
-        let elsewhere = known.is_some_and(|k| k.defaults.of(entry).next().is_some());
+        let new = || Rc::new(Known::new(self.findings, policy.kind));
+        let known = Rc::clone(self.known.borrow_mut().entry(policy.kind).or_insert_with(new));
+        let overriding = known.overrides.get(entry).filter(|p| **p != id);
+        let elsewhere = known.defaults.of(entry).next().is_some();
         let (message, help) = if let Some(other) = overriding {
             let name = self.findings.name(*other);
             (
@@ -165,16 +190,16 @@ impl Lists<'_> {
         } else {
             (
                 format!("no default rule is called `{entry}`, so nothing is removed"),
-                self.suggestion(known, entry),
+                self.suggestion(&known, entry),
             )
         };
         Diagnostic::new(&codes::REMOVES_NOTHING, message).help(help)
     }
 
-    fn suggestion(&self, known: Option<&Known>, entry: &str) -> String {
+    fn suggestion(&self, known: &Known, entry: &str) -> String {
         let left = self.budget.get();
         self.budget.set(left.saturating_sub(1));
-        let names = known.filter(|_| left > 0).into_iter().flat_map(|k| k.defaults.all());
+        let names = Some(known).filter(|_| left > 0).into_iter().flat_map(|k| k.defaults.all());
         match overrule_model::nearest(entry, names, 1).first() {
             Some(near) => format!("did you mean `{near}`?"),
             None => "name a rule by its path: `rules.authentication.a`, `limits.a`".to_owned(),

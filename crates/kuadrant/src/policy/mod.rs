@@ -6,26 +6,31 @@ mod parse;
 mod rules;
 mod validate;
 
+use std::sync::Arc;
+
 use overrule_condition::Condition;
 use overrule_gateway::kinds::Kinds;
 use overrule_gateway::policy::Reference;
 use overrule_model::ObjectId;
-use overrule_source::{Diagnostic, Documents, NodeRef, Span};
+use overrule_source::{CowVec, Diagnostic, Documents, NodeRef, Span};
 use smallvec::SmallVec;
 
 pub use parse::parse;
+pub(crate) use parse::reparse;
 pub use rules::{Rule, shape};
 
 use crate::Profile;
 use crate::kinds::KindInfo;
 
 /// All policies of one snapshot, by kind, namespace, name.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Policies {
     /// The policies.
-    pub list: Vec<Policy>,
+    pub list: CowVec<Arc<Policy>>,
     /// Their kinds, as the generic attachment wants them; in the order of [`ALL`](crate::kinds::ALL).
-    pub(crate) kinds: Kinds,
+    pub(crate) kinds: Arc<Kinds>,
+    /// How many entries their removal lists have, or more.
+    pub(crate) removal_entries: usize,
 }
 
 /// A policy as written.
@@ -96,6 +101,11 @@ pub struct Violation {
 }
 
 impl Policy {
+    /// How many entries its removal lists have.
+    pub(crate) fn removal_entries(&self) -> usize {
+        self.removals.iter().map(|removal| removal.entries.len()).sum()
+    }
+
     /// Whether it takes part under a profile.
     pub fn is_valid(&self, profile: Profile) -> bool {
         !self.violations.iter().any(|v| !v.shipped_only || profile.follows_crds())

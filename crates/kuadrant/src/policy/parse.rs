@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: an object of one of Kuadrant's kinds. Out: a [`Policy`]. Not here: whether its target exists.
 
+use std::sync::Arc;
+
 use overrule_condition::Condition;
 use overrule_gateway::kinds::Descriptor;
 use overrule_gateway::policy::{ToRead, read_all, references};
@@ -19,7 +21,24 @@ pub fn parse(documents: &Documents, snapshot: &mut Snapshot) -> (Policies, Vec<D
         let mut reader = Reader { documents, info, object, violations: Vec::new() };
         reader.policy(kind, descriptor, snapshot, fields)
     });
-    (Policies { list, kinds }, found)
+    let removal_entries = list.iter().map(|policy| policy.removal_entries()).sum();
+    let list: Vec<Arc<Policy>> = list.into_iter().map(Arc::new).collect();
+    (Policies { list: list.into(), kinds: Arc::new(kinds), removal_entries }, found)
+}
+
+/// Reads one policy again.
+pub(crate) fn reparse(
+    documents: &Documents,
+    snapshot: &mut Snapshot,
+    policies: &Policies,
+    was: &Policy,
+) -> Option<(Policy, Vec<Diagnostic>)> {
+    let object = snapshot.get(was.object)?.clone();
+    let descriptor = policies.kinds.iter().nth(was.kind)?;
+    let mut fields = Fields::default();
+    let mut reader = Reader { documents, info: was.info, object: &object, violations: Vec::new() };
+    let policy = reader.policy(was.kind, descriptor, snapshot, &mut fields);
+    Some((policy, fields.diagnostics))
 }
 
 struct Reader<'a> {

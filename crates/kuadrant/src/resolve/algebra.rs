@@ -11,7 +11,7 @@ use hashbrown::HashMap;
 use overrule_condition::ConditionVerdict;
 use overrule_engine::{
     Action, Algebra, Check, Combine, Effective, Fate, Group, Guard, Loss, MergePlan, Nulls, Op,
-    PolicyId, Prefer, Reason, Rule as PlanRule, Seen, StepId, Traced, Turn,
+    PerStep, PolicyId, Prefer, Reason, Rule as PlanRule, Seen, StepId, Traced, Turn,
 };
 use overrule_source::Documents;
 
@@ -28,13 +28,18 @@ use crate::reasons;
 pub(crate) struct Kuadrant<'a> {
     world: World<'a>,
     direct: Vec<bool>,
-    contents: &'a [Content<'a>],
+    contents: &'a PerStep<Content<'a>>,
     /// Rule by rule: groups are united, rules are whole.
     plan: MergePlan,
+    /// What findings are told of each ladder while it is at hand; no decision looks at it.
+    watch: Option<RefCell<Recorder>>,
+}
+
+/// Takes notes of each ladder.
+struct Recorder {
     /// The policy of each step.
     owners: Vec<PolicyId>,
-    /// What findings are told of each ladder while it is at hand; no decision looks at it.
-    watch: RefCell<Watch>,
+    watch: Watch,
 }
 
 /// What is carried up the ladder.
@@ -63,8 +68,7 @@ impl<'a> Kuadrant<'a> {
     pub(crate) fn new(
         world: World<'a>,
         kinds: &[Active],
-        contents: &'a [Content<'a>],
-        owners: Vec<PolicyId>,
+        contents: &'a PerStep<Content<'a>>,
     ) -> Self {
         let groups = ALL.iter().flat_map(|kind| kind.groups);
         let rules = groups.map(|group| {
@@ -76,18 +80,23 @@ impl<'a> Kuadrant<'a> {
             direct: kinds.iter().map(|k| k.info.is_direct()).collect(),
             contents,
             plan: MergePlan::with_rules(rules.collect::<Vec<_>>(), Nulls::Keep),
-            owners,
-            watch: RefCell::default(),
+            watch: None,
         }
+    }
+
+    /// Takes notes for findings, given the policy of each step.
+    pub(crate) fn watched(self, owners: Vec<PolicyId>) -> Self {
+        let recorder = Recorder { owners, watch: Watch::default() };
+        Self { watch: Some(RefCell::new(recorder)), ..self }
     }
 
     /// What was met on all ladders.
     pub(crate) fn watch(self) -> Watch {
-        self.watch.into_inner()
+        self.watch.map(RefCell::into_inner).map_or_else(Watch::default, |r| r.watch)
     }
 
     fn content(&self, step: StepId) -> Option<&'a Content<'a>> {
-        self.contents.get(step.0 as usize)
+        self.contents.get(step)
     }
 
     /// Evaluates a condition over the policy below.
@@ -231,9 +240,11 @@ impl<'a> Algebra for Kuadrant<'a> {
     }
 
     fn finish(&self, ladder: &Group, effective: &mut Effective) {
-        let owner = |step: StepId| self.owners.get(step.0 as usize).copied();
-        let mut watch = self.watch.borrow_mut();
-        watch.ladder(self.world.documents, self.contents, &owner, ladder, effective);
+        let Some(recorder) = &self.watch else { return };
+        let Recorder { owners, watch } = &mut *recorder.borrow_mut();
+        let owner = |step: StepId| owners.get(step.0 as usize).copied();
+        let is_conditional = |step| self.content(step).is_some_and(|c| c.when.is_some());
+        watch.ladder(self.world.documents, &is_conditional, &owner, ladder, effective);
     }
 
     /// Empty means no rules, not no policy. For the operator, predicates and patterns are no rules.

@@ -5,18 +5,18 @@
 use std::collections::BTreeMap;
 
 use overrule_engine::{
-    Attachment, Landed, LocalLadders, NodeId, PolicyId, Rank, ResolutionBuilder, Step, StepId,
-    Traced,
+    Attachment, Landed, LocalLadders, NodeId, PerStep, PolicyId, Rank, ResolutionBuilder, Step,
+    StepId, Traced,
 };
 use overrule_gateway::policy::Attached;
 use overrule_gateway::resolve::name_order;
 use overrule_model::ObjectId;
-use overrule_source::NodeRef;
+use overrule_source::{Documents, NodeRef};
 
 use super::{Active, Conflict};
-use crate::World;
 use crate::kinds::MergeClass;
-use crate::policy::{Policy, Removal, Rule, When, shape};
+use crate::policy::{Block, Policy, Removal, Rule, When, shape};
+use crate::{Profile, World};
 
 /// What a step does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +94,7 @@ pub(crate) struct Content<'a> {
 pub(crate) struct Locals<'a> {
     pub(crate) ladders: LocalLadders,
     /// By step.
-    pub(crate) contents: Vec<Content<'a>>,
+    pub(crate) contents: PerStep<Content<'a>>,
 }
 
 /// Direct policies that are refused because an older one has their target. They leave the attachments.
@@ -169,7 +169,7 @@ pub(crate) fn build<'a>(
     let Maker { builder, contents, .. } = maker;
     let size = (kinds.len(), world.topology.nodes.len());
     let ladders = builder.local_ladders(size, landed, |kind, _| kind);
-    Locals { ladders, contents }
+    Locals { ladders, contents: PerStep::All(contents) }
 }
 
 struct Maker<'a, 'b> {
@@ -179,64 +179,94 @@ struct Maker<'a, 'b> {
     contents: Vec<Content<'a>>,
 }
 
-/// One step to be.
-struct New<'a> {
-    block: &'static str,
-    mode: Mode,
-    node: NodeRef,
+/// What a policy contributes in one step.
+pub(crate) struct Contribution<'a> {
+    pub(crate) block: &'static str,
+    pub(crate) mode: Mode,
+    pub(crate) node: NodeRef,
     rules: &'a [Rule],
     when: Option<&'a When>,
     removal: Option<&'a Removal>,
 }
 
-impl<'a> New<'a> {
+impl<'a> Contribution<'a> {
     fn bare(mode: Mode, node: NodeRef) -> Self {
         Self { block: "bare", mode, node, rules: &[], when: None, removal: None }
     }
+
+    fn of_block(profile: Profile, block: &'a Block) -> Self {
+        Self {
+            block: block.name,
+            mode: match (block.is_override(), block.merge) {
+                (false, false) => Mode::AtomicDefaults,
+                (false, true) => Mode::MergeDefaults,
+                (true, false) => Mode::AtomicOverrides,
+                (true, true) => Mode::MergeOverrides,
+            },
+            node: block.node,
+            rules: &block.rules,
+            when: block.when.as_ref().filter(|_| profile.has_conditions()),
+            removal: None,
+        }
+    }
+
+    fn content(self, documents: &Documents, id: StepId) -> Content<'a> {
+        let Self { mode, node, rules, when, removal, .. } = self;
+        let value = match mode {
+            Mode::Direct | Mode::GeneratedOverrides | Mode::GeneratedRules => {
+                whole(documents, id, node)
+            }
+            _ => shape(id, rules),
+        };
+        Content { value, rules, when, removal }
+    }
+}
+
+/// What a policy contributes, in the order it is processed: from its defaults to its removal list. No two have the same
+/// block.
+pub(crate) fn contributions(profile: Profile, policy: &Policy) -> Vec<Contribution<'_>> {
+    let mode = match policy.info.class {
+        MergeClass::Inherited => Mode::Nothing,
+        MergeClass::Direct => Mode::Direct,
+        MergeClass::Generates { overrides: true, .. } => Mode::GeneratedOverrides,
+        MergeClass::Generates { overrides: false, .. } => Mode::GeneratedRules,
+    };
+    let mut steps = Vec::new();
+    if mode == Mode::Nothing {
+        steps.extend(policy.blocks(profile).map(|b| Contribution::of_block(profile, b)));
+        steps.extend(policy.removals(profile).map(|removal| Contribution {
+            block: removal.field,
+            removal: Some(removal),
+            ..Contribution::bare(Mode::Removal, removal.node)
+        }));
+    }
+    if steps.is_empty() {
+        steps.push(Contribution::bare(mode, policy.spec));
+    }
+    steps
+}
+
+/// What a step brings, by its policy.
+pub(crate) fn content_of<'a>(world: World<'a>, id: StepId, step: &Step) -> Option<Content<'a>> {
+    let policy = world.policies.list.get(step.policy.0 as usize)?;
+    let mut all = contributions(world.profile, policy).into_iter();
+    Some(all.find(|c| c.block == step.block)?.content(world.documents, id))
+}
+
+/// The whole spec without its target.
+fn whole(documents: &Documents, step: StepId, spec: NodeRef) -> Traced {
+    let all = Traced::Whole { step, node: spec }.entries(documents);
+    Traced::map(all.into_iter().filter(|(key, _)| key.text(documents) != "targetRef"))
 }
 
 impl<'a> Maker<'a, '_> {
-    /// The steps of a policy. It is processed from its defaults to its removal list, and the fold comes from the
-    /// bottom of the ladder, so the last key of the rank counts down.
+    /// The steps of a policy. The fold comes from the bottom of the ladder, so the last key of the rank counts down.
     fn policy(&mut self, attachment: &Attachment, policy: &'a Policy) -> Vec<StepId> {
-        let profile = self.world.profile;
-        let mut steps: Vec<New<'a>> = Vec::new();
-        match policy.info.class {
-            MergeClass::Direct => steps.push(New::bare(Mode::Direct, policy.spec)),
-            MergeClass::Generates { overrides: true, .. } => {
-                steps.push(New::bare(Mode::GeneratedOverrides, policy.spec));
-            }
-            MergeClass::Generates { overrides: false, .. } => {
-                steps.push(New::bare(Mode::GeneratedRules, policy.spec));
-            }
-            MergeClass::Inherited => {
-                steps.extend(policy.blocks(profile).map(|block| New {
-                    block: block.name,
-                    mode: match (block.is_override(), block.merge) {
-                        (false, false) => Mode::AtomicDefaults,
-                        (false, true) => Mode::MergeDefaults,
-                        (true, false) => Mode::AtomicOverrides,
-                        (true, true) => Mode::MergeOverrides,
-                    },
-                    node: block.node,
-                    rules: &block.rules,
-                    when: block.when.as_ref().filter(|_| profile.has_conditions()),
-                    removal: None,
-                }));
-                steps.extend(policy.removals(profile).map(|removal| New {
-                    block: removal.field,
-                    removal: Some(removal),
-                    ..New::bare(Mode::Removal, removal.node)
-                }));
-                if steps.is_empty() {
-                    steps.push(New::bare(Mode::Nothing, policy.spec));
-                }
-            }
-        }
+        let steps = contributions(self.world.profile, policy);
         (0_i64..).zip(steps).map(|(order, new)| self.step(attachment, order, new)).collect()
     }
 
-    fn step(&mut self, attachment: &Attachment, order: i64, new: New<'a>) -> StepId {
+    fn step(&mut self, attachment: &Attachment, order: i64, new: Contribution<'a>) -> StepId {
         let node = self.world.topology.nodes.get(attachment.node);
         let level = node.map_or(0, |n| n.level.0);
         let (created, name) = self.ranks.age(attachment.policy);
@@ -251,23 +281,9 @@ impl<'a> Maker<'a, '_> {
         };
         let rank = Rank::new([i64::from(level), created, name, -order]);
         let id = self.builder.step(step, rank);
-        let value = match new.mode {
-            Mode::Direct | Mode::GeneratedOverrides | Mode::GeneratedRules => {
-                self.whole(id, new.node)
-            }
-            _ => shape(id, new.rules),
-        };
-        let New { rules, when, removal, .. } = new;
         if id.0 as usize == self.contents.len() {
-            self.contents.push(Content { value, rules, when, removal });
+            self.contents.push(new.content(self.world.documents, id));
         }
         id
-    }
-
-    /// The whole spec without its target.
-    fn whole(&self, step: StepId, spec: NodeRef) -> Traced {
-        let documents = self.world.documents;
-        let all = Traced::Whole { step, node: spec }.entries(documents);
-        Traced::map(all.into_iter().filter(|(key, _)| key.text(documents) != "targetRef"))
     }
 }

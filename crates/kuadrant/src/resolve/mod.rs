@@ -13,16 +13,19 @@ mod algebra;
 mod contexts;
 mod data;
 mod local;
+mod update;
 mod watch;
 
+use std::sync::Arc;
+
 use overrule_engine::{
-    Attachment, KeyValues, KindId, NewKind, PolicyId, RankKey, RankKeys, Rejection,
+    Attachment, KeyValues, KindId, NewKind, PolicyId, RankKey, RankKeys, Rejection, Resolution,
     ResolutionBuilder,
 };
-use overrule_family::{Options, Resolved};
+use overrule_family::{Options, Resolved, kinds_of};
 use overrule_gateway::policy as generic;
 use overrule_gateway::walk::walk;
-use overrule_source::Diagnostic;
+use overrule_source::{CowVec, Diagnostic};
 
 use crate::kinds::{ALL, KindInfo, MergeClass};
 use crate::policy::Policy;
@@ -67,7 +70,7 @@ pub fn resolve(world: World<'_>, options: &Options) -> Resolved {
         builder.set_ladders(kind.id, &ladders);
     }
     let owners: Vec<PolicyId> = builder.ladders.all_steps().map(|s| s.policy).collect();
-    let algebra = algebra::Kuadrant::new(world, &kinds, &locals.contents, owners);
+    let algebra = algebra::Kuadrant::new(world, &kinds, &locals.contents).watched(owners);
     let resolution = builder.finish(world.documents, &algebra);
     let watch = algebra.watch();
     let mut diagnostics = attached.diagnostics;
@@ -87,8 +90,11 @@ pub(crate) struct Active {
 
 impl Active {
     /// Kinds with policies, those asked for, and those that stand for them.
-    fn all(policies: &[Policy], options: &Options) -> Vec<Self> {
-        let used = |index: usize| policies.binary_search_by_key(&index, |p| p.kind).is_ok();
+    fn all(policies: &CowVec<Arc<Policy>>, options: &Options) -> Vec<Self> {
+        let used = |index: usize| {
+            let first = policies.partition_point(|p| p.kind < index);
+            policies.get(first).is_some_and(|p| p.kind == index)
+        };
         let takes_part =
             ALL.iter().enumerate().filter(|(i, k)| used(*i) || options.includes(k.kind));
         (0..)
@@ -97,34 +103,44 @@ impl Active {
             .map(|(id, (index, info))| Self { id, index, info })
             .collect()
     }
+
+    /// Those of a resolution.
+    fn of(world: World<'_>, resolution: &Resolution) -> Vec<Self> {
+        let of_name = |name| ALL.iter().enumerate().find(|(_, i)| (i.group, i.kind) == name);
+        let kinds = kinds_of(world.snapshot, resolution);
+        let known = kinds.filter_map(|(id, name)| Some((id, of_name(name)?)));
+        known.map(|(id, (index, info))| Self { id, index, info }).collect()
+    }
 }
 
 /// Target references are attached as those of any kind; an invalid policy attaches nowhere.
 fn attach(world: World<'_>) -> generic::Attached {
-    let policies = as_generic(world);
-    generic::attach(world.snapshot, world.topology, &world.policies.kinds, &policies)
+    generic::attach(world.snapshot, world.topology, &world.policies.kinds, &generic_policies(world))
 }
 
 /// What keeps policies from attaching anywhere.
 pub(crate) fn judge(world: World<'_>) -> Vec<Diagnostic> {
-    let options = generic::AttachOptions::default();
-    generic::judge(world.snapshot, &world.policies.kinds, &as_generic(world), options)
+    let (options, policies) = (generic::AttachOptions::default(), generic_policies(world));
+    generic::judge(world.snapshot, &world.policies.kinds, &policies, options)
 }
 
 /// Policies as generic attachment wants them.
-fn as_generic(world: World<'_>) -> Vec<generic::Policy> {
-    let policies = world.policies.list.iter().map(|policy| generic::Policy {
+fn generic_policies(world: World<'_>) -> Vec<generic::Policy> {
+    world.policies.list.iter().map(|policy| as_generic(world.profile, policy)).collect()
+}
+
+fn as_generic(profile: Profile, policy: &Policy) -> generic::Policy {
+    generic::Policy {
         object: policy.object,
         kind: policy.kind,
-        references: local(world.profile, &policy.references),
-        content: policy.is_valid(world.profile).then_some(generic::Content {
+        references: local(profile, &policy.references),
+        content: policy.is_valid(profile).then_some(generic::Content {
             block: "bare",
             value: policy.spec,
             strategy: overrule_gateway::kinds::Strategy::None,
         }),
         at: policy.at,
-    });
-    policies.collect()
+    }
 }
 
 /// The shipped CRDs have no namespace in a reference, so the API server drops it.

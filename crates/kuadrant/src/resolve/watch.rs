@@ -11,7 +11,6 @@ use hashbrown::HashSet;
 use overrule_engine::{Effective, Group, Guard, Rung, StepId, Traced, Word};
 use overrule_source::{Documents, NodeRef};
 
-use super::local::Content;
 use crate::reasons;
 
 /// A rule: whose step, written where.
@@ -39,7 +38,7 @@ impl Watch {
     pub(crate) fn ladder(
         &mut self,
         documents: &Documents,
-        contents: &[Content<'_>],
+        is_conditional: &dyn Fn(StepId) -> bool,
         policy_of: &dyn Fn(StepId) -> Option<overrule_engine::PolicyId>,
         ladder: &Group,
         effective: &Effective,
@@ -50,10 +49,7 @@ impl Watch {
             if loss.reason != &reasons::OVERRIDE_RULE_OUTRANKS {
                 continue;
             }
-            let constraint = loss.by.first().filter(|by| {
-                contents.get(by.0 as usize).is_some_and(|content| content.when.is_some())
-            });
-            if let Some(by) = constraint {
+            if let Some(by) = loss.by.first().filter(|by| is_conditional(**by)) {
                 self.constrained.insert((loss.step, *by, loss.pointer.clone()), node);
             }
         }

@@ -2,6 +2,7 @@
 //! In: what became of every rule on every path. Out: whether policies are enforced. One pass over the ladders.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use overrule_engine::{Effective, Fate, Guard, LadderId, PolicyId, Traced, dotted};
 
@@ -27,7 +28,7 @@ struct Tale {
 pub(super) fn all(names: &Names<'_>) -> Vec<Option<Condition>> {
     let tales = tales(names);
     let policies = names.world.policies.list.iter().zip(&tales);
-    let condition = |(policy, tale): (&crate::policy::Policy, &Tale)| match policy.info.class {
+    let condition = |(policy, tale): (&Arc<crate::policy::Policy>, &Tale)| match policy.info.class {
         MergeClass::Inherited if names.is_operator() => {
             Some(shipped(names, policy.info.kind, tale))
         }

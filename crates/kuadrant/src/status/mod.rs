@@ -6,6 +6,8 @@
 mod affected;
 mod enforced;
 
+use std::sync::Arc;
+
 use overrule_engine::{PolicyId, Resolution};
 use overrule_family::Condition;
 use overrule_gateway::policy::{Reference, Who};
@@ -24,7 +26,7 @@ pub fn conditions(world: World<'_>, resolution: &Resolution) -> Vec<Vec<Conditio
     let names = Names { world, resolution };
     let enforced = enforced::all(&names);
     let policies = (0..).map(PolicyId).zip(&world.policies.list);
-    let of = |(id, policy): (PolicyId, &Policy)| {
+    let of = |(id, policy): (PolicyId, &Arc<Policy>)| {
         if !policy.is_valid(world.profile) {
             return Vec::new();
         }

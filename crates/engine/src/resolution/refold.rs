@@ -6,24 +6,14 @@
 
 use std::sync::Arc;
 
+use hashbrown::HashSet;
 use overrule_source::Documents;
 use smallvec::SmallVec;
 
-use super::builder::uses;
-use super::{Attachment, Fixed, Resolution};
+use super::{Attachment, Rejection, Resolution};
 use crate::folded::{self, Folded, OnLadder, Outcomes};
 use crate::outcome::Counts;
-use crate::{Algebra, LadderId, Outcome, PolicyId, Step, StepId, Tally};
-
-/// Which ladders have a policy, and how many paths have a ladder.
-#[derive(Debug)]
-pub(super) struct Users {
-    /// Ladders of the policies, policy by policy.
-    ladders: Vec<LadderId>,
-    /// Where those of each policy end.
-    ends: Vec<u32>,
-    paths: Vec<u64>,
-}
+use crate::{Algebra, LadderId, Ladders, Outcome, PolicyId, Rung, Step, StepId, Tally};
 
 /// So many ladders are kept beside those of the resolution before; of more, new lists are made.
 const FEW: usize = 256;
@@ -32,72 +22,135 @@ const FEW_OTHERS: usize = 4;
 
 /// What some policies say now.
 #[derive(Debug, Clone, Default)]
-pub struct Reworded {
+pub struct NewSteps {
     /// Their steps, where they stood.
     pub steps: Vec<(StepId, Step)>,
     /// Their attachments, by place: references are written elsewhere now.
     pub attachments: Vec<(usize, Attachment)>,
+    /// Their rejections, by place, if they were refused as a whole and still are.
+    pub rejections: Vec<(usize, Rejection)>,
+}
+
+/// What is to be folded again.
+struct Affected {
+    ladders: Vec<LadderId>,
+    /// Groups on them or kept for a node that have one of the policies themselves, by id.
+    groups: Vec<LadderId>,
 }
 
 impl Resolution {
-    /// Makes the index that [`Resolution::ladders_of`] needs, so that the first who asks need not wait.
-    pub fn index(&self) {
-        self.users();
-    }
-
-    /// The ladders that have a policy, and that some path has.
-    pub fn ladders_of(&self, policy: PolicyId) -> &[LadderId] {
-        let Users { ladders, ends, .. } = self.users();
-        let end = |id: u32| ends.get(id as usize).map_or(0, |end| *end as usize);
-        let start = policy.0.checked_sub(1).map_or(0, end);
-        ladders.get(start..end(policy.0)).unwrap_or(&[])
-    }
-
-    /// Folds the ladders that have one of these steps again. Gives these, too, in order. None for a family with groups on
-    /// its ladders.
-    pub fn reworded<A: Algebra + Sync>(
+    /// The same resolution in which some steps say something else: folds the ladders and groups that have one of them.
+    /// Gives these ladders, too, in order.
+    pub fn refolded<A: Algebra>(
         &self,
-        words: &Reworded,
+        new: &NewSteps,
         documents: &Documents,
         algebra: &A,
     ) -> Option<(Self, Vec<LadderId>)> {
-        if !self.is_flat() {
-            return None;
-        }
-        let mut now = Self { ladders: self.ladders.with(&words.steps), ..self.clone() };
-        for (at, attachment) in &words.attachments {
+        self.refolded_by(new, documents, algebra, |ladders, order| {
+            folded::fold(documents, ladders, algebra, order, [])
+        })
+    }
+
+    /// The same on all threads there are, if there are many ladders, for families without groups on ladders.
+    pub fn refolded_in_parallel<A: Algebra + Sync>(
+        &self,
+        new: &NewSteps,
+        documents: &Documents,
+        algebra: &A,
+    ) -> Option<(Self, Vec<LadderId>)> {
+        self.refolded_by(new, documents, algebra, |ladders, order| {
+            folded::fold_in_parallel(documents, ladders, algebra, order)
+        })
+    }
+
+    fn refolded_by<A: Algebra>(
+        &self,
+        new: &NewSteps,
+        documents: &Documents,
+        algebra: &A,
+        fold_many: impl FnOnce(&Ladders, &[LadderId]) -> Folded,
+    ) -> Option<(Self, Vec<LadderId>)> {
+        let mut now = Self { ladders: self.ladders.with(&new.steps), ..self.clone() };
+        for (at, attachment) in &new.attachments {
             now.attachments.set(*at, *attachment);
         }
-        let mut policies: Vec<PolicyId> = words.steps.iter().map(|(_, s)| s.policy).collect();
+        for (at, rejection) in &new.rejections {
+            now.rejections.set(*at, *rejection);
+        }
+        let Affected { mut ladders, groups } = self.affected(new);
+        let many = ladders.len() > FEW;
+        let folded = if many {
+            // As in a whole resolution: documents that are near each other are read together.
+            ladders.sort_unstable_by_key(|ladder| self.place(*ladder));
+            let kept = groups.iter().copied();
+            let mut folded = fold_many(&now.ladders, &ladders);
+            folded.groups.extend(folded::fold(documents, &now.ladders, algebra, &[], kept).groups);
+            folded
+        } else {
+            // What they begin with holds, unless it is one of them.
+            let holds =
+                |id| ladders.binary_search(&id).is_err().then(|| self.effective(id)).flatten();
+            let kept = groups.iter().copied();
+            folded::fold_on(documents, &now.ladders, algebra, &ladders, kept, &holds)
+        };
+        let places: Option<Vec<usize>> = ladders.iter().map(|ladder| self.place(*ladder)).collect();
+        now.put(&ladders, &places?, &groups, folded, many);
+        ladders.sort_unstable();
+        Some((now, ladders))
+    }
+
+    /// The steps on all ladders and groups that have one of these.
+    pub(super) fn steps_with(&self, new: &NewSteps) -> HashSet<StepId> {
+        let Affected { ladders, groups } = self.affected(new);
+        ladders.iter().chain(&groups).flat_map(|id| self.ladders.steps(*id)).collect()
+    }
+
+    fn affected(&self, new: &NewSteps) -> Affected {
+        let mut policies: Vec<PolicyId> = new.steps.iter().map(|(_, s)| s.policy).collect();
         policies.dedup();
         let theirs = policies.iter().flat_map(|policy| self.ladders_of(*policy));
         let mut ladders: Vec<LadderId> = theirs.copied().collect();
         ladders.sort_unstable();
         ladders.dedup();
-        let many = ladders.len() > FEW;
-        let folded = if many {
-            // As in a whole resolution: documents that are near each other are read together.
-            ladders.sort_unstable_by_key(|ladder| self.place(*ladder));
-            folded::fold_in_parallel(documents, &now.ladders, algebra, &ladders)
-        } else {
-            // What they begin with holds, unless it is one of them.
-            let holds =
-                |id| ladders.binary_search(&id).is_err().then(|| self.effective(id)).flatten();
-            folded::fold_on(documents, &now.ladders, algebra, &ladders, &holds)
+        let rungs = ladders.iter().flat_map(|ladder| self.ladders.rungs(*ladder));
+        let inner = rungs.filter_map(|rung| match rung {
+            Rung::Group(group) => Some(group),
+            Rung::Step(_) => None,
+        });
+        let kept = policies.iter().flat_map(|policy| self.kept_of(*policy)).copied();
+        let groups: HashSet<LadderId> = inner.chain(kept).collect();
+        let is_changed = |step: &StepId| {
+            self.ladders.get_step(*step).is_some_and(|step| policies.contains(&step.policy))
         };
-        let places: Option<Vec<usize>> = ladders.iter().map(|ladder| self.place(*ladder)).collect();
-        now.put(&ladders, &places?, folded, many);
-        ladders.sort_unstable();
-        Some((now, ladders))
+        let changed = groups.into_iter().filter(|g| self.ladders.steps(*g).iter().any(is_changed));
+        let mut groups: Vec<LadderId> = changed.collect();
+        groups.sort_unstable();
+        Affected { ladders, groups }
     }
 
     /// Puts results in the places of those they were.
-    fn put(&mut self, ladders: &[LadderId], places: &[usize], folded: Folded, many: bool) {
+    fn put(
+        &mut self,
+        ladders: &[LadderId],
+        places: &[usize],
+        groups: &[LadderId],
+        folded: Folded,
+        many: bool,
+    ) {
         if many {
             self.folded.edit();
+            self.groups.edit();
             self.tallies.edit();
         }
-        let Folded { effectives, outcomes, .. } = folded;
+        let Folded { effectives, outcomes, groups: mut results, .. } = folded;
+        for group in groups {
+            if let (Some(place), Some(result)) =
+                (self.place_of_group(*group), results.remove(group))
+            {
+                self.groups.set(place, (*group, Arc::new(result)));
+            }
+        }
         for (at, ladder) in ladders.iter().enumerate() {
             self.retally(*ladder, outcomes.at(at));
         }
@@ -117,7 +170,7 @@ impl Resolution {
 
     /// Counts other outcomes on a ladder, instead of those it has.
     fn retally(&mut self, ladder: LadderId, outcomes: &OnLadder) {
-        let paths = self.users().paths.get(ladder.0 as usize).copied().unwrap_or(0);
+        let paths = self.uses_of(ladder);
         // Most policies fare as they did.
         let before: SmallVec<[(PolicyId, Outcome); 4]> = self.outcomes(ladder).into();
         if *before == *outcomes {
@@ -136,13 +189,15 @@ impl Resolution {
         }
     }
 
-    /// Gives up sharing lists with other resolutions if more than a few items differ, so that items are found as quickly
-    /// as in any list.
-    pub fn settle(&mut self) {
-        self.ladders.settle();
-        self.attachments.settle();
-        self.folded.settle();
-        self.tallies.settle();
+    /// Gives up sharing vectors with other resolutions if more than a few items differ, so that items are found as quickly
+    /// as in any vector.
+    pub fn compact(&mut self) {
+        self.ladders.compact();
+        self.attachments.compact();
+        self.rejections.compact();
+        self.folded.compact();
+        self.groups.compact();
+        self.tallies.compact();
         if self.other_outcomes.len() > FEW_OTHERS {
             let mut others = std::mem::take(&mut self.other_outcomes);
             others.sort_unstable_by_key(|(place, _)| *place);
@@ -169,58 +224,5 @@ impl Resolution {
     pub(super) fn outcomes_at(&self, place: usize) -> &OnLadder {
         let other = self.other_outcomes.iter().find(|(at, _)| *at == place);
         other.map_or_else(|| self.outcomes.at(place), |(_, outcomes)| outcomes)
-    }
-
-    /// Whether the family has neither groups nor failures.
-    fn is_flat(&self) -> bool {
-        let Fixed { groups, kept, failures, .. } = &*self.fixed;
-        groups.is_empty() && kept.is_empty() && failures.is_empty()
-    }
-
-    /// The ladders in the order of folding.
-    fn order(&self) -> Vec<LadderId> {
-        let mut order = vec![LadderId::EMPTY; self.folded.len()];
-        for (ladder, place) in (0..).map(LadderId).zip(&self.fixed.places) {
-            if let Some(slot) = order.get_mut(*place as usize) {
-                *slot = ladder;
-            }
-        }
-        order
-    }
-
-    fn users(&self) -> &Users {
-        self.fixed.users.get_or_init(|| {
-            let order = self.order();
-            let mut ends = vec![0_u32; self.fixed.policies.len()];
-            for policy in order.iter().flat_map(|ladder| self.policies_on(*ladder)) {
-                ends.iter_mut().skip(policy.0 as usize).take(1).for_each(|count| *count += 1);
-            }
-            // Those of a policy begin where those of the policy before it end.
-            let mut total = 0;
-            for end in &mut ends {
-                (*end, total) = (total, total + *end);
-            }
-            let mut ladders = vec![LadderId::EMPTY; total as usize];
-            for ladder in order {
-                for policy in self.policies_on(ladder) {
-                    let Some(next) = ends.get_mut(policy.0 as usize) else { continue };
-                    ladders.iter_mut().skip(*next as usize).take(1).for_each(|slot| *slot = ladder);
-                    *next += 1;
-                }
-            }
-            Users { ladders, ends, paths: uses(&self.ladders, &self.fixed.kinds) }
-        })
-    }
-
-    /// The policies that have steps on a ladder, each once.
-    fn policies_on(&self, ladder: LadderId) -> SmallVec<[PolicyId; 8]> {
-        let steps = self.ladders.steps(ladder).into_iter();
-        let mut found = SmallVec::new();
-        for policy in steps.filter_map(|s| self.ladders.get_step(s)).map(|s| s.policy) {
-            if !found.contains(&policy) {
-                found.push(policy);
-            }
-        }
-        found
     }
 }
