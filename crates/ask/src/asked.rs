@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use crate::{parameters, words};
+use crate::{Required, TakenBy, Takes, parameters, words};
 
 /// Words for the form of an answer over HTTP: `best` is what the command line shows if none is asked for.
 const FORMS: [&str; Form::WORDS.len() + 1] = {
@@ -21,23 +21,29 @@ parameters! {
     #[derive(Debug, Clone, Default)]
     Shared {
         /// Only this namespace; also the namespace of targets written without one.
-        namespace: Option<String> = option("NAMESPACE").short('n').shared(1)
-            .over_http("Only this namespace or mesh; also the namespace of targets written without one");
+        namespace: Option<String> = {
+            value_name: "NAMESPACE", short: Some('n'), shared: Some(1),
+            http_help: Some("Only this namespace or mesh; also the namespace of targets written without one"),
+        };
         /// All namespaces (this is the default; it overrides -n).
-        all_namespaces: bool = flag().short('A').shared(2).command_line_only();
+        all_namespaces: bool = {short: Some('A'), shared: Some(2), taken_by: TakenBy::CommandLine};
         /// Only objects with these labels: `app=cart,tier!=test`.
-        selector: Option<String> = option("SELECTOR").short('l').shared(3);
+        selector: Option<String> = {value_name: "SELECTOR", short: Some('l'), shared: Some(3)};
         /// Answer under every profile, show where they differ, and exit with 1 if they do. A question about one target shows
         /// differences without being told.
-        compare: bool = flag().shared(6)
-            .over_http("Answer under every profile and show where they differ; `overrule-exit` is 1 if they do");
+        compare: bool = {
+            shared: Some(6),
+            http_help: Some("Answer under every profile and show where they differ; `overrule-exit` is 1 if they do"),
+        };
         /// Form of the output.
-        output: Option<Form> = option("FORM").short('o').shared(13).words_over_http(&FORMS)
-            .over_http("Form of the answer, `best` is what the command line shows; json if absent");
+        output: Option<Form> = {
+            value_name: "FORM", short: Some('o'), shared: Some(13), http_words: Some(&FORMS),
+            http_help: Some("Form of the answer, `best` is what the command line shows; json if absent"),
+        };
         /// Only results and errors.
-        quiet: bool = flag().short('q').shared(15).command_line_only();
+        quiet: bool = {short: Some('q'), shared: Some(15), taken_by: TakenBy::CommandLine};
         /// More: notes, and what is usually cut.
-        verbose: bool = flag().short('v').shared(16);
+        verbose: bool = {short: Some('v'), shared: Some(16)};
     }
 }
 
@@ -71,11 +77,15 @@ parameters! {
     #[derive(Debug, Clone, Default)]
     Layout {
         /// Colour texts for a terminal.
-        color: bool = flag().http_only();
+        color: bool = {taken_by: TakenBy::Http};
         /// Columns that tables are cut to.
-        width: Option<usize> = option("N").at_most(10_000).http_only();
+        width: Option<usize> = {
+            value_name: "N", takes: Takes::Number(10_000), taken_by: TakenBy::Http,
+        };
         /// Columns that texts are laid out for.
-        columns: Option<usize> = option("N").at_most(10_000).http_only();
+        columns: Option<usize> = {
+            value_name: "N", takes: Takes::Number(10_000), taken_by: TakenBy::Http,
+        };
     }
 }
 
@@ -84,10 +94,12 @@ parameters! {
     #[derive(Debug, Clone)]
     Check {
         /// Which findings make the exit code 1.
-        fail_on: FailOn = option("SEVERITY").default("error")
-            .over_http("Which findings make `overrule-exit` 1");
+        fail_on: FailOn = {
+            value_name: "SEVERITY", default: Some("error"),
+            http_help: Some("Which findings make `overrule-exit` 1"),
+        };
         /// One line per finding.
-        short: bool = flag();
+        short: bool = {};
     }
 }
 
@@ -111,9 +123,9 @@ parameters! {
     #[derive(Debug, Clone, Default)]
     Get {
         /// A kind (`httproute`, `timeoutpolicies`), `policies`, or `all`.
-        kind: Option<String> = positional("KIND");
+        kind: Option<String> = {positional: true, value_name: "KIND"};
         /// Paths that no policy of this kind covers.
-        without: Option<String> = option("KIND").conflicts(&["kind"]);
+        without: Option<String> = {value_name: "KIND", conflicts: &["kind"]};
     }
 }
 
@@ -123,15 +135,15 @@ parameters! {
     Effective {
         /// A gateway, listener, route, rule or backend; a dataplane, inbound, service or port, or a KRI; everything if
         /// absent.
-        target: Option<String> = positional("TARGET");
+        target: Option<String> = {positional: true, value_name: "TARGET"};
         /// Only this policy kind.
-        kind: Option<String> = option("KIND");
+        kind: Option<String> = {value_name: "KIND"};
         /// Only on the way to this target: `meshservice/default/backend#http`.
-        to: Option<String> = option("TARGET");
+        to: Option<String> = {value_name: "TARGET"};
         /// A request: which rule takes it, and what applies there. `GET https://shop.example.com/cart?x=1`
-        request: Option<String> = option("REQUEST").conflicts(&["target"]);
+        request: Option<String> = {value_name: "REQUEST", conflicts: &["target"]};
         /// A header of the request: `name: value`. Repeatable.
-        header: Vec<String> = option("HEADER").requires("request");
+        header: Vec<String> = {value_name: "HEADER", requires: Some("request")};
     }
 }
 
@@ -140,13 +152,13 @@ parameters! {
     #[derive(Debug, Clone, Default)]
     Explain {
         /// A gateway, listener, route, rule or backend; a dataplane, inbound, service or port, or a KRI; or a policy.
-        target: String = positional("TARGET");
+        target: String = {positional: true, value_name: "TARGET"};
         /// Only this policy kind.
-        kind: Option<String> = option("KIND");
+        kind: Option<String> = {value_name: "KIND"};
         /// Only on the way to this target: `meshservice/default/backend#http`.
-        to: Option<String> = option("TARGET");
+        to: Option<String> = {value_name: "TARGET"};
         /// Only this field: `timeouts.request` or `/timeouts/request`.
-        field: Option<String> = option("FIELD");
+        field: Option<String> = {value_name: "FIELD"};
     }
 }
 
@@ -155,10 +167,10 @@ parameters! {
     #[derive(Debug, Clone, Default)]
     Reach {
         /// A policy: `timeoutpolicy/infra/gw-timeouts`.
-        policy: String = positional("POLICY");
+        policy: String = {positional: true, value_name: "POLICY"};
         /// Only this part of it: `timeouts.request`, `rules.authentication.a`; `overrides.limits.a` names its block too, and
         /// `to[0]` an entry.
-        rule: Option<String> = option("ID");
+        rule: Option<String> = {value_name: "ID"};
     }
 }
 
@@ -167,15 +179,15 @@ parameters! {
     #[derive(Debug, Clone, Default)]
     Can {
         /// The client: a SPIFFE ID, a dataplane, or `nobody` for one without a certificate.
-        from: Option<String> = positional("FROM").required_over_http();
+        from: Option<String> = {positional: true, value_name: "FROM", required: Required::OverHttp};
         /// What it calls: a dataplane, an inbound of one (`dataplane/default/backend-1#http`), or a meshservice.
-        to: Option<String> = positional("TO").required_over_http();
+        to: Option<String> = {positional: true, value_name: "TO", required: Required::OverHttp};
         /// Method of the request.
-        method: Option<String> = option("METHOD");
+        method: Option<String> = {value_name: "METHOD"};
         /// Path of the request, as it is sent.
-        path: Option<String> = option("PATH");
+        path: Option<String> = {value_name: "PATH"};
         /// Server name the client asks for in TLS.
-        sni: Option<String> = option("NAME");
+        sni: Option<String> = {value_name: "NAME"};
     }
     beside {
         /// Many questions instead, as text; whoever asks has read it.
@@ -197,16 +209,18 @@ parameters! {
     #[derive(Debug, Clone)]
     Envoy {
         /// A dataplane, or one of its inbounds.
-        target: String = positional("TARGET");
+        target: String = {positional: true, value_name: "TARGET"};
         /// How rules are arranged: `tree` is fast, `list` is for every Envoy, `kuma` is that release's own filter.
-        form: String =
-            option("tree|list|kuma").one_of(&["tree", "list", "kuma"]).default("tree");
+        form: String = {
+            value_name: "tree|list|kuma", takes: Takes::Word(&["tree", "list", "kuma"]),
+            default: Some("tree"), required: Required::No,
+        };
         /// The Envoy that will read it, such as 1.35.0; a tree needs 1.35 or newer, and without it a list is written.
-        envoy_version: Option<String> = option("VERSION");
+        envoy_version: Option<String> = {value_name: "VERSION"};
         /// A complete bootstrap that Envoy runs, for one inbound.
-        bootstrap: bool = flag();
+        bootstrap: bool = {};
         /// Folder with `cert.pem`, `key.pem` and `ca.pem`, for a bootstrap.
-        certs: PathBuf = option("FOLDER").default("certs");
+        certs: PathBuf = {value_name: "FOLDER", default: Some("certs"), required: Required::No};
     }
 }
 
@@ -215,6 +229,6 @@ parameters! {
     #[derive(Debug, Clone, Default)]
     Graph {
         /// Only what passes through this target.
-        target: Option<String> = positional("TARGET");
+        target: Option<String> = {positional: true, value_name: "TARGET"};
     }
 }

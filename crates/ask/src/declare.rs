@@ -45,7 +45,8 @@ pub fn word<T: Copy>(given: &[String], words: &[&str], variants: &[T]) -> Result
 }
 
 /// Declares a type and the table of its parameters. The comment of a field is its help, the name of a field with hyphens
-/// its name, and its type says what it takes. Fields behind `beside` are no parameters.
+/// its name, and its type says what it takes. What else there is to say about the [`Parameter`](crate::Parameter) follows
+/// in braces. Fields behind `beside` are not parameters.
 #[macro_export]
 macro_rules! parameters {
     (
@@ -53,7 +54,7 @@ macro_rules! parameters {
         $name:ident {$(
             $(#[doc = $help:literal])+
             $(#[serde($($serde:tt)*)])?
-            $field:ident: $type:ty = $($call:ident($($value:expr),*)).+;
+            $field:ident: $type:ty = {$($key:ident: $value:expr),* $(,)?};
         )*}
         $(beside {$(
             $(#[$beside_attribute:meta])*
@@ -75,16 +76,19 @@ macro_rules! parameters {
 
         impl $crate::Parameters for $name {
             const TABLE: &'static [$crate::Parameter] = &[$(
-                $crate::Parameter::new(
-                    {
-                        const NAME: [u8; stringify!($field).len()] =
-                            $crate::declare::kebab(stringify!($field));
-                        $crate::declare::utf8(&NAME)
-                    },
-                    $crate::declare::sentence(concat!($($help),+)),
-                    <$type as $crate::Argument>::TAKES,
-                    <$type as $crate::Argument>::REQUIRED,
-                )$(.$call($($value),*))+,
+                $crate::Parameter {
+                    $($key: $value,)*
+                    ..$crate::Parameter::new(
+                        {
+                            const NAME: [u8; stringify!($field).len()] =
+                                $crate::declare::kebab(stringify!($field));
+                            $crate::declare::utf8(&NAME)
+                        },
+                        $crate::declare::sentence(concat!($($help),+)),
+                        <$type as $crate::Argument>::TAKES,
+                        <$type as $crate::Argument>::REQUIRED,
+                    )
+                },
             )*];
 
             fn read(arguments: &$crate::Arguments) -> Result<Self, $crate::Failure> {

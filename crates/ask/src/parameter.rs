@@ -88,7 +88,7 @@ pub enum TakenBy {
 }
 
 impl Parameter {
-    /// A flag, or what the calls that follow make of it.
+    /// What a field says about its parameter: its name, comment and type. A row of a table says the rest.
     pub const fn new(
         name: &'static str,
         help: &'static str,
@@ -113,91 +113,6 @@ impl Parameter {
             http_help: None,
             http_words: None,
         }
-    }
-
-    /// `--name`.
-    pub const fn flag(self) -> Self {
-        self
-    }
-
-    /// `--name VALUE`.
-    pub const fn option(self, value_name: &'static str) -> Self {
-        Self { value_name, ..self }
-    }
-
-    /// `VALUE`.
-    pub const fn positional(self, value_name: &'static str) -> Self {
-        Self { value_name, positional: true, ..self }
-    }
-
-    /// One of these words.
-    pub const fn one_of(self, words: &'static [&'static str]) -> Self {
-        Self { takes: Takes::Word(words), ..self }
-    }
-
-    /// The largest number it takes.
-    pub const fn at_most(self, largest: u64) -> Self {
-        Self { takes: Takes::Number(largest), ..self }
-    }
-
-    /// `-x`.
-    pub const fn short(self, short: char) -> Self {
-        Self { short: Some(short), ..self }
-    }
-
-    /// The value if none is given.
-    pub const fn default(self, value: &'static str) -> Self {
-        Self { default: Some(value), required: Required::No, ..self }
-    }
-
-    /// Not beside these.
-    pub const fn conflicts(self, conflicts: &'static [&'static str]) -> Self {
-        Self { conflicts, ..self }
-    }
-
-    /// Only beside this one.
-    pub const fn requires(self, other: &'static str) -> Self {
-        Self { requires: Some(other), ..self }
-    }
-
-    /// A variable of the environment that says it too.
-    pub const fn env(self, variable: &'static str) -> Self {
-        Self { env: Some(variable), ..self }
-    }
-
-    /// An option of all commands, at this place.
-    pub const fn shared(self, place: usize) -> Self {
-        Self { shared: Some(place), heading: Some("Shared options"), ..self }
-    }
-
-    /// Where it stands in help.
-    pub const fn heading(self, heading: &'static str) -> Self {
-        Self { heading: Some(heading), ..self }
-    }
-
-    /// For the command line only.
-    pub const fn command_line_only(self) -> Self {
-        Self { taken_by: TakenBy::CommandLine, ..self }
-    }
-
-    /// For HTTP only.
-    pub const fn http_only(self) -> Self {
-        Self { taken_by: TakenBy::Http, ..self }
-    }
-
-    /// Required in a query.
-    pub const fn required_over_http(self) -> Self {
-        Self { required: Required::OverHttp, ..self }
-    }
-
-    /// What the OpenAPI document says of it, where help speaks of the command line.
-    pub const fn over_http(self, help: &'static str) -> Self {
-        Self { http_help: Some(help), ..self }
-    }
-
-    /// The words that HTTP takes.
-    pub const fn words_over_http(self, words: &'static [&'static str]) -> Self {
-        Self { http_words: Some(words), ..self }
     }
 
     /// Whether the command line takes it.

@@ -63,7 +63,7 @@ impl<T: Parameters> FromArgMatches for Typed<T> {
 fn argument(row: &Parameter) -> Arg {
     let mut arg = Arg::new(row.name)
         .help(row.help)
-        .help_heading(row.heading)
+        .help_heading(row.heading.or(row.shared.map(|_| "Shared options")))
         .required(row.required == Required::Always)
         .conflicts_with_all(row.conflicts)
         .global(row.shared.is_some());

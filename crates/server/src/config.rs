@@ -20,65 +20,91 @@ parameters! {
     #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
     Config {
         /// Address to listen on; any other than loopback needs TLS and authentication [default: 127.0.0.1:5681]
-        listen: Option<SocketAddr> = option("ADDRESS").env("OVERRULE_LISTEN").heading("Serving");
+        listen: Option<SocketAddr> = {
+            value_name: "ADDRESS", env: Some("OVERRULE_LISTEN"), heading: Some("Serving"),
+        };
         /// Folder of the embedded store; made if it is not there [env: OVERRULE_DATA] [default: overrule-data]
-        data: Option<PathBuf> = option("DIR").heading("Store");
+        data: Option<PathBuf> = {value_name: "DIR", heading: Some("Store")};
         /// Keep everything in memory: it is gone when the server ends
-        ephemeral: bool = flag().conflicts(&["data"]).heading("Store");
+        ephemeral: bool = {conflicts: &["data"], heading: Some("Store")};
         /// File that holds the connection of a PostgreSQL store: `postgres://user@host/database`; several servers may share
         /// one. OVERRULE_POSTGRES holds the connection itself [env: OVERRULE_POSTGRES_FILE]
-        postgres_file: Option<PathBuf> =
-            option("FILE").conflicts(&["data", "ephemeral"]).heading("Store");
+        postgres_file: Option<PathBuf> = {
+            value_name: "FILE", conflicts: &["data", "ephemeral"], heading: Some("Store"),
+        };
         /// Certificates that PostgreSQL's certificate must be signed by
-        postgres_ca: Option<PathBuf> =
-            option("FILE").env("OVERRULE_POSTGRES_CA").heading("Store");
+        postgres_ca: Option<PathBuf> = {
+            value_name: "FILE", env: Some("OVERRULE_POSTGRES_CA"), heading: Some("Store"),
+        };
         /// Fill an empty store from a backup
-        restore: Option<PathBuf> = option("FILE").heading("Store");
+        restore: Option<PathBuf> = {value_name: "FILE", heading: Some("Store")};
         /// Most changes kept in the history [default: no limit]
-        history_entries: Option<u64> =
-            option("N").env("OVERRULE_HISTORY_ENTRIES").heading("Store");
+        history_entries: Option<u64> = {
+            value_name: "N", env: Some("OVERRULE_HISTORY_ENTRIES"), heading: Some("Store"),
+        };
         /// How long changes are kept in the history: `720h` [default: no limit]
-        history_age: Option<String> = option("TIME").env("OVERRULE_HISTORY_AGE").heading("Store");
+        history_age: Option<String> = {
+            value_name: "TIME", env: Some("OVERRULE_HISTORY_AGE"), heading: Some("Store"),
+        };
         /// Follow changes of the files given with -f, and remove from the store what is removed from them
-        watch_files: bool = flag().heading("Store");
+        watch_files: bool = {heading: Some("Store")};
         /// How clients prove who they are; on loopback the default is `none`, elsewhere `token`
-        auth: Option<Auth> = option("HOW").env("OVERRULE_AUTH").heading("Security");
+        auth: Option<Auth> = {
+            value_name: "HOW", env: Some("OVERRULE_AUTH"), heading: Some("Security"),
+        };
         /// Certificate chain of the server
-        tls_cert: Option<PathBuf> =
-            option("FILE").env("OVERRULE_TLS_CERT").requires("tls-key").heading("Security");
+        tls_cert: Option<PathBuf> = {
+            value_name: "FILE", env: Some("OVERRULE_TLS_CERT"), requires: Some("tls-key"),
+            heading: Some("Security"),
+        };
         /// Its key
-        tls_key: Option<PathBuf> =
-            option("FILE").env("OVERRULE_TLS_KEY").requires("tls-cert").heading("Security");
+        tls_key: Option<PathBuf> = {
+            value_name: "FILE", env: Some("OVERRULE_TLS_KEY"), requires: Some("tls-cert"),
+            heading: Some("Security"),
+        };
         /// Certificates that client certificates must be signed by
-        client_ca: Option<PathBuf> =
-            option("FILE").env("OVERRULE_CLIENT_CA").requires("tls-cert").heading("Security");
+        client_ca: Option<PathBuf> = {
+            value_name: "FILE", env: Some("OVERRULE_CLIENT_CA"), requires: Some("tls-cert"),
+            heading: Some("Security"),
+        };
         /// Refuse clients without a certificate
-        client_cert_required: bool = flag().requires("client-ca").heading("Security");
+        client_cert_required: bool = {requires: Some("client-ca"), heading: Some("Security")};
         /// Name or name:port by which clients may reach the server, beside its address; repeatable
-        host: Vec<String> = option("HOST").heading("Security");
+        host: Vec<String> = {value_name: "HOST", heading: Some("Security")};
         /// File that the first admin token is written to, readable for its owner only [default: admin-token in the data
         /// folder]
-        admin_token_file: Option<PathBuf> = option("FILE").heading("Security");
+        admin_token_file: Option<PathBuf> = {value_name: "FILE", heading: Some("Security")};
         /// Largest body of a request, in bytes [default: 16777216]
-        max_body: Option<usize> = option("BYTES").env("OVERRULE_MAX_BODY").heading("Limits");
+        max_body: Option<usize> = {
+            value_name: "BYTES", env: Some("OVERRULE_MAX_BODY"), heading: Some("Limits"),
+        };
         /// Longest time for a request, in seconds [default: 60]
-        request_timeout: Option<u64> =
-            option("SECONDS").env("OVERRULE_REQUEST_TIMEOUT").heading("Limits");
+        request_timeout: Option<u64> = {
+            value_name: "SECONDS", env: Some("OVERRULE_REQUEST_TIMEOUT"), heading: Some("Limits"),
+        };
         /// Most connections at once [default: 1024]
-        max_connections: Option<usize> =
-            option("N").env("OVERRULE_MAX_CONNECTIONS").heading("Limits");
+        max_connections: Option<usize> = {
+            value_name: "N", env: Some("OVERRULE_MAX_CONNECTIONS"), heading: Some("Limits"),
+        };
         /// Most requests at once [default: 256]
-        max_requests: Option<usize> = option("N").env("OVERRULE_MAX_REQUESTS").heading("Limits");
+        max_requests: Option<usize> = {
+            value_name: "N", env: Some("OVERRULE_MAX_REQUESTS"), heading: Some("Limits"),
+        };
         /// Longest time that requests get to finish when the server stops, in seconds [default: 20]
-        grace: Option<u64> = option("SECONDS").heading("Limits");
+        grace: Option<u64> = {value_name: "SECONDS", heading: Some("Limits")};
         /// Form of logs on standard error
-        log_format: Option<LogFormat> =
-            option("FORM").env("OVERRULE_LOG_FORMAT").heading("Serving");
+        log_format: Option<LogFormat> = {
+            value_name: "FORM", env: Some("OVERRULE_LOG_FORMAT"), heading: Some("Serving"),
+        };
         /// What is logged: `info`, `debug`, `overrule_server=debug` [default: info]
-        log: Option<String> = option("FILTER").env("OVERRULE_LOG").heading("Serving");
+        log: Option<String> = {
+            value_name: "FILTER", env: Some("OVERRULE_LOG"), heading: Some("Serving"),
+        };
         /// File with any of these settings, as YAML with the names of the flags; `certificates` maps client certificates
         #[serde(skip)]
-        config: Option<PathBuf> = option("FILE").env("OVERRULE_CONFIG").heading("Serving");
+        config: Option<PathBuf> = {
+            value_name: "FILE", env: Some("OVERRULE_CONFIG"), heading: Some("Serving"),
+        };
     }
     beside {
         /// The connection of PostgreSQL; only in the file or the environment.
