@@ -97,7 +97,7 @@ fn names_that_do_not_survive() {
     says(
         &text(&["a_b".into(), "c_d".into()]),
         "OV1614",
-        &["MeshService `a_b` has an underscore", "1 is more"],
+        &["MeshService `a_b` has an underscore", "1 other of its kind has the same problem"],
     );
     says(&text(&["Cart".into()]), "OV1614", &["is not a DNS subdomain"]);
     for bad in ["-a", "a-", "a..b", "a.-b"] {
