@@ -163,8 +163,8 @@ impl History {
 /// The family of a policy, by its API group.
 fn family_of(policy: &Value) -> &'static str {
     let group = policy["apiVersion"].as_str().and_then(|version| version.split('/').next());
-    let families = overrule::families().iter();
-    let family = families.filter(|f| f.groups().iter().any(|g| Some(*g) == group)).next_back();
+    let is_ours = |groups: &[&str]| groups.iter().any(|g| Some(*g) == group);
+    let family = overrule::families().iter().find(|family| is_ours(family.groups()));
     family.map_or("gateway", |family| family.name())
 }
 

@@ -41,11 +41,11 @@ struct Affected {
 impl Resolution {
     /// The same resolution in which some steps say something else: folds the ladders and groups that have one of them.
     /// Gives these ladders, too, in order.
-    pub fn refolded<A: Algebra>(
+    pub fn refolded(
         &self,
         new: &NewSteps,
         documents: &Documents,
-        algebra: &A,
+        algebra: &impl Algebra,
     ) -> Option<(Self, Vec<LadderId>)> {
         self.refolded_by(new, documents, algebra, |ladders, order| {
             folded::fold(documents, ladders, algebra, order, [])
@@ -53,22 +53,22 @@ impl Resolution {
     }
 
     /// The same on all threads there are, if there are many ladders, for families without groups on ladders.
-    pub fn refolded_in_parallel<A: Algebra + Sync>(
+    pub fn refolded_in_parallel(
         &self,
         new: &NewSteps,
         documents: &Documents,
-        algebra: &A,
+        algebra: &(impl Algebra + Sync),
     ) -> Option<(Self, Vec<LadderId>)> {
         self.refolded_by(new, documents, algebra, |ladders, order| {
             folded::fold_in_parallel(documents, ladders, algebra, order)
         })
     }
 
-    fn refolded_by<A: Algebra>(
+    fn refolded_by(
         &self,
         new: &NewSteps,
         documents: &Documents,
-        algebra: &A,
+        algebra: &impl Algebra,
         fold_many: impl FnOnce(&Ladders, &[LadderId]) -> Folded,
     ) -> Option<(Self, Vec<LadderId>)> {
         let mut now = Self { ladders: self.ladders.with(&new.steps), ..self.clone() };
