@@ -26,7 +26,7 @@ static KEYS: RankKeys = &[RankKey::LEVEL, RankKey::CREATED, RankKey::NAME];
 
 overrule::source::codes! {
     /// A policy whose target is not there.
-    NO_TARGET = "OV9901", Error, "toy policy without target";
+    NO_TARGET = "OV9901", Error, World, "toy policy without target";
 }
 
 static BELOW: ReasonInfo = ReasonInfo { id: "below-wins", sentence: "the policy below wins" };
