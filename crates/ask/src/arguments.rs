@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: what was given for each parameter, as texts. Out: a typed set of parameters, and back. Not here: HTTP, the command
-//! line, who refuses unknown names.
+//! In: what was given for each parameter, as texts. Out: a typed set of parameters, and back. Not here: HTTP, the
+//! command line, who refuses unknown names.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

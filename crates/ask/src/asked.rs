@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every question as a type and as a table of its parameters. A row here is all that a parameter needs: the command line,
-//! HTTP, the OpenAPI document and the client are made from these tables. Not here: what a question means (the module of
-//! each command), what a row may say (`parameter.rs`).
+//! Every question as a type and as a table of its parameters. A row here is all that a parameter needs: the command
+//! line, HTTP, the OpenAPI document and the client are made from these tables. Not here: what a question means (the
+//! module of each command), what a row may say (`parameter.rs`).
 
 use std::path::PathBuf;
 
@@ -29,8 +29,8 @@ parameters! {
         all_namespaces: bool = {short: Some('A'), shared: Some(2), taken_by: TakenBy::CommandLine};
         /// Only objects with these labels: `app=cart,tier!=test`.
         selector: Option<String> = {value_name: "SELECTOR", short: Some('l'), shared: Some(3)};
-        /// Answer under every profile, show where they differ, and exit with 1 if they do. A question about one target shows
-        /// differences without being told.
+        /// Answer under every profile, show where they differ, and exit with 1 if they do. A question about one target
+        /// shows differences without being told.
         compare: bool = {
             shared: Some(6),
             http_help: Some("Answer under every profile and show where they differ; `overrule-exit` is 1 if they do"),
@@ -168,8 +168,8 @@ parameters! {
     Reach {
         /// A policy: `timeoutpolicy/infra/gw-timeouts`.
         policy: String = {positional: true, value_name: "POLICY"};
-        /// Only this part of it: `timeouts.request`, `rules.authentication.a`; `overrides.limits.a` names its block too, and
-        /// `to[0]` an entry.
+        /// Only this part of it: `timeouts.request`, `rules.authentication.a`; `overrides.limits.a` names its block
+        /// too, and `to[0]` an entry.
         rule: Option<String> = {value_name: "ID"};
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The notation for tables of parameters: each row is a field of a type and a [`Parameter`](crate::Parameter). Not here:
-//! the tables.
+//! The notation for tables of parameters: each row is a field of a type and a [`Parameter`](crate::Parameter). Not
+//! here: the tables.
 
 /// A documentation comment as help: no space before it, no full stop behind it.
 pub const fn sentence(doc: &'static str) -> &'static str {
@@ -44,9 +44,9 @@ pub fn word<T: Copy>(given: &[String], words: &[&str], variants: &[T]) -> Result
     })
 }
 
-/// Declares a type and the table of its parameters. The comment of a field is its help, the name of a field with hyphens
-/// its name, and its type says what it takes. What else there is to say about the [`Parameter`](crate::Parameter) follows
-/// in braces. Fields behind `beside` are not parameters.
+/// Declares a type and the table of its parameters. The comment of a field is its help, the name of a field with
+/// hyphens its name, and its type says what it takes. What else there is to say about the
+/// [`Parameter`](crate::Parameter) follows in braces. Fields behind `beside` are not parameters.
 #[macro_export]
 macro_rules! parameters {
     (
@@ -113,8 +113,8 @@ macro_rules! parameters {
     };
 }
 
-/// Declares a type that is one of several words. The comment of a variant is the help for its word, which is its name in
-/// lower case.
+/// Declares a type that is one of several words. The comment of a variant is the help for its word, which is its name
+/// in lower case.
 #[macro_export]
 macro_rules! words {
     (

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: tables of parameters. Out: their arguments on the command line, and what was typed there, as types. Not here: the
-//! tables (`overrule_ask`, `overrule_server::Config`), settings of families (`settings.rs`).
+//! In: tables of parameters. Out: their arguments on the command line, and what was typed there, as types. Not here:
+//! the tables (`overrule_ask`, `overrule_server::Config`), settings of families (`settings.rs`).
 
 use std::net::SocketAddr;
 use std::ops::Deref;

@@ -27,8 +27,8 @@ parameters! {
         data: Option<PathBuf> = {value_name: "DIR", heading: Some("Store")};
         /// Keep everything in memory: it is gone when the server ends
         ephemeral: bool = {conflicts: &["data"], heading: Some("Store")};
-        /// File that holds the connection of a PostgreSQL store: `postgres://user@host/database`; several servers may share
-        /// one. OVERRULE_POSTGRES holds the connection itself [env: OVERRULE_POSTGRES_FILE]
+        /// File that holds the connection of a PostgreSQL store: `postgres://user@host/database`; several servers may
+        /// share one. OVERRULE_POSTGRES holds the connection itself [env: OVERRULE_POSTGRES_FILE]
         postgres_file: Option<PathBuf> = {
             value_name: "FILE", conflicts: &["data", "ephemeral"], heading: Some("Store"),
         };
@@ -100,7 +100,8 @@ parameters! {
         log: Option<String> = {
             value_name: "FILTER", env: Some("OVERRULE_LOG"), heading: Some("Serving"),
         };
-        /// File with any of these settings, as YAML with the names of the flags; `certificates` maps client certificates
+        /// File with any of these settings, as YAML with the names of the flags; `certificates` maps client
+        /// certificates
         #[serde(skip)]
         config: Option<PathBuf> = {
             value_name: "FILE", env: Some("OVERRULE_CONFIG"), heading: Some("Serving"),
