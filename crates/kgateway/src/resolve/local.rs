@@ -8,7 +8,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use overrule_engine::{
     Attachment, Group, LadderId, NodeId, PerStep, PolicyId, Rank, Rejection, ResolutionBuilder,
-    Rung, Step, StepId, Traced,
+    Rung, Step, StepId,
 };
 use overrule_gateway::kinds::Strategy as GenericStrategy;
 use overrule_gateway::policy as generic;
@@ -19,7 +19,8 @@ use overrule_source::{Diagnostic, Span, View};
 
 use super::builtin::BuiltIns;
 use super::plans::{Role, spec};
-use super::{Active, attach_references, values};
+use super::values::Content;
+use super::{Active, attach_references};
 use crate::World;
 use crate::kinds::{ALL, GROUP, KindShape};
 use crate::policy::{Policy, strategy};
@@ -227,29 +228,6 @@ fn target(world: World<'_>, scope: Scope, reference: View<'_>) -> Option<ObjectI
     let member = |key| names.lookup(reference.get(key).and_then(View::as_str)?);
     let kind = GroupKind { group: member("group")?, kind: member("kind")? };
     world.snapshot.find(ObjectKey { kind, scope, name: member("name")? }).map(|o| o.id)
-}
-
-/// What a step brings.
-pub(crate) struct Content {
-    /// Its value in the form merges work on.
-    pub(crate) value: Traced,
-    /// Why it breaks every rule it reaches.
-    pub(crate) problem: Option<overrule_engine::Reason>,
-    /// Whose it is; none for what a rule says itself.
-    pub(crate) policy: Option<PolicyId>,
-}
-
-impl Content {
-    fn of(world: World<'_>, step: StepId, id: PolicyId, policy: &Policy) -> Self {
-        let value = values::of_policy(world.documents, step, policy);
-        Self { value, problem: policy.problem, policy: Some(id) }
-    }
-}
-
-/// What a step of a policy brings.
-pub(crate) fn content_of(world: World<'_>, id: StepId, step: &Step) -> Option<Content> {
-    let policy = world.policies.get(step.policy)?;
-    Some(Content::of(world, id, step.policy, policy))
 }
 
 /// Groups of the policies attached to each node itself, and what their steps bring.

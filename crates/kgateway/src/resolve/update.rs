@@ -9,7 +9,8 @@ use overrule_gateway::policy::same_targets;
 use overrule_model::ObjectId;
 use overrule_source::{Code, CowVec, Diagnostic, Span};
 
-use super::local::{by_reference, content_of, generic};
+use super::local::{by_reference, generic};
+use super::values::content_of;
 use super::{Active, Found, algebra};
 use crate::family::{Kgateway, Matches};
 use crate::policy::{self, Policies, Policy};
