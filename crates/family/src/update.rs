@@ -86,8 +86,12 @@ impl Replaced {
 
     /// Whether a finding that changes can be told only by resolving everything.
     pub fn is_whole(&self, finding: &Diagnostic) -> bool {
-        let is_anywhere = self.codes.contains(&finding.code) && finding.primary.is_none();
-        is_anywhere || self.whole.contains(&finding.code)
+        self.whole.contains(&finding.code)
+    }
+
+    /// Whether it might be one of them, but points nowhere.
+    pub fn is_anywhere(&self, finding: &Diagnostic) -> bool {
+        finding.primary.is_none() && self.codes.contains(&finding.code)
     }
 
     fn covers(&self, span: Span) -> bool {

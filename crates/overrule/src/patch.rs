@@ -69,14 +69,14 @@ impl Analysis {
         let Patch { mut documents, mut snapshot, objects, .. } = patch;
         let (mut written, mut answers) = (self.written.clone(), self.answers.clone());
         let (mut touched, mut replaced, mut findings) = (Vec::new(), Vec::new(), read);
-        let mut known = 0;
+        let mut known = BTreeSet::new();
         for ((family, ground), written) in families().iter().zip(&self.grounds).zip(&mut written) {
             let is_theirs = |object: &&ObjectId| family.is_policy(&written.policies, **object);
             let theirs: Vec<ObjectId> = objects.iter().filter(is_theirs).copied().collect();
             if theirs.is_empty() {
                 continue;
             }
-            known += theirs.len();
+            known.extend(theirs.iter().copied());
             let places = self.places_of(*family);
             let before: Vec<Before<'_>> =
                 places.iter().map(|(_, answer)| answer.before()).collect();
@@ -102,7 +102,7 @@ impl Analysis {
             *written = Written { policies, diagnostics: unchanged.chain(read).collect() };
             replaced.push(theirs);
         }
-        if known < objects.len() {
+        if known.len() < objects.len() {
             return None;
         }
         let diagnostics = self.with_findings(&texts, &replaced, findings)?;
@@ -127,6 +127,10 @@ impl Analysis {
         mut found: Vec<Diagnostic>,
     ) -> Option<Vec<Diagnostic>> {
         let changes = |d: &Diagnostic| texts.concern(d) || replaced.iter().any(|r| r.has(d));
+        let is_anywhere = |d: &Diagnostic| replaced.iter().any(|r| r.is_anywhere(d));
+        if self.diagnostics.iter().chain(&found).any(is_anywhere) {
+            return None;
+        }
         // What is found about others is not all there is about them.
         found.retain(changes);
         let (gone, kept): (Vec<&Diagnostic>, Vec<&Diagnostic>) =

@@ -13,8 +13,9 @@ use overrule_source::Documents;
 use smallvec::SmallVec;
 
 use super::builtin::Taken;
-use super::local::{Class, Content};
+use super::local::Class;
 use super::plans::{Plans, Role, kind_of, role_of, strategy_of};
+use super::values::Content;
 use super::walk::Masks;
 use super::{Active, values};
 use crate::World;

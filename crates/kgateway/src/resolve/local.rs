@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 use overrule_engine::{
-    Attachment, Group, LadderId, Landed, LocalLadders, NodeId, PerStep, PolicyId, Rank, Reason,
-    ResolutionBuilder, Rung, Step, StepId, Traced,
+    Attachment, Group, LadderId, Landed, LocalLadders, NodeId, PerStep, PolicyId, Rank,
+    ResolutionBuilder, Rung, Step, StepId,
 };
 use overrule_gateway::resolve::name_order_with;
 use overrule_gateway::topology::{RuleIx, level};
@@ -16,7 +16,8 @@ use overrule_source::Span;
 use super::attach::{Attached, Filter};
 use super::builtin::{BuiltIns, Slots};
 use super::plans::{Role, spec};
-use super::{Active, values};
+use super::Active;
+use super::values::Content;
 use crate::kinds::{ALL, KindShape};
 use crate::policy::{Policy, strategy};
 use crate::{InheritedPriority, World};
@@ -50,29 +51,6 @@ impl Class {
     pub(crate) fn strategy_of(mode: u16) -> InheritedPriority {
         InheritedPriority::from_code(mode >> 2)
     }
-}
-
-/// What a step brings.
-pub(crate) struct Content {
-    /// Its value in the form merges work on.
-    pub(crate) value: Traced,
-    /// Why it breaks every rule it reaches.
-    pub(crate) problem: Option<Reason>,
-    /// Whose it is; none for what a rule says itself.
-    pub(crate) policy: Option<PolicyId>,
-}
-
-impl Content {
-    fn of(world: World<'_>, step: StepId, id: PolicyId, policy: &Policy) -> Self {
-        let value = values::of_policy(world.documents, step, policy);
-        Self { value, problem: policy.problem, policy: Some(id) }
-    }
-}
-
-/// What a step of a policy brings.
-pub(crate) fn content_of(world: World<'_>, id: StepId, step: &Step) -> Option<Content> {
-    let policy = world.policies.get(step.policy)?;
-    Some(Content::of(world, id, step.policy, policy))
 }
 
 /// Groups of the policies attached to each node itself, and what their steps bring.

@@ -10,7 +10,7 @@ use overrule_model::ObjectId;
 use overrule_source::{Code, CowVec, Diagnostic, Span};
 
 use super::attach::{by_reference, generic};
-use super::local::content_of;
+use super::values::content_of;
 use super::{Active, Found, algebra};
 use crate::family::{Kgateway, Matches};
 use crate::policy::{self, Policies, Policy};

@@ -2,11 +2,35 @@
 //! In: a policy as written. Out: its value in the form merges work on: fields with a value, providers by name.
 //! Not here: merging.
 
-use overrule_engine::{Key, StepId, Traced, Word};
+use overrule_engine::{Key, PolicyId, Reason, Step, StepId, Traced, Word};
 use overrule_source::{Documents, NodeRef, View};
 
+use crate::World;
 use crate::kinds::{KindShape, PROVIDERS, TWO_UNITS};
 use crate::policy::Policy;
+
+/// What a step brings.
+pub(crate) struct Content {
+    /// Its value in the form merges work on.
+    pub(crate) value: Traced,
+    /// Why it breaks every rule it reaches.
+    pub(crate) problem: Option<Reason>,
+    /// Whose it is; none for what a rule says itself.
+    pub(crate) policy: Option<PolicyId>,
+}
+
+impl Content {
+    pub(super) fn of(world: World<'_>, step: StepId, id: PolicyId, policy: &Policy) -> Self {
+        let value = of_policy(world.documents, step, policy);
+        Self { value, problem: policy.problem, policy: Some(id) }
+    }
+}
+
+/// What a step of a policy brings.
+pub(crate) fn content_of(world: World<'_>, id: StepId, step: &Step) -> Option<Content> {
+    let policy = world.policies.get(step.policy)?;
+    Some(Content::of(world, id, step.policy, policy))
+}
 
 /// Members of the normal form of a unit that names providers.
 pub(crate) const PROVIDER_LIST: &str = "providers";

@@ -24,7 +24,7 @@ async fn count(call: Call) -> Result<Reply, Problem> {
     let state = call.app.live.state();
     let counted = state.derived(|state| {
         COUNTED.fetch_add(1, Ordering::Relaxed);
-        Counted(state.records.len())
+        Counted(state.records.values().count())
     });
     let loud = call.app.extensions.on().is_on("toy-loud");
     Ok(Reply::fine(&json!({"name": call.part("name"), "count": counted.await?.0, "loud": loud})))

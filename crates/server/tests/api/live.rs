@@ -4,7 +4,7 @@
 use std::io::{BufRead, BufReader};
 use std::time::{Duration, Instant};
 
-use crate::client::{Client, config, open};
+use crate::client::{Client, config, extensions, open};
 use overrule_server::{Config, start};
 
 const POLICY: &str = "apiVersion: policies.example.com/v1\nkind: TimeoutPolicy\nmetadata:\n  name: cart-timeouts\n  namespace: shop\nspec:\n  targetRef:\n    group: gateway.networking.k8s.io\n    kind: HTTPRoute\n    name: cart\n  timeouts:\n    request: 7s\n";
@@ -150,7 +150,8 @@ fn a_document_that_is_put_is_parsed_once() {
         ..overrule::Options::default()
     };
     for compat in [false, true] {
-        let (config, options) = (Config { kuma_compat: compat, ..config() }, options());
+        let extensions = if compat { extensions().with("kuma-compat") } else { extensions() };
+        let (config, options) = (Config { extensions, ..config() }, options());
         let shop = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/shop");
         let running = start(config, vec![shop.into()], options.clone()).unwrap();
         let client = Client::new(running.address, None);
