@@ -19,8 +19,8 @@ use std::time::Duration;
 
 use cpu_time::ProcessTime;
 use overrule::Options;
-use overrule::kuma::inspect::Flavour;
 use overrule_guard::Grants;
+use overrule_server::Extensions;
 use overrule_server::hostile::admit;
 use overrule_server::watching::{Differences, Live, Resolving, WatchFilter};
 use overrule_store::{Author, Change, Expect, Store};
@@ -138,13 +138,14 @@ spec:
             });
             fleet.put(&body);
         }
-        let resolving = Resolving::new(Options::default(), Flavour::Native);
+        let resolving = Resolving::new(Options::default());
         fleet.live = Some(Live::open(Arc::clone(&fleet.store), resolving).unwrap());
         fleet
     }
 
     fn put(&self, body: &str) {
-        let admitted = admit("body", body.as_bytes(), &Options::default());
+        let (options, extensions) = (Options::default(), Extensions::default());
+        let admitted = admit("body", body.as_bytes(), &options, &extensions);
         assert!(admitted.refusals.is_empty(), "{:?}", admitted.refusals);
         let put = |m: overrule_server::hostile::Manifest| Change::Put {
             key: m.key,

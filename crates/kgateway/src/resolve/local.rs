@@ -13,10 +13,10 @@ use overrule_gateway::topology::{RuleIx, level};
 use overrule_model::ObjectId;
 use overrule_source::Span;
 
+use super::Active;
 use super::attach::{Attached, Filter};
 use super::builtin::{BuiltIns, Slots};
 use super::plans::{Role, spec};
-use super::Active;
 use super::values::Content;
 use crate::kinds::{ALL, KindShape};
 use crate::policy::{Policy, strategy};
