@@ -16,7 +16,7 @@ use overrule_topology::GatewayTopology;
 use serde_json::Value;
 
 use crate::{
-    Access, Affected, Change, Condition, ControllerMetrics, Dialect, Extra, Family, Ground,
+    Access, Affected, Condition, ContentChange, ControllerMetrics, Dialect, Extra, Family, Ground,
     Options, OwnKind, Reading, Resolved, Setting, Settings, Updated, World,
 };
 
@@ -71,7 +71,7 @@ pub trait AnyFamily: FamilyWords {
         before: &AnyPolicies,
         changed: &[ObjectId],
     ) -> Option<AnyPolicies>;
-    fn updated(&self, change: Change<'_>) -> Option<Updated<AnyPolicies>>;
+    fn updated(&self, change: ContentChange<'_>) -> Option<Updated<AnyPolicies>>;
     fn is_policy(&self, policies: &AnyPolicies, object: ObjectId) -> bool;
     fn judge(&self, known: Known<'_>, profile: &str) -> Vec<Diagnostic>;
     fn concerns(&self, known: Known<'_>, asked: &[String]) -> bool;
@@ -174,7 +174,7 @@ impl<F: Family> AnyFamily for F {
         Some(Arc::new(Family::changed_policies(self, reading, ground, before, changed)?))
     }
 
-    fn updated(&self, change: Change<'_>) -> Option<Updated<AnyPolicies>> {
+    fn updated(&self, change: ContentChange<'_>) -> Option<Updated<AnyPolicies>> {
         let Updated { policies, read, answers, findings, replaced } =
             Family::updated(self, change)?;
         let policies: AnyPolicies = Arc::new(policies);

@@ -35,7 +35,8 @@ pub use any::{AnyAnswer, AnyExtra, AnyFamily, AnyGround, AnyPolicies, Known};
 pub use dialect::{Conflicts, Dialect};
 pub use settings::{Setting, Settings};
 pub use update::{
-    About, Before, Change, Incremental, Refolded, Replaced, Updated, kinds_of, position, update,
+    About, Before, ContentChange, Incremental, Refolded, Replaced, Updated, kinds_of, position,
+    update,
 };
 pub use words::some_of;
 
@@ -111,7 +112,7 @@ pub trait Family: FamilyWords + Sized + 'static {
 
     /// Its answers when nothing but the content of some policies changed, made of those of before. None if everything
     /// must be resolved again. Families that are [`Incremental`] call [`update`].
-    fn updated(&self, _: Change<'_>) -> Option<Updated<Self::Policies>> {
+    fn updated(&self, _: ContentChange<'_>) -> Option<Updated<Self::Policies>> {
         None
     }
 

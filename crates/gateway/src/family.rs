@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use overrule_engine::FamilyWords;
 use overrule_family::{
-    Change, Conflicts, Dialect, Family, Ground, Options, OwnKind, Reading, Resolved, Settings,
-    Updated, position, update,
+    Conflicts, ContentChange, Dialect, Family, Ground, Options, OwnKind, Reading, Resolved,
+    Settings, Updated, position, update,
 };
 use overrule_model::ObjectId;
 use overrule_source::{Code, CowVec, Diagnostic};
@@ -92,7 +92,7 @@ impl Family for Gep713 {
         policy::judge(snapshot, kinds, &policies, AttachOptions::default())
     }
 
-    fn updated(&self, change: Change<'_>) -> Option<Updated<CowVec<Policy>>> {
+    fn updated(&self, change: ContentChange<'_>) -> Option<Updated<CowVec<Policy>>> {
         update(self, change)
     }
 

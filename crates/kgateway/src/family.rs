@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use overrule_engine::{FamilyWords, PathId, Resolution};
 use overrule_family::{
-    Change, Condition, Dialect, Extra, Family, Fit, Ground, Options, OwnKind, Reading, Resolved,
-    Setting, Settings as Given, Updated, position, update,
+    Condition, ContentChange, Dialect, Extra, Family, Fit, Ground, Options, OwnKind, Reading,
+    Resolved, Setting, Settings as Given, Updated, position, update,
 };
 use overrule_gateway::policy::FamilyKind;
 use overrule_gateway::topology::{GatewayClass, HttpRequest, http_weight};
@@ -136,7 +136,7 @@ impl Family for Kgateway {
         resolve::judge(world)
     }
 
-    fn updated(&self, change: Change<'_>) -> Option<Updated<Policies>> {
+    fn updated(&self, change: ContentChange<'_>) -> Option<Updated<Policies>> {
         update(self, change)
     }
 

@@ -3,8 +3,8 @@
 
 use overrule_engine::{FamilyWords, Resolution};
 use overrule_family::{
-    Affected, Change, Condition, Conflicts, ControllerMetrics, Dialect, Family, Options, OwnKind,
-    Reading, Resolved, Settings, Updated, position, update,
+    Affected, Condition, Conflicts, ContentChange, ControllerMetrics, Dialect, Family, Options,
+    OwnKind, Reading, Resolved, Settings, Updated, position, update,
 };
 use overrule_gateway::policy::FamilyKind;
 use overrule_model::ObjectId;
@@ -85,7 +85,7 @@ impl Family for Kuadrant {
         resolve::judge(world)
     }
 
-    fn updated(&self, change: Change<'_>) -> Option<Updated<Policies>> {
+    fn updated(&self, change: ContentChange<'_>) -> Option<Updated<Policies>> {
         update(self, change)
     }
 
