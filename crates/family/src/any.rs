@@ -16,7 +16,7 @@ use overrule_topology::GatewayTopology;
 use serde_json::Value;
 
 use crate::{
-    Affected, Change, Condition, ControllerMetrics, Extra, Family, Ground, Options, Reading,
+    Affected, Condition, ContentChange, ControllerMetrics, Extra, Family, Ground, Options, Reading,
     Resolved, Setting, Settings, Updated, World,
 };
 
@@ -70,7 +70,7 @@ pub trait AnyFamily: FamilyWords {
         before: &AnyPolicies,
         changed: &[ObjectId],
     ) -> Option<AnyPolicies>;
-    fn updated(&self, change: Change<'_>) -> Option<Updated<AnyPolicies>>;
+    fn updated(&self, change: ContentChange<'_>) -> Option<Updated<AnyPolicies>>;
     fn is_policy(&self, policies: &AnyPolicies, object: ObjectId) -> bool;
     fn concerns(&self, known: Known<'_>, asked: &[String]) -> bool;
     fn resolve(&self, known: Known<'_>, profile: &str, options: &Options) -> AnyAnswer;
@@ -156,7 +156,7 @@ impl<F: Family> AnyFamily for F {
         Some(Arc::new(Family::changed_policies(self, reading, ground, before, changed)?))
     }
 
-    fn updated(&self, change: Change<'_>) -> Option<Updated<AnyPolicies>> {
+    fn updated(&self, change: ContentChange<'_>) -> Option<Updated<AnyPolicies>> {
         let Updated { policies, read, answers, findings, replaced } =
             Family::updated(self, change)?;
         let policies: AnyPolicies = Arc::new(policies);

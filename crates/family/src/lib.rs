@@ -27,7 +27,8 @@ pub use answer::{Affected, Condition, ControllerMetrics, Extra, Fit, Options, Re
 pub use any::{AnyAnswer, AnyExtra, AnyFamily, AnyGround, AnyPolicies, Known};
 pub use settings::{Setting, Settings};
 pub use update::{
-    About, Before, Change, Incremental, Refolded, Replaced, Updated, kinds_of, position, update,
+    About, Before, ContentChange, Incremental, Refolded, Replaced, Updated, kinds_of, position,
+    update,
 };
 
 /// Rules by which policies of some kinds become effective policies.
@@ -92,7 +93,7 @@ pub trait Family: FamilyWords + Sized + 'static {
 
     /// Its answers when nothing but the content of some policies changed, made of those of before. None if everything
     /// must be resolved again. Families that are [`Incremental`] call [`update`].
-    fn updated(&self, _: Change<'_>) -> Option<Updated<Self::Policies>> {
+    fn updated(&self, _: ContentChange<'_>) -> Option<Updated<Self::Policies>> {
         None
     }
 

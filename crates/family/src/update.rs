@@ -16,7 +16,7 @@ use crate::{AnyExtra, AnyGround, AnyPolicies, Family, Reading, World};
 
 /// Policies of a family whose content changed, and what was there before.
 #[derive(Debug)]
-pub struct Change<'a> {
+pub struct ContentChange<'a> {
     /// Texts and trees of today.
     pub documents: &'a Documents,
     /// Resources of today.
@@ -205,8 +205,11 @@ pub fn position<F: Incremental>(policies: &F::Policies, object: ObjectId) -> Opt
 }
 
 /// The answers of today. None if more changed than what policies say.
-pub fn update<F: Incremental>(family: &F, change: Change<'_>) -> Option<Updated<F::Policies>> {
-    let Change { documents, snapshot, before, topology, ground, policies, objects, answers } =
+pub fn update<F: Incremental>(
+    family: &F,
+    change: ContentChange<'_>,
+) -> Option<Updated<F::Policies>> {
+    let ContentChange { documents, snapshot, before, topology, ground, policies, objects, answers } =
         change;
     let (ground, policies): (&F::Ground, &F::Policies) =
         (ground.typed()?, policies.downcast_ref()?);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use overrule_engine::FamilyWords;
 use overrule_family::{
-    Change, Family, Ground, Options, Reading, Resolved, Settings, Updated, position, update,
+    ContentChange, Family, Ground, Options, Reading, Resolved, Settings, Updated, position, update,
 };
 use overrule_model::ObjectId;
 use overrule_source::{Code, CowVec};
@@ -83,7 +83,7 @@ impl Family for Gep713 {
         Some(now.into())
     }
 
-    fn updated(&self, change: Change<'_>) -> Option<Updated<CowVec<Policy>>> {
+    fn updated(&self, change: ContentChange<'_>) -> Option<Updated<CowVec<Policy>>> {
         update(self, change)
     }
 

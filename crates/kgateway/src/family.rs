@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use overrule_engine::{FamilyWords, PathId, Resolution};
 use overrule_family::{
-    Change, Condition, Extra, Family, Fit, Ground, Options, Reading, Resolved, Setting,
+    Condition, ContentChange, Extra, Family, Fit, Ground, Options, Reading, Resolved, Setting,
     Settings as Given, Updated, position, update,
 };
 use overrule_gateway::topology::{GatewayClass, HttpRequest, http_weight};
@@ -127,7 +127,7 @@ impl Family for Kgateway {
         policies
     }
 
-    fn updated(&self, change: Change<'_>) -> Option<Updated<Policies>> {
+    fn updated(&self, change: ContentChange<'_>) -> Option<Updated<Policies>> {
         update(self, change)
     }
 

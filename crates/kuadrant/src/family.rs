@@ -3,8 +3,8 @@
 
 use overrule_engine::{FamilyWords, Resolution};
 use overrule_family::{
-    Affected, Change, Condition, ControllerMetrics, Family, Options, Reading, Resolved, Settings,
-    Updated, position, update,
+    Affected, Condition, ContentChange, ControllerMetrics, Family, Options, Reading, Resolved,
+    Settings, Updated, position, update,
 };
 use overrule_model::ObjectId;
 use overrule_source::Code;
@@ -80,7 +80,7 @@ impl Family for Kuadrant {
         policies
     }
 
-    fn updated(&self, change: Change<'_>) -> Option<Updated<Policies>> {
+    fn updated(&self, change: ContentChange<'_>) -> Option<Updated<Policies>> {
         update(self, change)
     }
 

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use overrule_family::{AnyFamily, Before, Change, Replaced, Updated};
+use overrule_family::{AnyFamily, Before, ContentChange, Replaced, Updated};
 use overrule_model::{Created, ObjectId, Snapshot};
 use overrule_source::{Diagnostic, DocId, Documents, Piece, SourceId};
 
@@ -80,7 +80,7 @@ impl Analysis {
             let before: Vec<Before<'_>> =
                 places.iter().map(|(_, answer)| answer.before()).collect();
             let Updated { policies, read, answers: now, findings: found, replaced: theirs } =
-                family.updated(Change {
+                family.updated(ContentChange {
                     documents: &documents,
                     snapshot: &mut snapshot,
                     before: (&self.documents, &self.snapshot),
