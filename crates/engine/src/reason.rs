@@ -13,6 +13,17 @@ pub struct ReasonInfo {
 /// A "because".
 pub type Reason = &'static ReasonInfo;
 
+/// Declares reasons: `NAME = "identifier", "sentence";`, and `ALL` of them in order.
+#[macro_export]
+macro_rules! reasons {
+    ($($(#[$doc:meta])* $name:ident = $id:literal, $sentence:literal;)*) => {
+        $(#[doc = $sentence] $(#[$doc])* pub static $name: $crate::ReasonInfo =
+            $crate::ReasonInfo { id: $id, sentence: $sentence };)*
+        /// Every reason, in order.
+        pub static ALL: &[$crate::Reason] = &[$(&$name),*];
+    };
+}
+
 /// Everything a rung brings was taken out before it could be used.
 pub static NOTHING_LEFT: ReasonInfo =
     ReasonInfo { id: "nothing-left", sentence: "nothing of it was left to take" };

@@ -1,17 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Every "because" of GEP-713 resolution, as data.
 
-use overrule_engine::ReasonInfo;
-
-macro_rules! reasons {
-    ($($name:ident = $id:literal, $sentence:literal;)*) => {
-        $(#[doc = $sentence] pub static $name: ReasonInfo = ReasonInfo { id: $id, sentence: $sentence };)*
-        /// Every reason, in order.
-        pub static ALL: &[&ReasonInfo] = &[$(&$name),*];
-    };
-}
-
-reasons! {
+overrule_engine::reasons! {
     // Why a value lost.
     DEFAULT_YIELDS = "default-yields", "a more specific or newer policy replaces an atomic default as a whole";
     OVERRIDE_OUTRANKS = "override-outranks", "an atomic override replaces more specific and newer policies as a whole";

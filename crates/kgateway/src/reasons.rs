@@ -1,17 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Every "because" of kgateway's resolution, as data.
 
-use overrule_engine::ReasonInfo;
-
-macro_rules! reasons {
-    ($($name:ident = $id:literal, $sentence:literal;)*) => {
-        $(#[doc = $sentence] pub static $name: ReasonInfo = ReasonInfo { id: $id, sentence: $sentence };)*
-        /// Every reason, in order.
-        pub static ALL: &[&ReasonInfo] = &[$(&$name),*];
-    };
-}
-
-reasons! {
+overrule_engine::reasons! {
     // Why a part lost.
     HIGHER_PRIORITY = "higher-priority", "a policy with higher priority on this level sets the field";
     CHILD_PREFERRED = "child-preferred", "the parent uses ShallowMergePreferChild (the default): the child wins";

@@ -1,17 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Every "because" of Kuadrant's resolution, as data.
 
-use overrule_engine::ReasonInfo;
-
-macro_rules! reasons {
-    ($($name:ident = $id:literal, $sentence:literal;)*) => {
-        $(#[doc = $sentence] pub static $name: ReasonInfo = ReasonInfo { id: $id, sentence: $sentence };)*
-        /// Every reason, in order.
-        pub static ALL: &[&ReasonInfo] = &[$(&$name),*];
-    };
-}
-
-reasons! {
+overrule_engine::reasons! {
     // Why a rule lost, or a block did what it did.
     DEFAULT_YIELDS = "default-yields", "a more specific or newer policy already sets rules, and atomic defaults apply only when none do";
     DEFAULT_RULE_YIELDS = "default-rule-yields", "a merged default only adds rules that more specific and newer policies do not set";

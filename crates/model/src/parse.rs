@@ -170,7 +170,8 @@ impl<'a> Parser<'a> {
         let (scope, name) = match mesh_scoped(group, kind_name) {
             None => (Scope::Namespace(self.names.intern(namespace)), self.names.intern(name)),
             Some(told_apart) => {
-                let label = self.names.lookup(universal::MESH_LABEL).and_then(|key| labels.get(key));
+                let label =
+                    self.names.lookup(universal::MESH_LABEL).and_then(|key| labels.get(key));
                 let mesh = match (label, self.fields.member(root, "mesh")) {
                     (Some(label), _) => label,
                     (None, Some(mesh)) => self.names.intern(mesh.as_str().unwrap_or("default")),

@@ -22,8 +22,8 @@ const VENDORS: &[(&str, &[&str])] = &[
 const COMPARISONS: &[(&str, &str, &str)] = &[
     ("crates/engine/src/rank.rs", "", "the comparator itself"),
     (
-        "crates/gateway/src/resolve/local.rs",
-        "builder.rank(a.2).cmp(&builder.rank(b.2))",
+        "crates/engine/src/local.rs",
+        "self.rank(a.step).cmp(&self.rank(b.step))",
         "groups by kind and node, then asks Rank",
     ),
     (
@@ -33,18 +33,8 @@ const COMPARISONS: &[(&str, &str, &str)] = &[
     ),
     (
         "crates/kuadrant/src/resolve/local.rs",
-        "builder.rank(a.2).cmp(&builder.rank(b.2))",
-        "groups by kind and node, then asks Rank",
-    ),
-    (
-        "crates/kuadrant/src/resolve/local.rs",
         "list.sort_by_key(|a| ranks.age(a.policy));",
         "conflicts of direct policies come before ranks: the keys are those a rank is made of",
-    ),
-    (
-        "crates/kgateway/src/resolve/local.rs",
-        "builder.rank(a.2).cmp(&builder.rank(b.2))",
-        "groups by kind and node, then asks Rank",
     ),
     (
         "crates/mesh/src/merge/subset/build.rs",

@@ -1,33 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: attachments. Out: for each kind and node, its own policies as a ladder in rank order. Not here: paths.
 
-use overrule_engine::{
-    Attachment, Group, LadderId, NodeId, Rank, ResolutionBuilder, Rung, Step, StepId,
-};
+use overrule_engine::{Attachment, Landed, LocalLadders, Rank, ResolutionBuilder, Step};
 use overrule_model::{ObjectId, Snapshot, Sym};
 
 use super::Active;
 use crate::policy::Policy;
 use overrule_topology::GatewayTopology;
-
-/// Ladders of the policies attached to each node itself.
-pub(crate) struct Locals {
-    /// By kind, then node. Kinds are as active; nodes past the end have none.
-    ladders: Vec<Vec<LadderId>>,
-}
-
-impl Locals {
-    /// The ladder of a kind at a node.
-    pub(crate) fn at(&self, kind: usize, node: NodeId) -> LadderId {
-        let ladders = self.ladders.get(kind);
-        ladders.and_then(|l| l.get(node.0 as usize)).copied().unwrap_or(LadderId::EMPTY)
-    }
-
-    /// Whether no policy of a kind is attached anywhere.
-    pub(crate) fn is_empty(&self, kind: usize) -> bool {
-        self.ladders.get(kind).is_none_or(Vec::is_empty)
-    }
-}
 
 /// Ranks and groups.
 pub(crate) fn build(
@@ -37,11 +16,11 @@ pub(crate) fn build(
     kinds: &[Option<Active<'_>>],
     policies: &[Policy],
     attachments: &[Attachment],
-) -> Locals {
+) -> LocalLadders {
     let objects: Vec<ObjectId> = policies.iter().map(|p| p.object).collect();
     let ordinals = name_order(snapshot, &objects);
     let active = kinds.iter().flatten().count();
-    let mut by_place: Vec<(u16, NodeId, StepId)> = Vec::with_capacity(attachments.len());
+    let mut landed = Vec::with_capacity(attachments.len());
     for attachment in attachments {
         let Some(policy) = policies.get(attachment.policy.0 as usize) else { continue };
         let Some(Some(kind)) = kinds.get(policy.kind) else { continue };
@@ -67,26 +46,10 @@ pub(crate) fn build(
             mode: content.strategy.code(),
             extra: 0,
         };
-        by_place.push((kind.id.0, attachment.node, builder.step(step, rank)));
+        let (kind, node, step) = (kind.id.0, attachment.node, builder.step(step, rank));
+        landed.push(Landed { kind, node, step });
     }
-    by_place.sort_by(|a, b| {
-        (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| builder.rank(a.2).cmp(&builder.rank(b.2)))
-    });
-    let mut locals = Locals { ladders: vec![Vec::new(); active] };
-    for place in by_place.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-        let Some(&(kind, node, _)) = place.first() else { continue };
-        let rungs = place.iter().map(|(_, _, step)| Rung::Step(*step)).collect();
-        let ladder = builder.ladders.group(Group { spec: kind, extra: 0, rungs });
-        if let Some(list) = locals.ladders.get_mut(kind as usize) {
-            if list.is_empty() {
-                list.resize(topology.nodes.len(), LadderId::EMPTY);
-            }
-            if let Some(slot) = list.get_mut(node.0 as usize) {
-                *slot = ladder;
-            }
-        }
-    }
-    locals
+    builder.local_ladders((active, topology.nodes.len()), landed, |kind, _| kind)
 }
 
 /// Position of each object in the order of `namespace/name` as one text, which is what GEP-713 compares.

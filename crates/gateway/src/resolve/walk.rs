@@ -5,11 +5,12 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use overrule_engine::{Group, LadderId, Level, NodeId, PathId, ResolutionBuilder, Rung};
+use overrule_engine::{
+    Group, LadderId, Level, LocalLadders, NodeId, PathId, ResolutionBuilder, Rung,
+};
 use overrule_model::Snapshot;
 
 use super::Active;
-use super::local::Locals;
 use crate::walk::{Contexts, Walked, walk};
 use overrule_topology::{GROUP, GatewayTopology, ListenerIx, PortIx, RuleIx};
 
@@ -19,7 +20,7 @@ pub(crate) fn paths(
     topology: &GatewayTopology,
     builder: &mut ResolutionBuilder,
     kinds: &[Active<'_>],
-    locals: &Locals,
+    locals: &LocalLadders,
 ) {
     let mut inherited = Inherited { kinds, locals, resorted: BTreeMap::new() };
     let walked = walk(topology, builder, &mut inherited);
@@ -34,7 +35,7 @@ pub(crate) fn paths(
 /// Kinds that act on everything below their targets.
 struct Inherited<'a> {
     kinds: &'a [Active<'a>],
-    locals: &'a Locals,
+    locals: &'a LocalLadders,
     /// Ladders of kinds that do not merge, sorted again by age: level does not count for them.
     resorted: BTreeMap<LadderId, LadderId>,
 }
@@ -87,7 +88,7 @@ struct Direct<'a, 'b> {
     topology: &'a GatewayTopology,
     builder: &'b mut ResolutionBuilder,
     kinds: &'a [Active<'a>],
-    locals: &'a Locals,
+    locals: &'a LocalLadders,
     walked: Walked,
 }
 

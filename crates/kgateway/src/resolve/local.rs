@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashMap;
 use overrule_engine::{
-    Attachment, Group, LadderId, NodeId, PolicyId, Rank, Rejection, ResolutionBuilder, Rung, Step,
-    StepId, Traced,
+    Attachment, Group, LadderId, Landed, LocalLadders, NodeId, PolicyId, Rank, Rejection,
+    ResolutionBuilder, Rung, Step, StepId, Traced,
 };
 use overrule_gateway::kinds::Strategy as GenericStrategy;
 use overrule_gateway::policy as generic;
@@ -234,8 +234,7 @@ pub(crate) struct Content {
 
 /// Groups of the policies attached to each node itself, and what their steps bring.
 pub(crate) struct Locals {
-    /// By kind, then node; nodes past the end have none.
-    ladders: Vec<Vec<LadderId>>,
+    pub(crate) ladders: LocalLadders,
     /// By step.
     pub(crate) contents: Vec<Content>,
     /// The slots that built-ins of a rule take.
@@ -244,13 +243,6 @@ pub(crate) struct Locals {
     pub(crate) broken: BTreeMap<RuleIx, Span>,
     /// Backends with filters of their own, by rule.
     pub(crate) backends: BTreeMap<RuleIx, Vec<OnBackend>>,
-}
-
-impl Locals {
-    pub(crate) fn at(&self, kind: usize, node: NodeId) -> LadderId {
-        let ladders = self.ladders.get(kind);
-        ladders.and_then(|l| l.get(node.0 as usize)).copied().unwrap_or(LadderId::EMPTY)
-    }
 }
 
 /// What filters name for one backend of a rule.
@@ -313,8 +305,8 @@ struct Maker<'a, 'b> {
     /// Position of each policy by name: on whole objects, on sections.
     names: [Vec<i64>; 2],
     contents: Vec<Content>,
-    /// Kind, node and step of everything that landed.
-    places: Vec<(usize, NodeId, StepId)>,
+    /// Everything that landed.
+    places: Vec<Landed>,
     /// The strategy of each object that was asked for.
     strategies: HashMap<ObjectId, InheritedPriority>,
 }
@@ -373,7 +365,12 @@ impl Maker<'_, '_> {
             let value = values::of_policy(world.documents, step, policy);
             self.contents.push(Content { value, problem: policy.problem, policy: Some(id) });
         }
-        self.places.push((kind, at, step));
+        self.landed(kind, at, step);
+    }
+
+    fn landed(&mut self, kind: usize, node: NodeId, step: StepId) {
+        let kind = u16::try_from(kind).unwrap_or(u16::MAX);
+        self.places.push(Landed { kind, node, step });
     }
 
     /// Policies that filters of single backends name.
@@ -393,8 +390,8 @@ impl Maker<'_, '_> {
             }
             let places = std::mem::take(&mut self.places);
             let groups = (0..self.kinds.len()).map(|kind| {
-                let own = places.iter().filter(|(k, _, _)| *k == kind);
-                let rungs = own.map(|(_, _, step)| Rung::Step(*step)).collect();
+                let own = places.iter().filter(|l| usize::from(l.kind) == kind);
+                let rungs = own.map(|l| Rung::Step(l.step)).collect();
                 let spec = spec(kind, Role::Level, InheritedPriority::default());
                 let group = Group { spec, extra: 0, rungs };
                 if group.rungs.is_empty() {
@@ -448,7 +445,7 @@ impl Maker<'_, '_> {
                 let value = parts.value(step);
                 self.contents.push(Content { value, problem: None, policy: None });
             }
-            self.places.push((kind, spec.node, step));
+            self.landed(kind, spec.node, step);
             slots.insert(rule, parts.slots(step));
         }
         slots
@@ -488,29 +485,15 @@ impl Maker<'_, '_> {
     }
 
     /// The group of each node, in the order of ranks.
-    fn groups(&mut self) -> Vec<Vec<LadderId>> {
-        let mut places = std::mem::take(&mut self.places);
-        let builder = &*self.builder;
-        places.sort_by(|a, b| {
-            (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| builder.rank(a.2).cmp(&builder.rank(b.2)))
-        });
-        let mut ladders = vec![Vec::new(); self.kinds.len()];
-        for place in places.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-            let Some(&(kind, node, _)) = place.first() else { continue };
-            let rungs = place.iter().map(|(_, _, step)| Rung::Step(*step)).collect();
-            let strategy = self.strategy_at(node);
-            let spec = spec(kind, Role::Level, strategy);
-            let ladder = self.builder.ladders.group(Group { spec, extra: 0, rungs });
-            if let Some(list) = ladders.get_mut(kind) {
-                if list.is_empty() {
-                    list.resize(self.world.topology.nodes.len(), LadderId::EMPTY);
-                }
-                if let Some(slot) = list.get_mut(node.0 as usize) {
-                    *slot = ladder;
-                }
-            }
-        }
-        ladders
+    fn groups(&mut self) -> LocalLadders {
+        let landed = std::mem::take(&mut self.places);
+        let strategies = landed.iter().map(|l| l.node).map(|node| (node, self.strategy_at(node)));
+        let strategies: HashMap<NodeId, InheritedPriority> = strategies.collect();
+        let size = (self.kinds.len(), self.world.topology.nodes.len());
+        self.builder.local_ladders(size, landed, |kind, node| {
+            let strategy = strategies.get(&node).copied().unwrap_or_default();
+            spec(usize::from(kind), Role::Level, strategy)
+        })
     }
 }
 

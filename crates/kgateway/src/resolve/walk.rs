@@ -186,7 +186,7 @@ impl Walk<'_, '_> {
         let one_side = self.world.profile.reads_annotation_above_routes();
         let mut groups = Vec::with_capacity(self.kinds.len());
         for (kind, active) in self.kinds.iter().enumerate() {
-            let of = |node| self.locals.at(kind, node);
+            let of = |node| self.locals.ladders.at(kind, node);
             let (section, whole) = (of(listener.node), of(gateway.node));
             let of_set = set.map_or(LadderId::EMPTY, |s| of(s.node));
             let ladders = &mut self.builder.ladders;
@@ -248,7 +248,8 @@ impl Walk<'_, '_> {
             let plain = !self.locals.slots.contains_key(&rule)
                 && !self.locals.broken.contains_key(&rule)
                 && !self.locals.backends.contains_key(&rule)
-                && (0..self.kinds.len()).all(|k| self.locals.at(k, node) == LadderId::EMPTY);
+                && (0..self.kinds.len())
+                    .all(|k| self.locals.ladders.at(k, node) == LadderId::EMPTY);
             let path = self.add(Some(above.path), node);
             if plain {
                 for (kind, ladder) in shared.iter().enumerate() {
@@ -454,7 +455,7 @@ impl Walk<'_, '_> {
         route: &Route,
         rule: Option<NodeId>,
     ) -> LadderId {
-        let of = |node| self.locals.at(kind, node);
+        let of = |node| self.locals.ladders.at(kind, node);
         let own = rule.map_or(LadderId::EMPTY, of);
         let ladders = &mut self.builder.ladders;
         let level = ladders.extend(own, of(route.node));
@@ -499,7 +500,7 @@ impl Walk<'_, '_> {
                 continue;
             }
             for backend in &topology.backends {
-                let ladder = self.locals.at(kind, backend.node);
+                let ladder = self.locals.ladders.at(kind, backend.node);
                 if ladder == LadderId::EMPTY {
                     continue;
                 }

@@ -39,11 +39,11 @@ impl Contexts for Paths<'_> {
     }
 
     fn local(&self, kind: usize, node: NodeId) -> LadderId {
-        self.locals.at(kind, node)
+        self.locals.ladders.at(kind, node)
     }
 
     fn is_unused(&self, kind: usize) -> bool {
-        self.locals.is_empty(kind)
+        self.locals.ladders.is_empty(kind)
     }
 
     /// A listener with a direct policy of its own is out of reach of the one on its Gateway.

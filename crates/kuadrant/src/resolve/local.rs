@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use overrule_engine::{
-    Attachment, Group, LadderId, NodeId, PolicyId, Rank, ResolutionBuilder, Rung, Step, StepId,
+    Attachment, Landed, LocalLadders, NodeId, PolicyId, Rank, ResolutionBuilder, Step, StepId,
     Traced,
 };
 use overrule_gateway::policy::Attached;
@@ -92,21 +92,9 @@ pub(crate) struct Content<'a> {
 
 /// Ladders of the policies attached to each node itself, and what their steps bring.
 pub(crate) struct Locals<'a> {
-    /// By kind, then node; nodes past the end have none.
-    ladders: Vec<Vec<LadderId>>,
+    pub(crate) ladders: LocalLadders,
     /// By step.
     pub(crate) contents: Vec<Content<'a>>,
-}
-
-impl Locals<'_> {
-    pub(crate) fn at(&self, kind: usize, node: NodeId) -> LadderId {
-        let ladders = self.ladders.get(kind);
-        ladders.and_then(|l| l.get(node.0 as usize)).copied().unwrap_or(LadderId::EMPTY)
-    }
-
-    pub(crate) fn is_empty(&self, kind: usize) -> bool {
-        self.ladders.get(kind).is_none_or(Vec::is_empty)
-    }
 }
 
 /// Direct policies that are refused because an older one has their target. They leave the attachments.
@@ -170,32 +158,17 @@ pub(crate) fn build<'a>(
     attachments: &[Attachment],
 ) -> Locals<'a> {
     let mut maker = Maker { world, builder, ranks: Ranks::new(world), contents: Vec::new() };
-    let mut by_place: Vec<(usize, NodeId, StepId)> = Vec::with_capacity(attachments.len());
+    let mut landed = Vec::with_capacity(attachments.len());
     for attachment in attachments {
         let Some(policy) = world.policies.list.get(attachment.policy.0 as usize) else { continue };
-        let Some(kind) = kinds.iter().position(|k| k.index == policy.kind) else { continue };
-        let steps = maker.policy(attachment, policy);
-        by_place.extend(steps.into_iter().map(|step| (kind, attachment.node, step)));
+        let Some(kind) = kinds.iter().find(|k| k.index == policy.kind) else { continue };
+        let (kind, node) = (kind.id.0, attachment.node);
+        let steps = maker.policy(attachment, policy).into_iter();
+        landed.extend(steps.map(|step| Landed { kind, node, step }));
     }
     let Maker { builder, contents, .. } = maker;
-    by_place.sort_by(|a, b| {
-        (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| builder.rank(a.2).cmp(&builder.rank(b.2)))
-    });
-    let mut ladders = vec![Vec::new(); kinds.len()];
-    for place in by_place.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-        let Some(&(kind, node, _)) = place.first() else { continue };
-        let rungs = place.iter().map(|(_, _, step)| Rung::Step(*step)).collect();
-        let spec = u16::try_from(kind).unwrap_or(u16::MAX);
-        let ladder = builder.ladders.group(Group { spec, extra: 0, rungs });
-        if let Some(list) = ladders.get_mut(kind) {
-            if list.is_empty() {
-                list.resize(world.topology.nodes.len(), LadderId::EMPTY);
-            }
-            if let Some(slot) = list.get_mut(node.0 as usize) {
-                *slot = ladder;
-            }
-        }
-    }
+    let size = (kinds.len(), world.topology.nodes.len());
+    let ladders = builder.local_ladders(size, landed, |kind, _| kind);
     Locals { ladders, contents }
 }
 

@@ -2,12 +2,10 @@
 //! A family that nobody has: `Paint` and `Shape` for Gateways and HTTPRoutes. Under `design` the route wins, under
 //! `shipped` the Gateway does. Paints are merged field by field; a Shape counts whole.
 
-use std::collections::BTreeMap;
-
 use overrule::engine::{
-    Action, Algebra, Attachment, Check, Combine, FamilyWords, Group, KindId, LadderId, Level,
-    MergePlan, NewKind, NodeId, Op, PolicyId, Prefer, Rank, RankKey, RankKeys, ReasonInfo,
-    Rejection, Resolution, ResolutionBuilder, Rung, Step, StepId, Traced, Turn,
+    Action, Algebra, Attachment, Check, Combine, FamilyWords, KindId, LadderId, Landed, Level,
+    LocalLadders, MergePlan, NewKind, NodeId, Op, PolicyId, Prefer, Rank, RankKey, RankKeys,
+    ReasonInfo, Rejection, Resolution, ResolutionBuilder, Step, Traced, Turn,
 };
 use overrule::family_kit::{
     Condition, ControllerMetrics, Dialect, Family, Ground, Options, OwnKind, Reading, Resolved,
@@ -188,8 +186,6 @@ struct Resolving<'a> {
     world: World<'a, Toy>,
     builder: ResolutionBuilder,
     kinds: Vec<KindId>,
-    /// Ladders by kind and node.
-    locals: BTreeMap<(usize, NodeId), LadderId>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -211,24 +207,16 @@ impl<'a> Resolving<'a> {
             })
         });
         let kinds = kinds.collect();
-        Self { world, builder, kinds, locals: BTreeMap::new(), diagnostics: Vec::new() }
+        Self { world, builder, kinds, diagnostics: Vec::new() }
     }
 
     fn resolve(mut self) -> Resolved {
-        let mut steps: BTreeMap<(usize, NodeId), Vec<StepId>> = BTreeMap::new();
-        for (place, policy) in (0..).zip(self.world.policies) {
-            if let Some((node, step)) = self.land(place, policy) {
-                steps.entry((policy.kind, node)).or_default().push(step);
-            }
-        }
-        for ((kind, node), mut steps) in steps {
-            steps.sort_by(|a, b| self.builder.rank(*a).cmp(&self.builder.rank(*b)));
-            let rungs = steps.into_iter().map(Rung::Step).collect();
-            let group = Group { spec: u16::try_from(kind).unwrap_or(0), extra: 0, rungs };
-            self.locals.insert((kind, node), self.builder.ladders.group(group));
-        }
-        let Self { world, mut builder, kinds, mut locals, diagnostics } = self;
-        let walked = walk(world.topology, &mut builder, &mut Locals(&mut locals));
+        let policies = (0..).zip(self.world.policies);
+        let landed = policies.filter_map(|(place, policy)| self.land(place, policy)).collect();
+        let size = (KINDS.len(), self.world.topology.nodes.len());
+        let mut locals = Locals(self.builder.local_ladders(size, landed, |kind, _| kind));
+        let Self { world, mut builder, kinds, diagnostics } = self;
+        let walked = walk(world.topology, &mut builder, &mut locals);
         for (kind, ladders) in kinds.iter().zip(walked.ladders) {
             builder.set_ladders(*kind, &ladders);
         }
@@ -237,7 +225,7 @@ impl<'a> Resolving<'a> {
     }
 
     /// Attaches a policy, or says that its target is not there.
-    fn land(&mut self, place: i64, policy: &Policy) -> Option<(NodeId, StepId)> {
+    fn land(&mut self, place: i64, policy: &Policy) -> Option<Landed> {
         let object = self.world.snapshot.get(policy.object)?;
         let id = self.builder.policy(policy.object, *self.kinds.get(policy.kind)?);
         let (reference, at) = (0, object.at);
@@ -252,23 +240,25 @@ impl<'a> Resolving<'a> {
         self.builder.attach(Attachment { policy: id, reference, node, at });
         let level = self.world.topology.nodes.level_of(node)?.0;
         let rank = Rank::new([i64::from(level), object.created.key(), place]);
+        let kind = u16::try_from(policy.kind).ok()?;
         let step = Step {
             policy: id,
             entry: None,
             block: "looks",
             level,
             value: policy.value,
-            mode: u16::try_from(policy.kind).unwrap_or(0),
+            mode: kind,
             extra: 0,
         };
-        Some((node, self.builder.step(step, rank)))
+        let step = self.builder.step(step, rank);
+        Some(Landed { kind, node, step })
     }
 }
 
 /// Both kinds act on routes.
-struct Locals<'a>(&'a mut BTreeMap<(usize, NodeId), LadderId>);
+struct Locals(LocalLadders);
 
-impl Contexts for Locals<'_> {
+impl Contexts for Locals {
     fn kinds(&self) -> usize {
         KINDS.len()
     }
@@ -278,11 +268,11 @@ impl Contexts for Locals<'_> {
     }
 
     fn local(&self, kind: usize, node: NodeId) -> LadderId {
-        self.0.get(&(kind, node)).copied().unwrap_or(LadderId::EMPTY)
+        self.0.at(kind, node)
     }
 
     fn is_unused(&self, kind: usize) -> bool {
-        !self.0.keys().any(|(of, _)| *of == kind)
+        self.0.is_empty(kind)
     }
 }
 
