@@ -16,6 +16,7 @@ mod answer;
 mod any;
 mod dialect;
 mod settings;
+mod words;
 
 use std::fmt::Debug;
 
@@ -31,6 +32,7 @@ pub use answer::{Affected, Condition, ControllerMetrics, Extra, Fit, Options, Re
 pub use any::{AnyAnswer, AnyExtra, AnyFamily, AnyGround, AnyPolicies, Known};
 pub use dialect::{Conflicts, Dialect};
 pub use settings::{Setting, Settings};
+pub use words::some_of;
 
 /// Rules by which policies of some kinds become effective policies.
 pub trait Family: FamilyWords + Sized + 'static {

@@ -9,6 +9,7 @@ use overrule_family::{
     Condition, Dialect, Extra, Family, Fit, Ground, Options, OwnKind, Reading, Resolved, Setting,
     Settings as Given,
 };
+use overrule_gateway::policy::FamilyKind;
 use overrule_gateway::topology::{GatewayClass, HttpRequest, http_weight};
 use overrule_model::{GroupKind, ObjectId};
 use overrule_source::{Code, Input, ReadOptions, read};
@@ -83,7 +84,7 @@ impl Family for Kgateway {
     }
 
     fn kinds(&self) -> Vec<OwnKind> {
-        kinds::ALL.iter().map(|k| OwnKind { group: k.group, kind: k.kind }).collect()
+        kinds::ALL.iter().map(FamilyKind::own).collect()
     }
 
     fn groups(&self) -> &'static [&'static str] {

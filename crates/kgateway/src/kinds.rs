@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: nothing. Out: kgateway's policy kinds and the units of a TrafficPolicy, as data. Not here: reading policies.
 
+use overrule_family::OwnKind;
 use overrule_gateway::kinds::{CrossNamespace, Descriptor, FieldPath, PolicyClass, TargetKind};
+use overrule_gateway::policy::FamilyKind;
 use overrule_gateway::topology::{GROUP as GATEWAY_API, RouteKind, X_GROUP};
 
 /// API group of kgateway's kinds.
@@ -168,9 +170,14 @@ impl KindInfo {
     pub fn is_on_rules(&self) -> bool {
         matches!(self.shape, KindShape::Path | KindShape::BuiltIn | KindShape::Sequential)
     }
+}
 
-    /// The same as a generic kind, for reading and attaching target references.
-    pub(crate) fn descriptor(&self) -> Descriptor {
+impl FamilyKind for KindInfo {
+    fn own(&self) -> OwnKind {
+        OwnKind { group: self.group, kind: self.kind }
+    }
+
+    fn descriptor(&self) -> Descriptor {
         let target = |(group, kind, sections): &(&str, &str, bool)| TargetKind {
             group: (*group).into(),
             kind: (*kind).into(),
@@ -182,6 +189,10 @@ impl KindInfo {
             cross_namespace: CrossNamespace::Forbidden,
             ..Descriptor::assumed(self.group, self.kind, PolicyClass::Inherited)
         }
+    }
+
+    fn has_objects(&self) -> bool {
+        self.kind != BUILTIN
     }
 }
 

@@ -6,6 +6,7 @@ use overrule_family::{
     Affected, Condition, Conflicts, ControllerMetrics, Dialect, Family, Options, OwnKind, Reading,
     Resolved, Settings,
 };
+use overrule_gateway::policy::FamilyKind;
 use overrule_model::ObjectId;
 use overrule_source::Code;
 
@@ -51,7 +52,7 @@ impl Family for Kuadrant {
     }
 
     fn kinds(&self) -> Vec<OwnKind> {
-        kinds::ALL.iter().map(|k| OwnKind { group: k.group, kind: k.kind }).collect()
+        kinds::ALL.iter().map(FamilyKind::own).collect()
     }
 
     fn groups(&self) -> &'static [&'static str] {

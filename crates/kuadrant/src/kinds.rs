@@ -2,9 +2,11 @@
 //! In: nothing. Out: Kuadrant's policy kinds as data: targets, the places of their rules, the words of their CRDs.
 //! Not here: reading policies.
 
+use overrule_family::OwnKind;
 use overrule_gateway::kinds::{
     CrossNamespace, Descriptor, FieldPath, PolicyClass as Gep713Class, TargetKind,
 };
+use overrule_gateway::policy::FamilyKind;
 use overrule_gateway::topology::{GROUP, RouteKind};
 
 /// API group of the policies proper.
@@ -223,9 +225,14 @@ impl KindInfo {
     pub fn is_direct(&self) -> bool {
         self.class == MergeClass::Direct
     }
+}
 
-    /// The same as a generic kind, for reading and attaching target references.
-    pub(crate) fn descriptor(&self) -> Descriptor {
+impl FamilyKind for KindInfo {
+    fn own(&self) -> OwnKind {
+        OwnKind { group: self.group, kind: self.kind }
+    }
+
+    fn descriptor(&self) -> Descriptor {
         let class = match self.class {
             MergeClass::Direct => Gep713Class::Direct,
             MergeClass::Inherited | MergeClass::Generates { .. } => Gep713Class::Inherited,

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use overrule_model::{ObjectId, Sym};
+use overrule_model::{Names, ObjectId, Sym};
 use overrule_source::{Documents, Span};
 
 use super::{Attachment, Failure, Fixed, KindId, KindResult, PolicyEntry, Rejection, Resolution};
@@ -62,6 +62,21 @@ pub struct NewKind {
     pub covers: Option<KindId>,
     /// What other objects say themselves.
     pub implicit: bool,
+}
+
+impl NewKind {
+    /// A kind of written policies by its group and name, for a family and a profile. A kind nobody uses has no symbols of
+    /// its own; it gets the empty ones.
+    pub fn named(
+        names: &Names,
+        (group, kind): (&str, &str),
+        (family, profile): (&'static str, &'static str),
+        keys: RankKeys,
+    ) -> Self {
+        let sym = |text| names.lookup(text).unwrap_or_default();
+        let (group, kind) = (sym(group), sym(kind));
+        Self { group, kind, family, profile, keys, assumed: false, covers: None, implicit: false }
+    }
 }
 
 impl ResolutionBuilder {

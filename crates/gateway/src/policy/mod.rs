@@ -3,12 +3,14 @@
 
 mod attach;
 mod labels;
+mod own;
 mod parse;
 
 use overrule_model::{ObjectId, Selector, Sym};
 use overrule_source::{NodeRef, Span};
 
 pub use attach::{AttachOptions, Attached, attach, attach_with};
+pub use own::{FamilyKind, ToRead, read_all};
 pub use parse::{parse, parse_again, references, reparse, selector};
 
 use crate::kinds::{FieldPath, Strategy};

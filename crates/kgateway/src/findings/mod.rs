@@ -9,6 +9,7 @@ mod order;
 mod written;
 
 use overrule_engine::{NodeId, PolicyId, StepId};
+use overrule_family::some_of;
 use overrule_gateway::resolve::policy_name;
 use overrule_source::Diagnostic;
 
@@ -32,7 +33,7 @@ impl<'a> Found<'a> {
     }
 
     fn policy(&self, id: PolicyId) -> Option<&'a Policy> {
-        self.world.policies.list.get(id.0 as usize)
+        self.world.policies.get(id)
     }
 
     fn policy_of(&self, step: StepId) -> Option<PolicyId> {
@@ -50,15 +51,4 @@ impl<'a> Found<'a> {
         }
         name
     }
-}
-
-/// A few of many names, quoted.
-fn some_of(names: &[String]) -> String {
-    const SHOWN: usize = 3;
-    let mut text =
-        names.iter().take(SHOWN).map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
-    if names.len() > SHOWN {
-        text.push_str(&format!(" and {} more", names.len() - SHOWN));
-    }
-    text
 }

@@ -3,13 +3,13 @@
 
 use overrule_engine::Reason;
 use overrule_gateway::codes_policy::SELECTOR_MATCHES_NOTHING;
-use overrule_gateway::kinds::{Descriptor, Kinds};
-use overrule_gateway::policy::{Reference, Who, references};
+use overrule_gateway::kinds::Descriptor;
+use overrule_gateway::policy::{Reference, ToRead, Who, read_all, references};
 use overrule_model::{At, Fields, GroupKind, Object, ObjectKey, Scope, Snapshot};
 use overrule_source::{Diagnostic, Documents, Kind, NodeRef, View};
 
 use super::{Policies, Policy, Provider, WEIGHT, annotation};
-use crate::kinds::{ALL, BUILTIN, GROUP, KindInfo, KindShape, PROVIDERS};
+use crate::kinds::{ALL, GROUP, KindInfo, KindShape, PROVIDERS};
 use crate::{codes, reasons};
 
 /// The most references the CRDs let in.
@@ -17,29 +17,11 @@ const MOST_REFERENCES: usize = 16;
 
 /// Reads every policy.
 pub fn parse(documents: &Documents, snapshot: &mut Snapshot) -> (Policies, Vec<Diagnostic>) {
-    let mut found: Vec<(usize, Object)> = Vec::new();
-    for (kind, info) in ALL.iter().enumerate() {
-        // A kind nobody uses yet still has a name in answers.
-        snapshot.names_mut().intern(info.group);
-        snapshot.names_mut().intern(info.kind);
-        if info.kind != BUILTIN {
-            let objects = snapshot.of_kind(info.group, info.kind);
-            found.extend(objects.iter().map(|o| (kind, o.clone())));
-        }
-    }
-    // Most worlds have policies of one family; the kinds of the others need no descriptors.
-    let used = if found.is_empty() { &[][..] } else { ALL };
-    let descriptors: Vec<Descriptor> = used.iter().map(KindInfo::descriptor).collect();
-    let mut fields = Fields::default();
-    let mut list = Vec::with_capacity(found.len());
-    for (kind, object) in found {
-        let (Some(info), Some(descriptor)) = (ALL.get(kind), descriptors.get(kind)) else {
-            continue;
-        };
-        let mut reader = Reader { documents, snapshot, object: &object, fields: &mut fields };
-        list.push(reader.policy(kind, info, descriptor));
-    }
-    (Policies { list, kinds: Kinds::of(descriptors) }, fields.diagnostics)
+    let (list, kinds, found) = read_all(snapshot, ALL, |snapshot, fields, policy| {
+        let ToRead { kind, info, descriptor, object } = policy;
+        Reader { documents, snapshot, object, fields }.policy(kind, info, descriptor)
+    });
+    (Policies { list, kinds }, found)
 }
 
 struct Reader<'a> {

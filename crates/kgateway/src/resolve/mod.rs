@@ -76,18 +76,10 @@ pub fn resolve(world: World<'_>, options: &Options) -> Resolved<Matches> {
     let built_ins = BuiltIns::read(world);
     let kinds = Active::all(world, options, &built_ins);
     let mut builder = ResolutionBuilder::default();
-    let sym = |text| snapshot.names().lookup(text).unwrap_or_default();
     for kind in &kinds {
-        builder.kind(NewKind {
-            group: sym(kind.info.group),
-            kind: sym(kind.info.kind),
-            family: FAMILY,
-            profile: world.profile.name(),
-            keys: KEYS,
-            assumed: false,
-            covers: None,
-            implicit: kind.index == BUILT_IN,
-        });
+        let (info, rules) = (kind.info, (FAMILY, world.profile.name()));
+        let new = NewKind::named(snapshot.names(), (info.group, info.kind), rules, KEYS);
+        builder.kind(NewKind { implicit: kind.index == BUILT_IN, ..new });
     }
     let mut diagnostics = std::mem::take(&mut attached.diagnostics);
     let locals = local::build(world, &mut builder, &kinds, &attached, &built_ins);

@@ -2,8 +2,8 @@
 //! In: an object of one of Kuadrant's kinds. Out: a [`Policy`]. Not here: whether its target exists.
 
 use overrule_condition::Condition;
-use overrule_gateway::kinds::{Descriptor, Kinds};
-use overrule_gateway::policy::references;
+use overrule_gateway::kinds::Descriptor;
+use overrule_gateway::policy::{ToRead, read_all, references};
 use overrule_model::{At, Fields, Object, Snapshot};
 use overrule_source::{Diagnostic, Documents, Kind, NodeRef, View, locate};
 use smallvec::SmallVec;
@@ -14,27 +14,12 @@ use crate::kinds::{ALL, KindInfo, MergeClass};
 
 /// Reads every policy. Findings that keep a policy out are in its violations: they count by profile.
 pub fn parse(documents: &Documents, snapshot: &mut Snapshot) -> (Policies, Vec<Diagnostic>) {
-    let mut found: Vec<(usize, Object)> = Vec::new();
-    for (kind, info) in ALL.iter().enumerate() {
-        // A kind nobody uses yet still has a name in answers.
-        snapshot.names_mut().intern(info.group);
-        snapshot.names_mut().intern(info.kind);
-        let objects = snapshot.of_kind(info.group, info.kind);
-        found.extend(objects.iter().map(|o| (kind, o.clone())));
-    }
-    // Most worlds have policies of one family; the kinds of the others need no descriptors.
-    let used = if found.is_empty() { &[][..] } else { ALL };
-    let descriptors: Vec<Descriptor> = used.iter().map(KindInfo::descriptor).collect();
-    let mut fields = Fields::default();
-    let mut list = Vec::with_capacity(found.len());
-    for (kind, object) in found {
-        let (Some(info), Some(descriptor)) = (ALL.get(kind), descriptors.get(kind)) else {
-            continue;
-        };
-        let mut reader = Reader { documents, info, object: &object, violations: Vec::new() };
-        list.push(reader.policy(kind, descriptor, snapshot, &mut fields));
-    }
-    (Policies { list, kinds: Kinds::of(descriptors) }, fields.diagnostics)
+    let (list, kinds, found) = read_all(snapshot, ALL, |snapshot, fields, policy| {
+        let ToRead { kind, info, descriptor, object } = policy;
+        let mut reader = Reader { documents, info, object, violations: Vec::new() };
+        reader.policy(kind, descriptor, snapshot, fields)
+    });
+    (Policies { list, kinds }, found)
 }
 
 struct Reader<'a> {

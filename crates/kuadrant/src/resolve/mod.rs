@@ -41,7 +41,6 @@ pub fn resolve(world: World<'_>, options: &Options) -> Resolved {
     let mut attached = attach(world);
     let conflicts = local::conflicts(world, &mut attached);
     let mut builder = ResolutionBuilder::default();
-    let sym = |text| world.snapshot.names().lookup(text).unwrap_or_default();
     for kind in &kinds {
         let covers = match kind.info.class {
             MergeClass::Generates { kind: other, .. } => {
@@ -49,16 +48,9 @@ pub fn resolve(world: World<'_>, options: &Options) -> Resolved {
             }
             MergeClass::Inherited | MergeClass::Direct => None,
         };
-        builder.kind(NewKind {
-            group: sym(kind.info.group),
-            kind: sym(kind.info.kind),
-            family: FAMILY,
-            profile: world.profile.name(),
-            keys: KEYS,
-            assumed: false,
-            covers,
-            implicit: false,
-        });
+        let (names, rules) = (world.snapshot.names(), (FAMILY, world.profile.name()));
+        let new = NewKind::named(names, (kind.info.group, kind.info.kind), rules, KEYS);
+        builder.kind(NewKind { covers, ..new });
     }
     for policy in policies {
         if let Some(kind) = kinds.iter().find(|k| k.index == policy.kind) {

@@ -21,6 +21,7 @@ mod reach;
 #[cfg(test)]
 mod tests;
 
+use overrule_family::some_of;
 use overrule_model::{ObjectId, Snapshot};
 use overrule_source::{Diagnostic, Documents, Span, View};
 
@@ -127,17 +128,6 @@ impl<'a> Here<'a> {
             None => self.world.snapshot.get(self.object_of(policy.place)?).map(|o| o.at),
         }
     }
-}
-
-/// A few of many names, quoted.
-fn some_of(names: &[String]) -> String {
-    const SHOWN: usize = 3;
-    let mut text =
-        names.iter().take(SHOWN).map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
-    if names.len() > SHOWN {
-        text.push_str(&format!(" and {} more", names.len() - SHOWN));
-    }
-    text
 }
 
 /// `1 policy`, `2 policies`.

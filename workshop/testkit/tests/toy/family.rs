@@ -192,20 +192,11 @@ struct Resolving<'a> {
 impl<'a> Resolving<'a> {
     fn new(world: World<'a, Toy>) -> Self {
         let mut builder = ResolutionBuilder::default();
-        let sym = |text| world.snapshot.names().lookup(text).unwrap_or_default();
         let profile = if world.profile == Profile::Design { "design" } else { "shipped" };
-        let kinds = KINDS.iter().map(|own| {
-            builder.kind(NewKind {
-                group: sym(own.group),
-                kind: sym(own.kind),
-                family: NAME,
-                profile,
-                keys: KEYS,
-                assumed: false,
-                covers: None,
-                implicit: false,
-            })
-        });
+        let (names, rules) = (world.snapshot.names(), (NAME, profile));
+        let kinds = KINDS
+            .iter()
+            .map(|own| builder.kind(NewKind::named(names, (own.group, own.kind), rules, KEYS)));
         let kinds = kinds.collect();
         Self { world, builder, kinds, diagnostics: Vec::new() }
     }

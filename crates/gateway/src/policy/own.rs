@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: the kinds of a family with rules of its own. Out: its policies, read one after another. Not here: what one says;
+//! the family reads it.
+
+use overrule_family::OwnKind;
+use overrule_model::{Fields, Object, Snapshot};
+use overrule_source::Diagnostic;
+
+use crate::kinds::{Descriptor, Kinds};
+
+/// What a family knows of one of its kinds.
+pub trait FamilyKind: 'static {
+    /// Its names.
+    fn own(&self) -> OwnKind;
+
+    /// The same as a generic kind, for reading and attaching target references.
+    fn descriptor(&self) -> Descriptor;
+
+    /// Whether there are objects of it; if not, other objects say it themselves.
+    fn has_objects(&self) -> bool {
+        true
+    }
+}
+
+/// A policy to read.
+#[derive(Debug)]
+pub struct ToRead<'a, K: 'static> {
+    /// The number of its kind.
+    pub kind: usize,
+    /// What is known of its kind.
+    pub info: &'static K,
+    /// The same as a generic kind.
+    pub descriptor: &'a Descriptor,
+    /// The object.
+    pub object: &'a Object,
+}
+
+/// Reads every policy of a family, by kind, namespace and name, with the kinds as generic attachment wants them.
+pub fn read_all<K: FamilyKind, P>(
+    snapshot: &mut Snapshot,
+    kinds: &'static [K],
+    mut read: impl FnMut(&mut Snapshot, &mut Fields, ToRead<'_, K>) -> P,
+) -> (Vec<P>, Kinds, Vec<Diagnostic>) {
+    let mut found: Vec<(usize, &'static K, Object)> = Vec::new();
+    for (kind, info) in kinds.iter().enumerate() {
+        // A kind nobody uses yet still has a name in answers.
+        let OwnKind { group, kind: name } = info.own();
+        snapshot.names_mut().intern(group);
+        snapshot.names_mut().intern(name);
+        if info.has_objects() {
+            found.extend(snapshot.of_kind(group, name).iter().map(|o| (kind, info, o.clone())));
+        }
+    }
+    // Most worlds have policies of one family; the kinds of the others need no descriptors.
+    let used = if found.is_empty() { &[][..] } else { kinds };
+    let descriptors: Vec<Descriptor> = used.iter().map(K::descriptor).collect();
+    let mut fields = Fields::default();
+    let mut list = Vec::with_capacity(found.len());
+    for (kind, info, object) in &found {
+        if let Some(descriptor) = descriptors.get(*kind) {
+            list.push(read(
+                snapshot,
+                &mut fields,
+                ToRead { kind: *kind, info, descriptor, object },
+            ));
+        }
+    }
+    (list, Kinds::of(descriptors), fields.diagnostics)
+}
