@@ -168,7 +168,7 @@ fn policy(documents: &Documents, object: &Object, kind: usize) -> Option<Policy>
     let spec = documents.view(object.root).get("spec")?;
     let target = spec.get("targetRef")?;
     let text = |key: &str| Some(target.get(key)?.scalar_text()?.to_owned());
-    let value = spec.get("looks")?.node();
+    let value = Documents::node_ref(spec.get("looks")?, object.root.doc);
     Some(Policy { object: object.id, kind, target: (text("kind")?, text("name")?), value })
 }
 

@@ -20,7 +20,8 @@ impl Server {
         let files = folder.to_str().unwrap();
         let usual = ["serve", "--listen", "127.0.0.1:0", "--ephemeral", "-f", files];
         let arguments: Vec<&str> = usual.iter().chain(arguments).copied().collect();
-        let mut child = command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = command(&arguments);
+        let mut child = child.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let url = line.trim().strip_prefix("listening on ").expect("an address").to_owned();
@@ -112,7 +113,7 @@ pub fn tells_what_changes(folder: &Path) {
     std::fs::write(&changed, format!("{head}spec: {{targetRef{policy}")).unwrap();
     let applied = run(&["apply", "--server", &server.url, "-f", changed.to_str().unwrap()]);
     std::fs::remove_file(&changed).unwrap();
-    applied.says(0, &["paint/shop/cart"]);
+    applied.says(0, &["paint.toy.example.com/shop/cart changed"]);
     let mut told = String::new();
     let mut lines = BufReader::new(watch.stdout.take().unwrap());
     while !told.contains("green") {
