@@ -67,11 +67,11 @@ impl Analysis {
 
     /// What a client shows of itself.
     pub fn caller(&self, client: Client<'_>) -> Caller {
-        let owns = |access: &Box<dyn Access<'_> + '_>| match client {
-            Client::Object(object) => access.is_client(object),
-            Client::Nobody | Client::Identity(_) => true,
+        let family = match client {
+            Client::Object(object) => self.accesses().find(|access| access.is_client(object)),
+            Client::Nobody | Client::Identity(_) => self.accesses().next(),
         };
-        self.accesses().find(owns).map(|access| access.caller(client)).unwrap_or_default()
+        family.map(|access| access.caller(client)).unwrap_or_default()
     }
 
     /// The inbounds of an object, or those behind it; of the section, if one is named.

@@ -34,7 +34,7 @@ impl Answer {
         let analysis = Analysis::new(case.inputs.clone(), &options(case, family, profile));
         let (paths, full, targets, ids) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut answer = Self { analysis, family, paths, full, targets, ids };
-        (answer.paths, answer.targets, answer.ids) = answer.named().unwrap_or_default();
+        answer.name_paths();
         if family.dialect().delegates {
             answer.leave_out();
             answer.name_chains();
@@ -42,8 +42,10 @@ impl Answer {
         answer
     }
 
-    fn named(&self) -> Option<(Vec<Vec<Node>>, Vec<Target>, Vec<(KindId, PathId)>)> {
-        let (resolution, snapshot) = (self.resolution()?, &self.analysis.snapshot);
+    /// Lists paths and targets by name.
+    fn name_paths(&mut self) {
+        let Some(resolution) = self.resolution() else { return };
+        let snapshot = &self.analysis.snapshot;
         let name = |path| self.path_nodes(&resolution.paths.nodes(path));
         let paths: Vec<Vec<Node>> = resolution.paths.ids().map(name).collect();
         let (mut targets, mut ids) = (Vec::new(), Vec::new());
@@ -58,7 +60,7 @@ impl Answer {
                 });
             }
         }
-        Some((paths, targets, ids))
+        (self.paths, self.targets, self.ids) = (paths, targets, ids);
     }
 
     pub(super) fn family(&self) -> &'static dyn AnyFamily {

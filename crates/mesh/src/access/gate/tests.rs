@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use overrule_access::{Request, Verdict};
 use overrule_engine::Topology;
+use overrule_family::Client;
 use overrule_source::{Input, ReadOptions, read};
 
 use super::COMPILED;
