@@ -91,7 +91,7 @@ impl FamilyWords for Kuma {
     }
 
     fn path_owners(&self) -> &'static [&'static str] {
-        &["Dataplane"]
+        &[kinds::DATAPLANE.name]
     }
 }
 

@@ -11,12 +11,13 @@ use overrule_access::{
 };
 use overrule_source::{Documents, NodeRef};
 
+use crate::entries::{Item, clients, inbound_entries};
 use crate::identity::Certificate;
 use crate::permission::{Permissions, Written, permissions};
 use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::resources::MeshResources;
-use crate::rules::{MOST_RULES, inbound_entries, subset_of};
+use crate::rules::MOST_RULES;
 use crate::subset::{Subset, build, decide, deciding};
 
 #[cfg(test)]
@@ -147,15 +148,12 @@ impl Gate {
         let has_rules = !entries.is_empty();
         let permissions = permissions(documents, entries);
         let mut from = Vec::new();
-        for policy in &policies {
-            for entry in &policy.from {
-                let action =
-                    documents.view(entry.node).get("default").and_then(|d| d.get("action"));
-                let action = action.and_then(|a| a.scalar_text()).and_then(effect);
-                if let (Some(clients), Some(effect)) = (subset_of(&entry.target), action) {
-                    let (policy, node) = (policy.place, entry.node);
-                    from.push(From { policy, entry: entry.index, node, clients, effect });
-                }
+        for (Item { policy, entry }, clients) in clients(&policies) {
+            let node = entry.node;
+            let action = documents.view(node).get("default").and_then(|d| d.get("action"));
+            if let Some(effect) = action.and_then(|a| a.scalar_text()).and_then(effect) {
+                let (policy, entry) = (policy.place, entry.index);
+                from.push(From { policy, entry, node, clients, effect });
             }
         }
         let listed = naive::in_list_order(permissions.rules.clone());

@@ -38,6 +38,7 @@ use overrule_source::Documents;
 use smallvec::SmallVec;
 
 use crate::dataplane::Dataplane;
+use crate::entries::Item;
 use crate::kinds::{HTTP_ROUTE, Kind, Scope as KindScope};
 use crate::kri::Kri;
 use crate::policy::Policy;
@@ -45,7 +46,6 @@ use crate::profile::Profile;
 use crate::resolve::{Lists, ProxyRules};
 use crate::resource::Meta;
 use crate::resources::{MeshResources, Resources};
-use crate::rules::Item;
 use crate::settings::LabelSource;
 use crate::targets::{Index, Place};
 

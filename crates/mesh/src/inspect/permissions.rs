@@ -5,11 +5,11 @@
 use overrule_source::{Documents, View};
 use serde_json::{Value, json};
 
+use crate::entries::inbound_entries;
 use crate::kinds::TRAFFIC_PERMISSION;
 use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::resources::MeshResources;
-use crate::rules::inbound_entries;
 
 /// The permissions of an inbound, by place, in merge order. Rules are never merged, so each has one origin.
 pub fn permissions(

@@ -4,8 +4,8 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
+use crate::entries::Item;
 use crate::resource::Meta;
-use crate::rules::Origin;
 use crate::subset::Subset;
 
 /// Who a resource is, as the Inspect API says it: everything, empty or not.
@@ -42,8 +42,8 @@ fn put(out: &mut Vec<u8>, text: &str) {
 }
 
 /// The policy and the entry that wrote a rule.
-pub(super) fn with_index(origin: &Origin<'_>) -> Value {
-    json!({"resourceMeta": meta(origin.policy), "ruleIndex": origin.index})
+pub(super) fn with_index(origin: &Item<'_>) -> Value {
+    json!({"resourceMeta": meta(&origin.policy.meta), "ruleIndex": origin.entry.index})
 }
 
 /// The identity of a policy that wrote something.

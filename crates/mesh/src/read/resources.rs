@@ -341,7 +341,7 @@ pub(crate) fn written_short(documents: &Documents, policy: &mut Policy) {
     let spec = documents.view(policy.root).get("spec");
     let lists = policy.rules.len() + policy.from.len();
     if let Some(spec) = spec.filter(|_| policy.single.is_some() && lists == 0)
-        && *policy.kind == kinds::TRAFFIC_PERMISSION
+        && policy.kind.policy.is_some_and(|p| p.may_be_short)
     {
         let node = NodeRef { doc: policy.root.doc, node: spec.id() };
         policy.rules.push(Entry { target: TargetRef::whole_mesh(), node, index: 0 });
