@@ -4,7 +4,7 @@
 use overrule_source::Diagnostic;
 
 use super::Here;
-use super::near::{Miss, miss, rarest, words};
+use super::near::{Miss, Why, miss, rarest, words};
 use super::proxies::{Proxies, SERVICE, everywhere, without_section};
 use crate::codes;
 use crate::dataplane::Dataplane;
@@ -12,19 +12,6 @@ use crate::kinds;
 use crate::policy::Policy;
 use crate::resource::Meta;
 use crate::targetref::TargetRef;
-
-/// Why nobody is selected: a sentence, the member of the reference it is about, a remedy.
-struct Why {
-    because: String,
-    member: &'static str,
-    help: Option<String>,
-}
-
-impl Why {
-    fn new(member: &'static str, because: impl Into<String>, help: Option<String>) -> Self {
-        Self { because: because.into(), member, help }
-    }
-}
 
 /// The finding.
 pub(super) fn nobody(here: &Here<'_>, proxies: &Proxies<'_>, policy: &Policy) -> Diagnostic {

@@ -41,7 +41,7 @@ fn shown(kind: &Kind, mode: Mode) -> Value {
 }
 
 fn is_policy(kind: &Kind) -> bool {
-    kind.is_policy() || kind.is_legacy_policy
+    kind.is_policy() || kind.is_legacy_policy()
 }
 
 /// Every kind of policy.
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!((&mesh["scope"], mesh.get("policy")), (&json!("Global"), None));
         let policies = policy_kinds(Mode::Global).body.value();
         let policies = policies["policies"].as_array().unwrap();
-        assert_eq!(policies.len(), 16 + KINDS.iter().filter(|k| k.is_legacy_policy).count());
+        assert_eq!(policies.len(), 16 + KINDS.iter().filter(|k| k.is_legacy_policy()).count());
         let proxy = kinds(Mode::Global).body.value();
         let proxy =
             proxy["resources"].as_array().unwrap().iter().find(|k| k["name"] == "Dataplane");

@@ -193,9 +193,8 @@ impl Scope<'_> {
             let origins: Vec<Value> =
                 rule.merged.origins.iter().map(|o| by_kri(&o.policy.meta)).collect();
             let policy = json!({"kind": kind, "conf": confs, "origins": origins});
-            let rules = of.is_route().then(|| match *of == HTTP_ROUTE {
-                true => self.http_rules(rule),
-                false => self.tcp_rules(rule),
+            let rules = of.is_route().then(|| {
+                if *of == HTTP_ROUTE { self.http_rules(rule) } else { self.tcp_rules(rule) }
             });
             let route =
                 rules.map(|rules| json!({"kind": kind, "rules": rules, "origins": origins}));

@@ -152,9 +152,10 @@ impl<'a> Destined<'a> {
         for (at, item) in items.iter().enumerate() {
             for place in means(item).as_ref() {
                 let Some(to) = destinations.get(place.0 as usize) else { continue };
-                match to.meta.kind == kinds::MESH {
-                    true => meshes.entry(&to.meta.name).or_default().push(at),
-                    false => own.entry(place.0).or_default().push((at, place.1)),
+                if to.meta.kind == kinds::MESH {
+                    meshes.entry(&to.meta.name).or_default().push(at)
+                } else {
+                    own.entry(place.0).or_default().push((at, place.1))
                 }
                 places.push(*place);
             }

@@ -265,9 +265,10 @@ pub(crate) fn compare(
 pub fn dataplane_refs(a: &TargetRef, b: &TargetRef) -> (Ordering, Option<RankKey>) {
     let meta = Meta::default();
     let of = |target| (Ranked { meta: &meta, target }, Listed::Policies);
-    match is_dataplane(a) && is_dataplane(b) {
-        true => compare(&Profile::Release, of(a), of(b)),
-        false => (Ordering::Equal, None),
+    if is_dataplane(a) && is_dataplane(b) {
+        compare(&Profile::Release, of(a), of(b))
+    } else {
+        (Ordering::Equal, None)
     }
 }
 
@@ -318,7 +319,9 @@ pub(crate) fn has_order<'t>(targets: impl Iterator<Item = &'t TargetRef>) -> boo
             (false, true) => 1,
             (false, false) => 2,
         };
-        ways.iter_mut().skip(way).take(1).for_each(|w| *w = true);
+        if let Some(met) = ways.get_mut(way) {
+            *met = true;
+        }
     }
     ways != [true; 3]
 }

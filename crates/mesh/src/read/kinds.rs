@@ -67,8 +67,9 @@ pub struct Kind {
     pub is_new_style: bool,
     /// What a policy with a `targetRef` may hold.
     pub policy: Option<Policy>,
-    /// A policy of the generation before `targetRef`, with `selectors` or with `sources` and `destinations`.
-    pub is_legacy_policy: bool,
+    /// A policy of the generation before `targetRef`, with `selectors` or with `sources` and `destinations`: what does the
+    /// same with one.
+    pub successor: Option<&'static str>,
     /// Traffic can be sent to it: it has ports, and sections of a reference mean them.
     pub is_destination: bool,
     /// It stands for an Envoy.
@@ -88,6 +89,11 @@ impl Kind {
     /// Whether it is a policy with a `targetRef`.
     pub fn is_policy(&self) -> bool {
         self.policy.is_some()
+    }
+
+    /// Whether it is a policy of the generation before `targetRef`.
+    pub fn is_legacy_policy(&self) -> bool {
+        self.successor.is_some()
     }
 
     /// The kind of that type.
@@ -209,7 +215,7 @@ const fn old(name: &'static str, path: &'static str, scope: Scope) -> Kind {
         scope,
         is_new_style: false,
         policy: None,
-        is_legacy_policy: false,
+        successor: None,
         is_destination: false,
         is_proxy: false,
         is_created_on_zone: false,
@@ -237,8 +243,8 @@ const fn cluster(name: &'static str, path: &'static str, scope: Scope) -> Kind {
     Kind { is_cluster_scoped: true, ..old(name, path, scope) }
 }
 
-const fn legacy(name: &'static str, path: &'static str) -> Kind {
-    Kind { is_legacy_policy: true, ..cluster(name, path, Scope::Mesh) }
+const fn legacy(name: &'static str, path: &'static str, successor: &'static str) -> Kind {
+    Kind { successor: Some(successor), ..cluster(name, path, Scope::Mesh) }
 }
 
 const fn policy(
@@ -393,18 +399,18 @@ pub static KINDS: &[Kind] = &[
     GATEWAY_ROUTE,
     cluster("ExternalService", "external-services", Scope::Mesh),
     DATAPLANE_INSIGHT,
-    legacy("CircuitBreaker", "circuit-breakers"),
-    legacy("FaultInjection", "fault-injections"),
-    legacy("HealthCheck", "health-checks"),
-    legacy("ProxyTemplate", "proxytemplates"),
-    legacy("RateLimit", "rate-limits"),
-    legacy("Retry", "retries"),
-    legacy("Timeout", "timeouts"),
-    legacy("TrafficLog", "traffic-logs"),
-    legacy("TrafficPermission", "traffic-permissions"),
-    legacy("TrafficRoute", "traffic-routes"),
-    legacy("TrafficTrace", "traffic-traces"),
-    legacy("VirtualOutbound", "virtual-outbounds"),
+    legacy("CircuitBreaker", "circuit-breakers", "MeshCircuitBreaker"),
+    legacy("FaultInjection", "fault-injections", "MeshFaultInjection"),
+    legacy("HealthCheck", "health-checks", "MeshHealthCheck"),
+    legacy("ProxyTemplate", "proxytemplates", "MeshProxyPatch"),
+    legacy("RateLimit", "rate-limits", "MeshRateLimit"),
+    legacy("Retry", "retries", "MeshRetry"),
+    legacy("Timeout", "timeouts", "MeshTimeout"),
+    legacy("TrafficLog", "traffic-logs", "MeshAccessLog"),
+    legacy("TrafficPermission", "traffic-permissions", "MeshTrafficPermission"),
+    legacy("TrafficRoute", "traffic-routes", "MeshHTTPRoute or MeshTCPRoute"),
+    legacy("TrafficTrace", "traffic-traces", "MeshTrace"),
+    legacy("VirtualOutbound", "virtual-outbounds", "HostnameGenerator"),
 ];
 
 #[cfg(test)]

@@ -103,6 +103,12 @@ impl Resources {
     pub fn is_empty(&self) -> bool {
         self.metas.is_empty()
     }
+
+    /// The spec of an object; for kinds that have none, all of it.
+    pub fn spec<'d>(&self, documents: &'d Documents, object: ObjectId) -> Option<View<'d>> {
+        let root = documents.view(*self.roots.get(&object)?);
+        Some(root.get("spec").unwrap_or(root))
+    }
 }
 
 /// Reads everything of Kuma's.
@@ -199,9 +205,10 @@ impl Reader<'_> {
                 let usual = || "the control plane refuses this policy; correct the field".into();
                 let found = Diagnostic::new(&codes::INVALID, message).at(span).field(p.field);
                 let found = found.help(p.help.unwrap_or_else(usual));
-                match p.release_only {
-                    true => self.by_release.push(found),
-                    false => self.diagnostics.push(found),
+                if p.release_only {
+                    self.by_release.push(found)
+                } else {
+                    self.diagnostics.push(found)
                 }
             }
             if let Some(why) = role {
@@ -250,9 +257,10 @@ impl Reader<'_> {
         }
         let namespace = if in_namespace { namespace } else { "" };
         // On Kubernetes even kinds without one are written below `spec`.
-        let top = match kubernetes && kind.is_some_and(|k| !k.is_new_style) {
-            true => root.get("spec"),
-            false => Some(root),
+        let top = if kubernetes && kind.is_some_and(|k| !k.is_new_style) {
+            root.get("spec")
+        } else {
+            Some(root)
         };
         // A mesh has thousands of proxies: of them only this is asked, and of policies only those in namespaces.
         let gateway = || top.and_then(|t| t.get("networking")).and_then(|n| n.get("gateway"));

@@ -317,9 +317,10 @@ impl<'a> Ladders<'a, '_> {
             let steps: Vec<StepId> =
                 about.map(|(item, _)| self.step(*item, Position::From)).collect();
             let ladder = self.ladder(spec, 0, steps);
-            match subset.tags().is_empty() {
-                true => made.all = ladder,
-                false => made.clients.push((subset.clone(), ladder)),
+            if subset.tags().is_empty() {
+                made.all = ladder
+            } else {
+                made.clients.push((subset.clone(), ladder))
             }
         }
     }

@@ -95,8 +95,5 @@ pub(crate) fn taking_part<'m>(
     }
     let list: Vec<&Policy> = list.into_iter().map(|(_, p)| p).collect();
     // Sorted once, every part of it is sorted already.
-    match has_order(list.iter().map(|p| &p.target)) {
-        true => in_order(profile, &list),
-        false => list,
-    }
+    if has_order(list.iter().map(|p| &p.target)) { in_order(profile, &list) } else { list }
 }

@@ -304,7 +304,9 @@ impl<'a> OneMesh<'a> {
         let candidates: Vec<Candidates<'_>> = lists.iter().map(|l| Candidates::new(l)).collect();
         for (shape, place) in (0..).zip(&shapes.first) {
             let made = self.shape(*place, &candidates, &routes, &mut ladders, &mut |policy| {
-                selected.iter_mut().skip(policy as usize).take(1).for_each(|s| s.push(shape));
+                if let Some(shapes) = selected.get_mut(policy as usize) {
+                    shapes.push(shape);
+                }
             });
             rules.push(Arc::new(made));
         }

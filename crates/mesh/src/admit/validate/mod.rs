@@ -149,10 +149,8 @@ impl<'a> Check<'a> {
 
     fn push(&mut self, node: View<'_>, field: String, message: String, help: Option<String>) {
         let node = NodeRef { doc: self.policy.root.doc, node: node.id() };
-        let against = match OF_TYPE.contains(&message.as_str()) {
-            true => Against::Schema,
-            false => Against::Rules,
-        };
+        let against =
+            if OF_TYPE.contains(&message.as_str()) { Against::Schema } else { Against::Rules };
         self.found.push(Problem { node, field, message, help, release_only: false, against });
     }
 }

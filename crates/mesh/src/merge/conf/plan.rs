@@ -280,13 +280,7 @@ impl Keyed {
         let key = element.get(documents, &self.key);
         match self.identity {
             Identity::Matches => text_of_matches(documents, key.as_ref()),
-            Identity::Value => {
-                let mut text = String::new();
-                if let Some(key) = key {
-                    write_value(documents, &key, &mut text);
-                }
-                text
-            }
+            Identity::Value => key.map(|k| k.to_json(documents).to_string()).unwrap_or_default(),
         }
     }
 }
@@ -341,10 +335,11 @@ pub fn reversed(documents: &Documents, conf: &Traced, list: &str) -> Traced {
 fn with_member(documents: &Documents, value: &Traced, name: &str, member: &Traced) -> Traced {
     let entries = value.entries(documents).into_iter();
     let entries: Vec<_> = entries
-        .map(|(key, old)| match key.text(documents) == name {
-            true => (key, member.clone()),
-            false => (key, old),
-        })
+        .map(
+            |(key, old)| {
+                if key.text(documents) == name { (key, member.clone()) } else { (key, old) }
+            },
+        )
         .collect();
     Traced::map(entries)
 }
@@ -355,36 +350,5 @@ fn group_text(documents: &Documents, item: &Traced) -> Box<str> {
         Leaf::Scalar(view) => view.scalar_text().unwrap_or("").into(),
         Leaf::Implied(json) => json.into(),
         Leaf::Map | Leaf::List => Box::from(""),
-    }
-}
-
-/// Writes a text that is the same for equal values, whoever wrote them and in whichever order of members.
-fn write_value(documents: &Documents, value: &Traced, out: &mut String) {
-    match value.leaf(documents) {
-        Leaf::Map => {
-            let mut entries = value.entries(documents);
-            entries.sort_by(|(a, _), (b, _)| a.text(documents).cmp(b.text(documents)));
-            out.push('{');
-            for (key, member) in &entries {
-                out.push_str(&serde_json::Value::from(key.text(documents)).to_string());
-                out.push(':');
-                write_value(documents, member, out);
-                out.push(',');
-            }
-            out.push('}');
-        }
-        Leaf::List => {
-            out.push('[');
-            for item in value.items(documents) {
-                write_value(documents, &item, out);
-                out.push(',');
-            }
-            out.push(']');
-        }
-        Leaf::Scalar(view) => match view.as_str() {
-            Some(text) => out.push_str(&serde_json::Value::from(text).to_string()),
-            None => out.push_str(view.scalar_text().unwrap_or("")),
-        },
-        Leaf::Implied(json) => out.push_str(json),
     }
 }
