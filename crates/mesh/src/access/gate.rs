@@ -14,7 +14,6 @@ use overrule_source::{Documents, NodeRef};
 use crate::entries::{Item, clients, inbound_entries};
 use crate::identity::Certificate;
 use crate::permission::{Permissions, Written, permissions};
-use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::resources::MeshResources;
 use crate::rules::MOST_RULES;
@@ -140,8 +139,7 @@ impl Gate {
     fn new(documents: &Documents, mesh: &MeshResources, profile: &Profile, list: &[u32]) -> Self {
         #[cfg(test)]
         COMPILED.with(|count| count.set(count.get() + 1));
-        let policies: Vec<&Policy> =
-            list.iter().filter_map(|p| mesh.policies.get(*p as usize)).collect();
+        let policies = mesh.policies_at(list);
         let entries = inbound_entries(profile, &policies);
         let entries: Vec<_> =
             entries.iter().map(|(i, _)| (i.policy, i.entry.index, i.entry.node)).collect();

@@ -128,7 +128,7 @@ impl Scope<'_> {
     /// The same for a policy. Proxies that policies cannot tell apart are looked at once; only those policies do not
     /// count that resolving left out.
     fn selected_by(&self, policy: &Policy) -> Vec<u32> {
-        let left_out = policy.is_shadow() || self.mesh.is_refused(self.live.profile, policy);
+        let left_out = !self.mesh.takes_part(self.live.profile, policy);
         let mut known: HashMap<u32, bool> = HashMap::new();
         let mut fits = |place: &&u32| {
             let at = **place as usize;

@@ -311,10 +311,6 @@ impl<'a> Scope<'a> {
         proxies.and_then(|p| p.get(place)).map_or(&[], |rules| rules.lists())
     }
 
-    fn policies(&self, list: &[u32]) -> Vec<&'a Policy> {
-        list.iter().filter_map(|place| self.mesh.policies.get(*place as usize)).collect()
-    }
-
     /// The routes of the mesh. They are the first kind.
     fn routes(&self) -> &'a [Policy] {
         let end = self.mesh.policies.partition_point(|p| *p.kind == HTTP_ROUTE);

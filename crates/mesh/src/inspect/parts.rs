@@ -19,8 +19,8 @@ use crate::kri::Kri;
 use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::rules::{
-    ResourceRule, SubsetRule, each_policy_once, resource_rules_by, subset_rules_from,
-    subset_rules_to, whole_rule,
+    MergedRule, ResourceRule, SubsetRule, resource_rules_by, subset_rules_from, subset_rules_to,
+    whole_rule,
 };
 
 /// A JSON list, and whether anything is in it.
@@ -110,7 +110,7 @@ impl Scope<'_> {
     /// What these policies say about destinations.
     pub(super) fn make_to(&self, list: &[u32]) -> To {
         let documents = self.live.documents;
-        let policies = self.policies(list);
+        let policies = self.mesh.policies_at(list);
         let tagged = subset_rules_to(documents, &policies, self.routes());
         let mut matches = BTreeMap::new();
         if policies.first().is_some_and(|p| *p.kind == HTTP_ROUTE) {
@@ -135,18 +135,25 @@ impl Scope<'_> {
     }
 
     fn tagged(&self, rule: &SubsetRule<'_>) -> Value {
-        let conf = rule.merged.confs.first().map(|conf| conf.to_json(self.live.documents));
         json!({
-            "conf": conf.unwrap_or_else(|| json!({})),
+            "conf": self.conf(&rule.merged),
             "matchers": matchers(&rule.subset),
-            "origin": rule.merged.origins.iter().map(|o| meta(&o.policy.meta)).collect::<Vec<_>>(),
+            "origin": rule.merged.policies().map(meta).collect::<Vec<_>>(),
         })
+    }
+
+    /// The first conf; empty if there is none.
+    fn conf(&self, merged: &MergedRule<'_>) -> Value {
+        merged.confs.first().map_or_else(|| json!({}), |conf| conf.to_json(self.live.documents))
+    }
+
+    fn confs(&self, merged: &MergedRule<'_>) -> Vec<Value> {
+        merged.confs.iter().map(|conf| conf.to_json(self.live.documents)).collect()
     }
 
     /// A rule of a resource: one, or as the design has it, one for each of its confs.
     fn by_resource(&self, rule: &ResourceRule<'_>) -> Vec<Value> {
-        let confs: Vec<Value> =
-            rule.merged.confs.iter().map(|conf| conf.to_json(self.live.documents)).collect();
+        let confs = self.confs(&rule.merged);
         let resource = meta(&rule.resource.meta);
         if *self.live.profile == Profile::Release {
             return vec![json!({
@@ -156,9 +163,9 @@ impl Scope<'_> {
                 "resourceSectionName": rule.section,
             })];
         }
-        let mut origins = rule.merged.origins.clone();
-        each_policy_once(&mut origins);
-        let origin: Vec<Value> = origins.iter().map(|o| meta(&o.policy.meta)).collect();
+        let mut once = rule.merged.clone();
+        once.name_policies_once();
+        let origin: Vec<Value> = once.policies().map(meta).collect();
         let one = |conf| {
             let mut shown = json!({"conf": conf, "origin": origin, "resourceMeta": resource});
             // The design speaks of whole resources only; a port is told where there is one.
@@ -183,16 +190,14 @@ impl Scope<'_> {
 
     /// What these policies say about destinations, by identity.
     pub(super) fn make_out(&self, list: &[u32]) -> Out {
-        let policies = self.policies(list);
+        let policies = self.mesh.policies_at(list);
         let Some(of) = policies.first().map(|p| p.kind) else { return Out::default() };
         let kind = of.name;
         let rules = self.resource_rules(&policies);
         let fragments = |rule: &ResourceRule<'_>| {
-            let confs: Vec<Value> =
-                rule.merged.confs.iter().map(|conf| conf.to_json(self.live.documents)).collect();
-            let origins: Vec<Value> =
-                rule.merged.origins.iter().map(|o| by_kri(&o.policy.meta)).collect();
-            let policy = json!({"kind": kind, "conf": confs, "origins": origins});
+            let origins: Vec<Value> = rule.merged.policies().map(by_kri).collect();
+            let policy =
+                json!({"kind": kind, "conf": self.confs(&rule.merged), "origins": origins});
             let rules = of.is_route().then(|| {
                 if *of == HTTP_ROUTE { self.http_rules(rule) } else { self.tcp_rules(rule) }
             });
@@ -233,7 +238,7 @@ impl Scope<'_> {
     /// What these policies say about what comes in.
     pub(super) fn make_in(&self, list: &[u32]) -> In {
         let documents = self.live.documents;
-        let policies = self.policies(list);
+        let policies = self.mesh.policies_at(list);
         let kind = policies.first().map_or("", |p| p.kind.name);
         let design = *self.live.profile != Profile::Release;
         let tagged = subset_rules_from(documents, &policies);
@@ -263,20 +268,15 @@ impl Scope<'_> {
 
     /// What these policies say about the whole proxy.
     pub(super) fn make_whole(&self, list: &[u32]) -> Whole {
-        let documents = self.live.documents;
-        let policies = self.policies(list);
+        let policies = self.mesh.policies_at(list);
         let kind = policies.first().map_or("", |p| p.kind.name);
-        let merged = whole_rule(documents, &policies);
-        let conf = merged.confs.first().map(|conf| conf.to_json(documents));
-        let conf = conf.unwrap_or_else(|| json!({}));
-        let origins = || merged.origins.iter().map(|o| &o.policy.meta);
+        let merged = whole_rule(self.live.documents, &policies);
+        let conf = self.conf(&merged);
+        let origin: Vec<Value> = merged.policies().map(meta).collect();
+        let origins: Vec<Value> = merged.policies().map(by_kri).collect();
         Whole {
-            rule: bytes(&json!({"conf": conf, "origin": origins().map(meta).collect::<Vec<_>>()})),
-            fragment: bytes(&json!({
-                "kind": kind,
-                "conf": conf,
-                "origins": origins().map(by_kri).collect::<Vec<_>>(),
-            })),
+            rule: bytes(&json!({"conf": conf, "origin": origin})),
+            fragment: bytes(&json!({"kind": kind, "conf": conf, "origins": origins})),
         }
     }
 }

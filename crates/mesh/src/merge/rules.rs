@@ -16,6 +16,7 @@ use crate::kinds::Conf;
 use crate::kri::Kri;
 use crate::policy::Policy;
 use crate::profile::Profile;
+use crate::resource::Meta;
 use crate::subset::{self, Subset, build};
 use crate::targets::{Destination, Index, Place};
 
@@ -31,6 +32,18 @@ pub struct MergedRule<'a> {
     pub origins: Vec<Item<'a>>,
     /// Who owns each rule of a route.
     pub by_matches: BTreeMap<String, Item<'a>>,
+}
+
+impl<'a> MergedRule<'a> {
+    /// The policies that wrote it, by entry.
+    pub fn policies(&self) -> impl Iterator<Item = &'a Meta> {
+        self.origins.iter().map(|item| &item.policy.meta)
+    }
+
+    /// Keeps the first entry of each policy.
+    pub(crate) fn name_policies_once(&mut self) {
+        once(&mut self.origins, identity);
+    }
 }
 
 /// A rule over a set of tags.
@@ -107,18 +120,13 @@ fn once<'a, K: Ord>(items: &mut Vec<Item<'a>>, key: impl Fn(&Item<'a>) -> K) {
     items.retain(|item| seen.insert(key(item)));
 }
 
-/// Keeps the first entry of each policy.
-pub(crate) fn each_policy_once(items: &mut Vec<Item<'_>>) {
-    once(items, identity);
-}
-
 /// What policies say that have one conf for the whole proxy.
 pub fn whole_rule<'a>(documents: &'a Documents, policies: &[&'a Policy]) -> MergedRule<'a> {
     let items: Vec<Item<'a>> =
         policies.iter().map(|policy| Item { policy, entry: &policy.whole }).collect();
     let all: Vec<usize> = (0..items.len()).collect();
     let mut merged = Merging::new(documents, &items, Position::Single).merge(&all);
-    each_policy_once(&mut merged.origins);
+    merged.name_policies_once();
     merged
 }
 
@@ -150,7 +158,7 @@ pub fn subset_rules_of<'a>(
     let mut merging = Merging::new(documents, &items, position);
     let rule = |rule: subset::Rule| {
         let mut merged = merging.merge(&rule.relevant);
-        each_policy_once(&mut merged.origins);
+        merged.name_policies_once();
         SubsetRule { subset: rule.subset, merged }
     };
     build(&subsets, negations, MOST_RULES).rules.into_iter().map(rule).collect()

@@ -81,6 +81,16 @@ impl MeshResources {
             None => false,
         }
     }
+
+    /// Whether a policy takes part under a rule set: it is not refused, and not only a shadow.
+    pub fn takes_part(&self, profile: &Profile, policy: &Policy) -> bool {
+        !policy.is_shadow() && !self.is_refused(profile, policy)
+    }
+
+    /// The policies at these places.
+    pub fn policies_at(&self, places: &[u32]) -> Vec<&Policy> {
+        places.iter().filter_map(|place| self.policies.get(*place as usize)).collect()
+    }
 }
 
 /// The resources of all meshes.

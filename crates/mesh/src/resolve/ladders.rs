@@ -94,11 +94,6 @@ pub(super) struct Ladders<'a, 'b> {
 }
 
 impl<'a> Ladders<'a, '_> {
-    fn policies(&self, list: &[u32]) -> Vec<&'a Policy> {
-        let mesh = self.mesh;
-        list.iter().filter_map(|place| mesh.policies.get(*place as usize)).collect()
-    }
-
     /// The step of an entry, with its rank.
     fn step(&mut self, item: Item<'a>, position: Position) -> StepId {
         let Item { policy, entry } = item;
@@ -163,7 +158,7 @@ impl<'a> Ladders<'a, '_> {
 
     /// The one conf of a kind without entries.
     pub(super) fn single(&mut self, spec: Spec, list: &[u32]) -> LadderId {
-        let with_conf = self.policies(list).into_iter().filter(|p| p.single.is_some());
+        let with_conf = self.mesh.policies_at(list).into_iter().filter(|p| p.single.is_some());
         let items = with_conf.map(|policy| Item { policy, entry: &policy.whole });
         let steps: Vec<StepId> = items.map(|item| self.step(item, Position::Single)).collect();
         self.ladder(spec, 0, steps)
@@ -179,7 +174,7 @@ impl<'a> Ladders<'a, '_> {
     }
 
     fn make_outbounds(&mut self, spec: Spec, list: &[u32]) -> Outbounds {
-        let policies = self.policies(list);
+        let policies = self.mesh.policies_at(list);
         let destinations = &self.mesh.destinations;
         let meant = &self.meant;
         let Destined { items, by_place } =
@@ -251,7 +246,7 @@ impl<'a> Ladders<'a, '_> {
     }
 
     fn make_inbounds(&mut self, spec: Spec, list: &[u32]) -> Inbounds {
-        let policies = self.policies(list);
+        let policies = self.mesh.policies_at(list);
         let entries = inbound_entries(self.profile, &policies);
         let mut all: Vec<StepId> = Vec::new();
         let mut matches: Vec<(Narrow, Box<str>, Vec<StepId>)> = Vec::new();

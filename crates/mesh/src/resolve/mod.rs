@@ -6,7 +6,7 @@
 //! proxies ──► shapes: what policies can tell apart           shape
 //!               │ per shape and kind: who selects it, in order
 //!               ▼
-//!         lists of policies ──► ladders by destination, for inbounds, for the proxy     ladders, plans       
+//!         lists of policies ──► ladders by destination, for inbounds, for the proxy     ladders, plans
 //!               │ per proxy
 //!               ▼
 //!             paths ──► Resolution                            walk

@@ -98,8 +98,9 @@ impl<'d> Confs<'d> {
     }
 
     /// The hostname of a number.
-    pub(crate) fn hostname(&self, number: u32) -> Option<&Box<str>> {
-        (number as usize).checked_sub(1).and_then(|place| self.hostnames.get(place))
+    pub(crate) fn hostname(&self, number: u32) -> Option<&str> {
+        let place = (number as usize).checked_sub(1)?;
+        self.hostnames.get(place).map(|name| &**name)
     }
 
     /// What ladders over these steps are folded by. Each plan was made for its place.
@@ -122,7 +123,7 @@ impl<'d> Confs<'d> {
             let ladder = ladders.group(Group { spec: 0, extra: hostname, rungs });
             let effective = Fold::new(self.documents, ladders, &algebra).ladder(ladder);
             Some(Merged {
-                group: self.hostname(hostname).cloned(),
+                group: self.hostname(hostname).map(Into::into),
                 value: effective.value?,
                 losses: effective.losses.iter().cloned().collect(),
                 steps: met,

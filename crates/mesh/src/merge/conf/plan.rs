@@ -333,15 +333,11 @@ pub fn reversed(documents: &Documents, conf: &Traced, list: &str) -> Traced {
 
 /// A mapping with another value for one of its members.
 fn with_member(documents: &Documents, value: &Traced, name: &str, member: &Traced) -> Traced {
-    let entries = value.entries(documents).into_iter();
-    let entries: Vec<_> = entries
-        .map(
-            |(key, old)| {
-                if key.text(documents) == name { (key, member.clone()) } else { (key, old) }
-            },
-        )
-        .collect();
-    Traced::map(entries)
+    let replaced = |(key, old): (Key, Traced)| {
+        let new = if key.text(documents) == name { member.clone() } else { old };
+        (key, new)
+    };
+    Traced::map(value.entries(documents).into_iter().map(replaced))
 }
 
 /// The text of an element of the list that splits a conf.
