@@ -163,12 +163,11 @@ impl<'a> Destinations<'a> {
             return why;
         }
         let none = Pairs::new();
-        let labels = target.labels.iter().flatten().map(|(k, v)| (k.as_str(), v.as_str()));
         let pairs = self.labels(target.kind.as_str()).unwrap_or(&none);
         if pairs.is_empty() && !self.names.contains_key(target.kind.as_str()) {
             return Why::new("kind", format!("the mesh has no {}", target.kind), None);
         }
-        let miss: Miss = miss(labels, pairs, &self.here.world.budget);
+        let miss: Miss = miss(target.label_pairs(), pairs, &self.here.world.budget);
         let (because, help) = words(&miss, target.kind.as_str(), "label");
         Why::new("labels", because, help)
     }

@@ -100,7 +100,7 @@ fn by_type(target: &TargetRef) -> Why {
 }
 
 fn by_labels(here: &Here<'_>, proxies: &Proxies<'_>, target: &TargetRef) -> Why {
-    let labels = target.labels.iter().flatten().map(|(k, v)| (k.as_str(), v.as_str()));
+    let labels = target.label_pairs();
     let miss = miss(labels.clone(), proxies.labels(), &here.world.budget);
     if miss == Miss::Together {
         let has_all = |proxy: &&Dataplane| {
@@ -127,8 +127,7 @@ fn by_tags(here: &Here<'_>, proxies: &Proxies<'_>, target: &TargetRef) -> Why {
     if target.kind != kinds::SUBSET && !has_service(proxies, target.name()) {
         return no_service(here, proxies, target.name());
     }
-    let tags = target.tags.iter().flatten().map(|(k, v)| (k.as_str(), v.as_str()));
-    let miss = miss(tags, proxies.tags(), &here.world.budget);
+    let miss = miss(target.tag_pairs(), proxies.tags(), &here.world.budget);
     let (because, help) = words(&miss, "inbound", "tag");
     if miss == Miss::Together {
         let help = "tags of one inbound do not count for another; correct them, or write one policy for each";

@@ -212,8 +212,7 @@ impl<'a> One<'a> {
             Profile::Design { system } => meta.namespace() != &**system,
         };
         let namespace = (NAMESPACE, if stays { meta.namespace() } else { "" });
-        let labels = target.labels.iter().filter(|_| target.kind == kinds::DATAPLANE).flatten();
-        let labels = labels.map(|(k, v)| (k.as_str(), v.as_str()));
+        let labels = target.label_pairs().filter(|_| target.kind == kinds::DATAPLANE);
         match rarest(labels.chain([namespace]), proxies.labels()) {
             Some(places) => places.to_vec(),
             None => (0..).zip(&self.here.mesh.dataplanes).map(|(place, _)| place).collect(),

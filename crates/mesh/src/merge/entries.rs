@@ -98,7 +98,7 @@ pub fn subset_of(target: &TargetRef) -> Option<Subset> {
 }
 
 fn tags(target: &TargetRef) -> impl Iterator<Item = Tag> {
-    target.tags.iter().flatten().map(|(k, v)| Tag::is(k.as_str(), v.as_str()))
+    target.tag_pairs().map(|(key, value)| Tag::is(key, value))
 }
 
 /// Entries of a policy that targets a route: each counts for each rule of the route.
