@@ -51,9 +51,10 @@ fn path_flaw(path: &str) -> Option<&'static str> {
 /// ends.
 pub fn prefix_flaw(text: &str) -> Option<&'static str> {
     let trimmed = text.strip_suffix('/').unwrap_or(text);
-    match trimmed.strip_suffix("spiffe:/").is_some() {
-        true => Some("trust domain is missing"),
-        false => flaw(trimmed),
+    if trimmed.strip_suffix("spiffe:/").is_some() {
+        Some("trust domain is missing")
+    } else {
+        flaw(trimmed)
     }
 }
 

@@ -93,7 +93,7 @@ impl FamilyWords for Kuma {
     }
 
     fn path_owners(&self) -> &'static [&'static str] {
-        &["Dataplane"]
+        &[kinds::DATAPLANE.name]
     }
 }
 
@@ -152,17 +152,15 @@ impl Family for Kuma {
         let named = |name: &str| Profile::from_name(name, &resources.settings);
         let profile = &named(world.profile);
         let world = World { documents, snapshot, resources, topology: nodes, profile };
-        let beside = match asked.compare {
-            true => Profile::NAMES.iter().map(|name| named(name)).collect(),
-            false => Vec::new(),
+        let beside = if asked.compare {
+            Profile::NAMES.iter().map(|name| named(name)).collect()
+        } else {
+            Vec::new()
         };
         let (include, focus) = (asked.include.clone(), asked.focus.clone());
         let options = Options { include, focus, beside, ..Default::default() };
         let resolved = resolve(world, &options);
-        let diagnostics = match asked.silent {
-            true => Vec::new(),
-            false => report(world, &resolved),
-        };
+        let diagnostics = if asked.silent { Vec::new() } else { report(world, &resolved) };
         let extra = Proxies { rules: resolved.proxies, alike: resolved.alike };
         Answer { resolution: resolved.resolution, diagnostics, extra }
     }

@@ -45,7 +45,7 @@ fn the_stronger_route_owns_what_both_have() {
     let rules = resource_rules(&documents, &Profile::Release, &policies, &services);
     let rule = rules.values().next().expect("a rule");
     let mut owners: Vec<&str> =
-        rule.by_matches.values().map(|origin| origin.policy.name.as_str()).collect();
+        rule.merged.by_matches.values().map(|origin| origin.policy.meta.name.as_str()).collect();
     owners.sort_unstable();
     assert_eq!(owners, ["strong", "strong", "weak"]);
 }

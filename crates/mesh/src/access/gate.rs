@@ -11,11 +11,11 @@ use overrule_access::{
 };
 use overrule_source::{Documents, NodeRef};
 
+use crate::entries::{Item, clients, inbound_entries};
 use crate::permission::{Permissions, Written, permissions};
-use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::resources::MeshResources;
-use crate::rules::{MOST_RULES, inbound_entries, subset_of};
+use crate::rules::MOST_RULES;
 use crate::subset::{Subset, build, decide, deciding};
 
 #[cfg(test)]
@@ -138,23 +138,19 @@ impl Gate {
     fn new(documents: &Documents, mesh: &MeshResources, profile: &Profile, list: &[u32]) -> Self {
         #[cfg(test)]
         COMPILED.with(|count| count.set(count.get() + 1));
-        let policies: Vec<&Policy> =
-            list.iter().filter_map(|p| mesh.policies.get(*p as usize)).collect();
+        let policies = mesh.policies_at(list);
         let entries = inbound_entries(profile, &policies);
         let entries: Vec<_> =
             entries.iter().map(|(i, _)| (i.policy, i.entry.index, i.entry.node)).collect();
         let has_rules = !entries.is_empty();
         let permissions = permissions(documents, entries);
         let mut from = Vec::new();
-        for policy in &policies {
-            for entry in &policy.from {
-                let action =
-                    documents.view(entry.node).get("default").and_then(|d| d.get("action"));
-                let action = action.and_then(|a| a.scalar_text()).and_then(effect);
-                if let (Some(clients), Some(effect)) = (subset_of(&entry.target), action) {
-                    let (policy, node) = (policy.place, entry.node);
-                    from.push(From { policy, entry: entry.index, node, clients, effect });
-                }
+        for (Item { policy, entry }, clients) in clients(&policies) {
+            let node = entry.node;
+            let action = documents.view(node).get("default").and_then(|d| d.get("action"));
+            if let Some(effect) = action.and_then(|a| a.scalar_text()).and_then(effect) {
+                let (policy, entry) = (policy.place, entry.index);
+                from.push(From { policy, entry, node, clients, effect });
             }
         }
         let listed = naive::in_list_order(permissions.rules.clone());

@@ -62,12 +62,7 @@ pub fn enforcement(
     if identity_of(documents, resources, mesh, proxy).is_some() {
         return Enforcement::Strict;
     }
-    let Some(object) = mesh.object else { return Enforcement::Off };
-    let Some(root) = resources.roots.get(&object).map(|root| documents.view(*root)) else {
-        return Enforcement::Off;
-    };
-    let spec = root.get("spec").unwrap_or(root);
-    let mtls = spec.get("mtls");
+    let mtls = mesh.object.and_then(|object| resources.spec(documents, object)?.get("mtls"));
     let enabled = mtls.and_then(|m| m.get("enabledBackend")).and_then(|b| b.scalar_text());
     let Some(enabled) = enabled.filter(|name| !name.is_empty()) else { return Enforcement::Off };
     let backends = mtls.and_then(|m| m.get("backends")).into_iter().flat_map(View::items);

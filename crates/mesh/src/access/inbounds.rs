@@ -176,7 +176,7 @@ impl<'a> Lookup<'a> {
     /// What MeshTLS says about an inbound.
     fn tls_mode(&self, at: InboundId) -> Option<&'a str> {
         let resolution = self.resolution;
-        let is_tls = |k: &KindResult| self.snapshot.text(k.kind) == "MeshTLS";
+        let is_tls = |k: &KindResult| self.snapshot.text(k.kind) == kinds::TLS.name;
         let (kind, _) = resolution.kinds().find(|(_, k)| is_tls(k))?;
         let nodes = self.topology.meshes.get(at.mesh)?;
         let node = *nodes.dataplanes.get(at.proxy)?.1.get(at.inbound)?;

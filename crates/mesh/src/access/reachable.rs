@@ -13,6 +13,7 @@ use overrule_engine::Leaf;
 use overrule_source::{Documents, View};
 
 use crate::dataplane::{Dataplane, Tags, tags};
+pub use crate::entries::SERVICE;
 use crate::kinds::{self, KindName};
 use crate::labels::{ORIGIN, ZONE};
 use crate::matched::Matched;
@@ -25,9 +26,6 @@ use crate::subset::Subset;
 
 /// A destination with this tag is in another mesh, and permissions of this one say nothing about it.
 pub const OTHER_MESH: &str = "kuma.io/mesh";
-
-/// The tag that names a service.
-pub const SERVICE: &str = "kuma.io/service";
 
 /// The tags that are known of every service.
 const OF_SERVICES: [&str; 4] =
@@ -121,7 +119,7 @@ fn with_one_inbound(tags: Tags) -> Dataplane {
 }
 
 fn admits(documents: &Documents, rule: &SubsetRule<'_>) -> bool {
-    let action = rule.confs.first().and_then(|conf| conf.get(documents, "action"));
+    let action = rule.merged.confs.first().and_then(|conf| conf.get(documents, "action"));
     action.is_some_and(|action| match action.leaf(documents) {
         Leaf::Scalar(text) => matches!(text.as_str(), Some("Allow" | "AllowWithShadowDeny")),
         _ => false,

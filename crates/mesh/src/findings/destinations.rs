@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use overrule_source::Diagnostic;
 
 use super::Here;
-use super::near::{Miss, Pairs, add, miss, words};
+use super::near::{Miss, Pairs, Why, add, miss, words};
 use super::proxies::SERVICE;
 use crate::codes;
 use crate::kinds::{self, Kind};
@@ -53,19 +53,6 @@ enum What {
     NoServices,
     /// Neither.
     Nothing,
-}
-
-/// Why an entry means nothing: a sentence, the member of the reference it is about, a remedy.
-struct Why {
-    because: String,
-    member: &'static str,
-    help: Option<String>,
-}
-
-impl Why {
-    fn new(member: &'static str, because: impl Into<String>, help: Option<String>) -> Self {
-        Self { because: because.into(), member, help }
-    }
 }
 
 /// What entries may mean, by what they mean it by.
@@ -125,10 +112,7 @@ impl<'a> Destinations<'a> {
                 return What::Tag;
             }
         }
-        match self.names.contains_key(kinds::SERVICE.name) {
-            true => What::Nothing,
-            false => What::NoServices,
-        }
+        if self.names.contains_key(kinds::SERVICE.name) { What::Nothing } else { What::NoServices }
     }
 
     /// Puts a finding at a member of the reference of an entry.
@@ -158,9 +142,10 @@ impl<'a> Destinations<'a> {
 
     fn nothing(&self, policy: &Policy, entry: &Entry) -> Diagnostic {
         let target = &entry.target;
-        let why = match target.has_labels() {
-            true => self.by_labels(policy, target),
-            false => self.by_name(policy, target),
+        let why = if target.has_labels() {
+            self.by_labels(policy, target)
+        } else {
+            self.by_name(policy, target)
         };
         let kind = &target.kind;
         let message = format!("this entry matches no {kind}, so it has no effect: {}", why.because);
@@ -178,12 +163,11 @@ impl<'a> Destinations<'a> {
             return why;
         }
         let none = Pairs::new();
-        let labels = target.labels.iter().flatten().map(|(k, v)| (k.as_str(), v.as_str()));
         let pairs = self.labels(target.kind.as_str()).unwrap_or(&none);
         if pairs.is_empty() && !self.names.contains_key(target.kind.as_str()) {
             return Why::new("kind", format!("the mesh has no {}", target.kind), None);
         }
-        let miss: Miss = miss(labels, pairs, &self.here.world.budget);
+        let miss: Miss = miss(target.label_pairs(), pairs, &self.here.world.budget);
         let (because, help) = words(&miss, target.kind.as_str(), "label");
         Why::new("labels", because, help)
     }

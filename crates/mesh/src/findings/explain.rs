@@ -4,7 +4,7 @@
 use overrule_source::Diagnostic;
 
 use super::Here;
-use super::near::{Miss, miss, rarest, words};
+use super::near::{Miss, Why, miss, rarest, words};
 use super::proxies::{Proxies, SERVICE, everywhere, without_section};
 use crate::codes;
 use crate::dataplane::Dataplane;
@@ -12,19 +12,6 @@ use crate::kinds;
 use crate::policy::Policy;
 use crate::resource::Meta;
 use crate::targetref::TargetRef;
-
-/// Why nobody is selected: a sentence, the member of the reference it is about, a remedy.
-struct Why {
-    because: String,
-    member: &'static str,
-    help: Option<String>,
-}
-
-impl Why {
-    fn new(member: &'static str, because: impl Into<String>, help: Option<String>) -> Self {
-        Self { because: because.into(), member, help }
-    }
-}
 
 /// The finding.
 pub(super) fn nobody(here: &Here<'_>, proxies: &Proxies<'_>, policy: &Policy) -> Diagnostic {
@@ -113,7 +100,7 @@ fn by_type(target: &TargetRef) -> Why {
 }
 
 fn by_labels(here: &Here<'_>, proxies: &Proxies<'_>, target: &TargetRef) -> Why {
-    let labels = target.labels.iter().flatten().map(|(k, v)| (k.as_str(), v.as_str()));
+    let labels = target.label_pairs();
     let miss = miss(labels.clone(), proxies.labels(), &here.world.budget);
     if miss == Miss::Together {
         let has_all = |proxy: &&Dataplane| {
@@ -140,8 +127,7 @@ fn by_tags(here: &Here<'_>, proxies: &Proxies<'_>, target: &TargetRef) -> Why {
     if target.kind != kinds::SUBSET && !has_service(proxies, target.name()) {
         return no_service(here, proxies, target.name());
     }
-    let tags = target.tags.iter().flatten().map(|(k, v)| (k.as_str(), v.as_str()));
-    let miss = miss(tags, proxies.tags(), &here.world.budget);
+    let miss = miss(target.tag_pairs(), proxies.tags(), &here.world.budget);
     let (because, help) = words(&miss, "inbound", "tag");
     if miss == Miss::Together {
         let help = "tags of one inbound do not count for another; correct them, or write one policy for each";

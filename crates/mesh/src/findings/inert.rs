@@ -92,6 +92,6 @@ fn needs_mtls(here: &Here<'_>, policy: &Policy) -> bool {
         matches.into_iter().any(|m| m.get("spiffeID").is_some())
     };
     let documents = here.world.documents;
-    [kinds::TRAFFIC_PERMISSION, kinds::TLS].contains(policy.kind)
+    policy.kind.policy.is_some_and(|p| p.needs_mtls)
         || policy.rules.iter().any(|rule| by_identity(documents.view(rule.node)))
 }

@@ -28,12 +28,13 @@ pub(super) fn report(world: &World<'_>, out: &mut Vec<Diagnostic>) {
     for mesh in meshes {
         match mesh.object {
             Some(object) => out.extend(defaults(world, mesh, object)),
-            None => {
-                out.extend(members.get(&*mesh.name).map(|(first, number)| match there.is_empty() {
-                    true => assumed(world, &mesh.name, *first),
-                    false => unknown(world, &mesh.name, *first, *number, &there),
-                }))
-            }
+            None => out.extend(members.get(&*mesh.name).map(|(first, number)| {
+                if there.is_empty() {
+                    assumed(world, &mesh.name, *first)
+                } else {
+                    unknown(world, &mesh.name, *first, *number, &there)
+                }
+            })),
         }
     }
     legacy(world, out);
@@ -129,13 +130,14 @@ fn defaults(world: &World<'_>, mesh: &MeshResources, object: ObjectId) -> Option
 
 /// Each kind of the old generation once.
 fn legacy(world: &World<'_>, out: &mut Vec<Diagnostic>) {
-    let mut kinds: BTreeMap<&str, (ObjectId, usize)> = BTreeMap::new();
+    let mut kinds: BTreeMap<(&str, &str), (ObjectId, usize)> = BTreeMap::new();
     for (object, meta) in &world.resources.metas {
-        if let Some(kind) = meta.kind.known().filter(|k| k.is_legacy_policy) {
-            kinds.entry(kind.name).or_insert((*object, 0)).1 += 1;
+        let kind = meta.kind.known();
+        if let Some((kind, successor)) = kind.and_then(|k| Some((k.name, k.successor?))) {
+            kinds.entry((kind, successor)).or_insert((*object, 0)).1 += 1;
         }
     }
-    for (kind, (first, number)) in kinds {
+    for ((kind, successor), (first, number)) in kinds {
         let who = count(number, &format!("{kind} is"), &format!("{kind}s are"));
         let message =
             format!("{who} not read: policies without `targetRef` have rules of their own");
@@ -143,25 +145,7 @@ fn legacy(world: &World<'_>, out: &mut Vec<Diagnostic>) {
         out.push(
             world
                 .at_object(d, first)
-                .help(format!("answers do not contain them; use {} instead", successor(kind))),
+                .help(format!("answers do not contain them; use {successor} instead")),
         );
-    }
-}
-
-/// The kind that does the same with a `targetRef`.
-fn successor(kind: &str) -> &'static str {
-    match kind {
-        "CircuitBreaker" => "MeshCircuitBreaker",
-        "FaultInjection" => "MeshFaultInjection",
-        "HealthCheck" => "MeshHealthCheck",
-        "ProxyTemplate" => "MeshProxyPatch",
-        "RateLimit" => "MeshRateLimit",
-        "Retry" => "MeshRetry",
-        "Timeout" => "MeshTimeout",
-        "TrafficLog" => "MeshAccessLog",
-        "TrafficPermission" => "MeshTrafficPermission",
-        "TrafficRoute" => "MeshHTTPRoute or MeshTCPRoute",
-        "TrafficTrace" => "MeshTrace",
-        _ => "HostnameGenerator",
     }
 }

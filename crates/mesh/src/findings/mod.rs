@@ -96,7 +96,7 @@ impl<'a> Here<'a> {
     /// Policies that are in force: not refused, and no shadows.
     fn live(&self) -> impl Iterator<Item = &'a Policy> + use<'a> {
         let (mesh, profile) = (self.mesh, self.world.profile);
-        mesh.policies.iter().filter(move |p| !p.is_shadow() && !mesh.is_refused(profile, p))
+        mesh.policies.iter().filter(move |p| mesh.takes_part(profile, p))
     }
 
     fn policy(&self, place: u32) -> Option<&'a Policy> {

@@ -39,6 +39,23 @@ impl Budget {
     }
 }
 
+/// Why a reference finds nothing: a sentence, the member of the reference it is about, a remedy.
+pub(super) struct Why {
+    pub(super) because: String,
+    pub(super) member: &'static str,
+    pub(super) help: Option<String>,
+}
+
+impl Why {
+    pub(super) fn new(
+        member: &'static str,
+        because: impl Into<String>,
+        help: Option<String>,
+    ) -> Self {
+        Self { because: because.into(), member, help }
+    }
+}
+
 /// Who has which label or tag: key, value, places.
 pub(super) type Pairs<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Vec<u32>>>;
 

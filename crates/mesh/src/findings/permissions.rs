@@ -88,9 +88,10 @@ impl<'a> One<'a> {
     /// `spec.rules[0].default.allow[1]`.
     fn field(&self, at: &Written) -> String {
         let Written { entry, list, index, .. } = at;
-        match self.is_short {
-            true => format!("spec.default.{list}[{index}]"),
-            false => format!("spec.rules[{entry}].default.{list}[{index}]"),
+        if self.is_short {
+            format!("spec.default.{list}[{index}]")
+        } else {
+            format!("spec.rules[{entry}].default.{list}[{index}]")
         }
     }
 
@@ -128,9 +129,10 @@ impl<'a> One<'a> {
             "prefix `{prefix}` is compared as text, so this match of `{}` also {does} {other}",
             at.list
         );
-        let help = match is_release(self.here) {
-            false => format!("end it with a slash: `{prefix}/`{exact}"),
-            true => "this release rejects a slash at the end: list identities with `type: Exact`, or make sure that no other name begins like this".to_owned(),
+        let help = if is_release(self.here) {
+            "this release rejects a slash at the end: list identities with `type: Exact`, or make sure that no other name begins like this".to_owned()
+        } else {
+            format!("end it with a slash: `{prefix}/`{exact}")
         };
         let view = self.here.world.documents.view(at.node);
         let value = |name: &&str| view.get(name).and_then(|v| v.get("value"));
@@ -210,8 +212,7 @@ impl<'a> One<'a> {
             Profile::Design { system } => meta.namespace() != &**system,
         };
         let namespace = (NAMESPACE, if stays { meta.namespace() } else { "" });
-        let labels = target.labels.iter().filter(|_| target.kind == kinds::DATAPLANE).flatten();
-        let labels = labels.map(|(k, v)| (k.as_str(), v.as_str()));
+        let labels = target.label_pairs().filter(|_| target.kind == kinds::DATAPLANE);
         match rarest(labels.chain([namespace]), proxies.labels()) {
             Some(places) => places.to_vec(),
             None => (0..).zip(&self.here.mesh.dataplanes).map(|(place, _)| place).collect(),

@@ -84,23 +84,14 @@ impl<'a> Proxies<'a> {
 
     /// Proxies that a target may mean, wherever they are: never fewer than it does.
     fn candidates(&self, target: &TargetRef) -> Vec<u32> {
-        let texts = |pairs: &'_ BTreeMap<String, String>| -> Vec<(String, String)> {
-            pairs.iter().map(|(k, v)| (k.clone(), v.clone())).collect()
-        };
-        let tags = || texts(target.tags.as_ref().unwrap_or(&BTreeMap::new()));
-        let service = || (SERVICE.to_owned(), target.name().to_owned());
         let chosen = match target.kind.known() {
             Some(&kinds::DATAPLANE) if !target.name().is_empty() => {
                 return self.names().get(target.name()).cloned().unwrap_or_default();
             }
-            Some(&kinds::DATAPLANE) => {
-                let labels = target.labels.as_ref().map(texts).unwrap_or_default();
-                rarest(labels.iter().map(as_strs), self.labels()).map(<[u32]>::to_vec)
-            }
+            Some(&kinds::DATAPLANE) => rarest(target.label_pairs(), self.labels()),
             Some(&kinds::SUBSET | &kinds::SERVICE_SUBSET | &kinds::SERVICE) => {
-                let mut wanted = tags();
-                wanted.extend((target.kind != kinds::SUBSET).then(service));
-                rarest(wanted.iter().map(as_strs), self.tags()).map(<[u32]>::to_vec)
+                let service = (target.kind != kinds::SUBSET).then(|| (SERVICE, target.name()));
+                rarest(target.tag_pairs().chain(service), self.tags())
             }
             _ => None,
         };
@@ -109,7 +100,7 @@ impl<'a> Proxies<'a> {
             target.kind.is_one_of(&[kinds::SUBSET, kinds::SERVICE_SUBSET, kinds::SERVICE]);
         let gateways = by_tags && !self.here.mesh.gateways.is_empty();
         match chosen {
-            Some(places) if !gateways => places,
+            Some(places) if !gateways => places.to_vec(),
             _ => self.all().map(|(place, _)| place).collect(),
         }
     }
@@ -128,10 +119,6 @@ impl<'a> Proxies<'a> {
         let candidates = self.candidates(&policy.target).into_iter();
         candidates.filter_map(|place| self.get(place)).filter(selects).take(most).collect()
     }
-}
-
-fn as_strs(pair: &(String, String)) -> (&str, &str) {
-    (&pair.0, &pair.1)
 }
 
 /// The policy as if it named no section.

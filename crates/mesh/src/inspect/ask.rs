@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
 use crate::kinds::{self, Kind};
 
 /// A part of a path, decoded.
@@ -91,12 +93,7 @@ pub struct Query<'a>(Vec<(Part<'a>, Part<'a>)>);
 impl<'a> Query<'a> {
     /// Reads what stands after the question mark.
     pub fn read(text: &'a str) -> Self {
-        let pairs = text.split('&').filter(|pair| !pair.is_empty());
-        let pair = |pair: &'a str| {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            (decoded(name, true), decoded(value, true))
-        };
-        Self(pairs.map(pair).collect())
+        Self(form_urlencoded::parse(text.as_bytes()).collect())
     }
 
     /// The first value of a name; none if it is not there or empty, which the API takes for the same.
@@ -119,7 +116,7 @@ pub fn route<'a>(path: &'a str, query: &'a str) -> Option<Ask<'a>> {
     let path = path.strip_prefix('/')?;
     let path = path.strip_suffix('/').unwrap_or(path);
     let raw: Vec<&'a str> = path.split('/').collect();
-    let part = |text: &'a str| decoded(text, false);
+    let part = decoded;
     Some(match raw.as_slice() {
         ["_resources"] => Ask::Kinds,
         ["policies"] => Ask::PolicyKinds,
@@ -153,7 +150,7 @@ pub fn route<'a>(path: &'a str, query: &'a str) -> Option<Ask<'a>> {
 }
 
 fn of_proxy<'a>(rest: &[&'a str], query: &'a str) -> Option<OfProxy<'a>> {
-    let part = |text: &'a str| decoded(text, false);
+    let part = decoded;
     Some(match rest {
         ["_rules"] => OfProxy::Rules,
         ["_policies"] => OfProxy::Policies,
@@ -172,48 +169,18 @@ fn of_proxy<'a>(rest: &[&'a str], query: &'a str) -> Option<OfProxy<'a>> {
 /// Whether resources of a kind select proxies.
 fn selects(kind: &Kind) -> bool {
     let others = [kinds::SERVICE, kinds::GATEWAY, kinds::GATEWAY_ROUTE];
-    kind.is_policy() || kind.is_legacy_policy || others.contains(kind)
+    kind.is_policy() || kind.is_legacy_policy() || others.contains(kind)
 }
 
 /// A part without its percent signs. What is no UTF-8 then is replaced: no name holds it.
-fn decoded(text: &str, in_query: bool) -> Part<'_> {
-    let coded = text.contains('%') || (in_query && text.contains('+'));
-    if !coded {
-        return Cow::Borrowed(text);
-    }
-    let mut bytes = text.as_bytes().iter();
-    let mut out: Vec<u8> = Vec::with_capacity(text.len());
-    while let Some(byte) = bytes.next() {
-        let digits = bytes.as_slice();
-        match (*byte, digits.first().and_then(hex).zip(digits.get(1).and_then(hex))) {
-            (b'%', Some((high, low))) => {
-                out.push(high * 16 + low);
-                bytes.nth(1);
-            }
-            (b'+', _) if in_query => out.push(b' '),
-            _ => out.push(*byte),
-        }
-    }
-    Cow::Owned(String::from_utf8_lossy(&out).into_owned())
-}
-
-fn hex(digit: &u8) -> Option<u8> {
-    let value = char::from(*digit).to_digit(16)?;
-    u8::try_from(value).ok()
+fn decoded(text: &str) -> Part<'_> {
+    percent_decode_str(text).decode_utf8_lossy()
 }
 
 /// A part that may stand in a query.
 pub(super) fn encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                out.push(char::from(byte));
-            }
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
+    const CODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+    utf8_percent_encode(text, CODED).to_string()
 }
 
 #[cfg(test)]

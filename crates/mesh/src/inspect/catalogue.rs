@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::answer::Answer;
-use crate::kinds::{self, KINDS, Kind, Scope, plural};
+use crate::kinds::{self, KINDS, Kind, Policy, Scope, plural};
 use crate::names::Mode;
 
 /// Every kind of resource.
@@ -26,34 +26,27 @@ fn shown(kind: &Kind, mode: Mode) -> Value {
         "shortName": kind.short.unwrap_or_default(),
         "includeInFederation": !kind.is_proxy && *kind != kinds::DATAPLANE_INSIGHT,
     });
-    let policy = kind.policy.map(|p| {
-        json!({
-            "isTargetRef": true,
-            "hasToTargetRef": p.to,
-            "hasFromTargetRef": p.from,
-            "hasRulesTargetRef": p.rules,
-            "isFromAsRules": p.from_as_rules,
-        })
-    });
-    let old = kind.is_legacy_policy.then(|| {
-        json!({
-            "isTargetRef": false,
-            "hasToTargetRef": false,
-            "hasFromTargetRef": false,
-            "hasRulesTargetRef": false,
-            "isFromAsRules": false,
-        })
-    });
-    if let (Some(policy), Some(members)) = (policy.or(old), shown.as_object_mut()) {
+    if let Some(members) = shown.as_object_mut().filter(|_| is_policy(kind)) {
+        let holds = |what: fn(&Policy) -> bool| kind.policy.as_ref().is_some_and(what);
+        let policy = json!({
+            "isTargetRef": kind.is_policy(),
+            "hasToTargetRef": holds(|p| p.to),
+            "hasFromTargetRef": holds(|p| p.from),
+            "hasRulesTargetRef": holds(|p| p.rules),
+            "isFromAsRules": holds(|p| p.from_as_rules),
+        });
         members.insert("policy".into(), policy);
     }
     shown
 }
 
+fn is_policy(kind: &Kind) -> bool {
+    kind.is_policy() || kind.is_legacy_policy()
+}
+
 /// Every kind of policy.
 pub(super) fn policy_kinds(mode: Mode) -> Answer {
-    let mut all: Vec<&Kind> =
-        KINDS.iter().filter(|kind| kind.is_policy() || kind.is_legacy_policy).collect();
+    let mut all: Vec<&Kind> = KINDS.iter().filter(|kind| is_policy(kind)).collect();
     all.sort_by_key(|kind| kind.name);
     let shown = |kind: &Kind| {
         json!({
@@ -117,7 +110,7 @@ mod tests {
         assert_eq!((&mesh["scope"], mesh.get("policy")), (&json!("Global"), None));
         let policies = policy_kinds(Mode::Global).body.value();
         let policies = policies["policies"].as_array().unwrap();
-        assert_eq!(policies.len(), 16 + KINDS.iter().filter(|k| k.is_legacy_policy).count());
+        assert_eq!(policies.len(), 16 + KINDS.iter().filter(|k| k.is_legacy_policy()).count());
         let proxy = kinds(Mode::Global).body.value();
         let proxy =
             proxy["resources"].as_array().unwrap().iter().find(|k| k["name"] == "Dataplane");

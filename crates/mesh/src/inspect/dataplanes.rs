@@ -38,10 +38,8 @@ impl Inspector {
         checks_mesh: bool,
         asked: &Asked<'_>,
     ) -> Result<Answer, Answer> {
-        let scope = match checks_mesh {
-            true => Some(self.scope(live, mesh)?),
-            false => self.any_scope(live, mesh),
-        };
+        let scope =
+            if checks_mesh { Some(self.scope(live, mesh)?) } else { self.any_scope(live, mesh) };
         let missing = || not_found("Could not retrieve policy");
         let object = self.find(live, asked.kind, mesh, asked.name).ok_or_else(missing)?;
         let scope = scope.ok_or_else(missing)?;
@@ -130,7 +128,7 @@ impl Scope<'_> {
     /// The same for a policy. Proxies that policies cannot tell apart are looked at once; only those policies do not
     /// count that resolving left out.
     fn selected_by(&self, policy: &Policy) -> Vec<u32> {
-        let left_out = policy.is_shadow() || self.mesh.is_refused(self.live.profile, policy);
+        let left_out = !self.mesh.takes_part(self.live.profile, policy);
         let mut known: HashMap<u32, bool> = HashMap::new();
         let mut fits = |place: &&u32| {
             let at = **place as usize;
@@ -152,9 +150,7 @@ impl Scope<'_> {
 
     /// How a service or a policy of the old style selects; one of these must fit.
     fn selectors(&self, object: ObjectId) -> Vec<Selector> {
-        let Some(root) = self.live.resources.roots.get(&object) else { return Vec::new() };
-        let root = self.live.documents.view(*root);
-        let spec = root.get("spec").unwrap_or(root);
+        let Some(spec) = self.spec(object) else { return Vec::new() };
         if self.meta(object).is_some_and(|m| m.kind == kinds::SERVICE) {
             return spec.get("selector").and_then(Selector::of_service).into_iter().collect();
         }

@@ -9,12 +9,9 @@ use serde_json::{Value, json};
 use super::answer::{Answer, error, not_found};
 use super::template::render;
 use super::{Flavour, Inspector, Live};
-use crate::kinds::{self, Kind};
+use crate::kinds::{self, KINDS, Kind};
 use crate::labels::{Labels, ORIGIN, Origin, zone_of_synced};
 use crate::resource::Meta;
-
-/// The collections of services.
-const COLLECTIONS: [&str; 3] = ["meshservices", "meshexternalservices", "meshmultizoneservices"];
 
 impl Inspector {
     pub(super) fn hostnames(
@@ -24,9 +21,10 @@ impl Inspector {
         collection: &str,
         name: &str,
     ) -> Result<Answer, Answer> {
-        let kind = Kind::by_path(collection).filter(|_| COLLECTIONS.contains(&collection));
-        let Some(kind) = kind else {
-            let title = format!("only \"{}\" are available for inspection", COLLECTIONS.join(","));
+        let Some(kind) = Kind::by_path(collection).filter(|kind| kind.is_destination) else {
+            let all: Vec<&str> =
+                KINDS.iter().filter(|kind| kind.is_destination).map(|kind| kind.path).collect();
+            let title = format!("only \"{}\" are available for inspection", all.join(","));
             return Err(error(400, &title, "Resource is not valid", &[]));
         };
         let found = self.find(live, kind, mesh, name);
@@ -71,12 +69,9 @@ fn shown(hostnames: &BTreeMap<String, BTreeSet<&str>>) -> Value {
 
 /// The hostname that a generator gives a service; none if it is not for it or cannot be rendered.
 fn hostname(live: Live<'_>, spec: View<'_>, generator: &Meta, service: &Meta) -> Option<String> {
-    let selector = match service.kind.known() {
-        Some(&kinds::SERVICE) => "meshService",
-        Some(&kinds::EXTERNAL_SERVICE) => "meshExternalService",
-        _ => "meshMultiZoneService",
-    };
-    let selector = spec.get("selector")?.get(selector).filter(|s| !s.is_null())?;
+    // `meshService`, as the selector of a MeshService is called.
+    let selector = format!("m{}", service.kind.as_str().strip_prefix('M')?);
+    let selector = spec.get("selector")?.get(&selector).filter(|s| !s.is_null())?;
     let wanted = selector.get("matchLabels").into_iter().flat_map(View::entries);
     let labels = as_seen_by(generator, service);
     let has = |(key, value): (View<'_>, View<'_>)| {

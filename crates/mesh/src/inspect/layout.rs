@@ -74,8 +74,7 @@ impl Scope<'_> {
 
     fn networking(&self, place: usize) -> Option<View<'_>> {
         let object = self.mesh.dataplanes.get(place)?.object?;
-        let root = self.live.documents.view(*self.live.resources.roots.get(&object)?);
-        root.get("spec").unwrap_or(root).get("networking")
+        self.spec(object)?.get("networking")
     }
 
     /// Where a proxy sends: what it names; if it names nothing that is there, what it says it reaches; if it does not

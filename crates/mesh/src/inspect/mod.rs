@@ -34,10 +34,11 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use hashbrown::HashMap;
 use overrule_model::ObjectId;
-use overrule_source::Documents;
+use overrule_source::{Documents, View};
 use smallvec::SmallVec;
 
 use crate::dataplane::Dataplane;
+use crate::entries::Item;
 use crate::kinds::{HTTP_ROUTE, Kind, Scope as KindScope};
 use crate::kri::Kri;
 use crate::policy::Policy;
@@ -45,7 +46,6 @@ use crate::profile::Profile;
 use crate::resolve::{Lists, ProxyRules};
 use crate::resource::Meta;
 use crate::resources::{MeshResources, Resources};
-use crate::rules::Item;
 use crate::settings::LabelSource;
 use crate::targets::{Index, Place};
 
@@ -55,7 +55,7 @@ pub use permissions::permissions;
 pub use resource::{Times, kubernetes, list, stored};
 pub use template::render as render_hostname;
 
-use memo::{ListKey, ListRef, Memo};
+use memo::{ListKey, ListRef, Memo, Weigh};
 use parts::{In, Out, To, Whole};
 use policies::Way;
 use rules::Rendered;
@@ -296,9 +296,7 @@ impl<'a> Scope<'a> {
 
     /// Whether services are resources only.
     fn is_exclusive(&self) -> bool {
-        let root = self.mesh.object.and_then(|object| self.live.resources.roots.get(&object));
-        let Some(root) = root.map(|root| self.live.documents.view(*root)) else { return false };
-        let services = root.get("spec").unwrap_or(root).get("meshServices");
+        let services = self.mesh.object.and_then(|object| self.spec(object)?.get("meshServices"));
         let mode = services.and_then(|s| s.get("mode")).and_then(|m| m.scalar_text());
         mode == Some("Exclusive")
     }
@@ -311,10 +309,6 @@ impl<'a> Scope<'a> {
     fn lists(&self, place: usize) -> &'a [Lists] {
         let proxies = self.live.proxies.get(self.number as usize);
         proxies.and_then(|p| p.get(place)).map_or(&[], |rules| rules.lists())
-    }
-
-    fn policies(&self, list: &[u32]) -> Vec<&'a Policy> {
-        list.iter().filter_map(|place| self.mesh.policies.get(*place as usize)).collect()
     }
 
     /// The routes of the mesh. They are the first kind.
@@ -335,23 +329,34 @@ impl<'a> Scope<'a> {
     }
 
     fn to(&self, list: &[u32]) -> Arc<To> {
-        let key = ListRef(self.number, list);
-        self.inspector.memo.to.get(&key, || key.owned(), || self.make_to(list))
+        self.part(&self.inspector.memo.to, list, Self::make_to)
     }
 
     fn out(&self, list: &[u32]) -> Arc<Out> {
-        let key = ListRef(self.number, list);
-        self.inspector.memo.out.get(&key, || key.owned(), || self.make_out(list))
+        self.part(&self.inspector.memo.out, list, Self::make_out)
     }
 
     fn inbound(&self, list: &[u32]) -> Arc<In> {
-        let key = ListRef(self.number, list);
-        self.inspector.memo.inbound.get(&key, || key.owned(), || self.make_in(list))
+        self.part(&self.inspector.memo.inbound, list, Self::make_in)
     }
 
     fn whole(&self, list: &[u32]) -> Arc<Whole> {
+        self.part(&self.inspector.memo.whole, list, Self::make_whole)
+    }
+
+    /// What a list of policies says, made once.
+    fn part<T: Weigh>(
+        &self,
+        memo: &Memo<ListKey, T>,
+        list: &[u32],
+        make: fn(&Self, &[u32]) -> T,
+    ) -> Arc<T> {
         let key = ListRef(self.number, list);
-        self.inspector.memo.whole.get(&key, || key.owned(), || self.make_whole(list))
+        memo.get(&key, || key.owned(), || make(self, list))
+    }
+
+    fn spec(&self, object: ObjectId) -> Option<View<'a>> {
+        self.live.resources.spec(self.live.documents, object)
     }
 
     /// Who an object is.

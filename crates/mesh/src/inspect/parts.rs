@@ -2,7 +2,7 @@
 //! In: a list of policies of one kind that select something. Out: what they say, as JSON in the shapes of the API.
 //! Not here: who is selected by them; whoever has the same list gets the same part.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use hashbrown::HashMap;
@@ -13,16 +13,15 @@ use super::memo::Weigh;
 use super::shape::{by_kri, bytes, matchers, meta, with_index};
 use super::{Flavour, Scope};
 use crate::conf::{Position, conf_of, hash_of_matches};
+use crate::entries::{Item, inbound_entries};
 use crate::kinds::HTTP_ROUTE;
 use crate::kri::Kri;
-use crate::policy::{Entry, Policy};
+use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::rules::{
-    Item, ResourceRule, SubsetRule, inbound_rules, resource_rules_by, subset_rules_from,
-    subset_rules_of, subset_rules_to,
+    MergedRule, ResourceRule, SubsetRule, resource_rules_by, subset_rules_from, subset_rules_to,
+    whole_rule,
 };
-use crate::subset::Subset;
-use crate::targetref::TargetRef;
 
 /// A JSON list, and whether anything is in it.
 #[derive(Debug)]
@@ -111,7 +110,7 @@ impl Scope<'_> {
     /// What these policies say about destinations.
     pub(super) fn make_to(&self, list: &[u32]) -> To {
         let documents = self.live.documents;
-        let policies = self.policies(list);
+        let policies = self.mesh.policies_at(list);
         let tagged = subset_rules_to(documents, &policies, self.routes());
         let mut matches = BTreeMap::new();
         if policies.first().is_some_and(|p| *p.kind == HTTP_ROUTE) {
@@ -136,31 +135,37 @@ impl Scope<'_> {
     }
 
     fn tagged(&self, rule: &SubsetRule<'_>) -> Value {
-        let conf = rule.confs.first().map(|conf| conf.to_json(self.live.documents));
         json!({
-            "conf": conf.unwrap_or_else(|| json!({})),
+            "conf": self.conf(&rule.merged),
             "matchers": matchers(&rule.subset),
-            "origin": rule.origins.iter().map(|o| meta(o.policy)).collect::<Vec<_>>(),
+            "origin": rule.merged.policies().map(meta).collect::<Vec<_>>(),
         })
+    }
+
+    /// The first conf; empty if there is none.
+    fn conf(&self, merged: &MergedRule<'_>) -> Value {
+        merged.confs.first().map_or_else(|| json!({}), |conf| conf.to_json(self.live.documents))
+    }
+
+    fn confs(&self, merged: &MergedRule<'_>) -> Vec<Value> {
+        merged.confs.iter().map(|conf| conf.to_json(self.live.documents)).collect()
     }
 
     /// A rule of a resource: one, or as the design has it, one for each of its confs.
     fn by_resource(&self, rule: &ResourceRule<'_>) -> Vec<Value> {
-        let confs: Vec<Value> =
-            rule.confs.iter().map(|conf| conf.to_json(self.live.documents)).collect();
+        let confs = self.confs(&rule.merged);
         let resource = meta(&rule.resource.meta);
         if *self.live.profile == Profile::Release {
             return vec![json!({
                 "conf": confs,
-                "origin": rule.origins.iter().map(with_index).collect::<Vec<_>>(),
+                "origin": rule.merged.origins.iter().map(with_index).collect::<Vec<_>>(),
                 "resourceMeta": resource,
                 "resourceSectionName": rule.section,
             })];
         }
-        let mut seen = BTreeSet::new();
-        let policies = rule.origins.iter().map(|o| o.policy);
-        let once = policies.filter(|p| seen.insert((&p.mesh, &p.name)));
-        let origin: Vec<Value> = once.map(meta).collect();
+        let mut once = rule.merged.clone();
+        once.name_policies_once();
+        let origin: Vec<Value> = once.policies().map(meta).collect();
         let one = |conf| {
             let mut shown = json!({"conf": conf, "origin": origin, "resourceMeta": resource});
             // The design speaks of whole resources only; a port is told where there is one.
@@ -175,7 +180,7 @@ impl Scope<'_> {
     /// The matches of the routes in a rule, by the hash that stands for them.
     fn matches(&self, rule: &SubsetRule<'_>, found: &mut BTreeMap<String, Value>) {
         let documents = self.live.documents;
-        let rules = rule.confs.first().and_then(|conf| conf.get(documents, "rules"));
+        let rules = rule.merged.confs.first().and_then(|conf| conf.get(documents, "rules"));
         for rule in rules.map(|r| r.items(documents)).unwrap_or_default() {
             let matches = rule.get(documents, "matches");
             let hash = hash_of_matches(documents, matches.as_ref());
@@ -185,18 +190,16 @@ impl Scope<'_> {
 
     /// What these policies say about destinations, by identity.
     pub(super) fn make_out(&self, list: &[u32]) -> Out {
-        let policies = self.policies(list);
+        let policies = self.mesh.policies_at(list);
         let Some(of) = policies.first().map(|p| p.kind) else { return Out::default() };
         let kind = of.name;
         let rules = self.resource_rules(&policies);
         let fragments = |rule: &ResourceRule<'_>| {
-            let confs: Vec<Value> =
-                rule.confs.iter().map(|conf| conf.to_json(self.live.documents)).collect();
-            let origins: Vec<Value> = rule.origins.iter().map(|o| by_kri(o.policy)).collect();
-            let policy = json!({"kind": kind, "conf": confs, "origins": origins});
-            let rules = of.is_route().then(|| match *of == HTTP_ROUTE {
-                true => self.http_rules(rule),
-                false => self.tcp_rules(rule),
+            let origins: Vec<Value> = rule.merged.policies().map(by_kri).collect();
+            let policy =
+                json!({"kind": kind, "conf": self.confs(&rule.merged), "origins": origins});
+            let rules = of.is_route().then(|| {
+                if *of == HTTP_ROUTE { self.http_rules(rule) } else { self.tcp_rules(rule) }
             });
             let route =
                 rules.map(|rules| json!({"kind": kind, "rules": rules, "origins": origins}));
@@ -209,11 +212,11 @@ impl Scope<'_> {
     fn http_rules(&self, rule: &ResourceRule<'_>) -> Vec<Value> {
         let documents = self.live.documents;
         let rules = |conf: &Traced| conf.get(documents, "rules").map(|r| r.items(documents));
-        let all = rule.confs.iter().filter_map(rules).flatten();
+        let all = rule.merged.confs.iter().filter_map(rules).flatten();
         let shown = |one: Traced| {
             let matches = one.get(documents, "matches");
             let hash = hash_of_matches(documents, matches.as_ref());
-            let owner = rule.by_matches.get(&hash).map(|o| o.policy.kri().to_string());
+            let owner = rule.merged.by_matches.get(&hash).map(|o| o.policy.meta.kri().to_string());
             json!({
                 "conf": one.get(documents, "default").map_or_else(|| json!({}), |d| d.to_json(documents)),
                 "matches": matches.map(|m| m.to_json(documents)),
@@ -229,27 +232,26 @@ impl Scope<'_> {
             let default = conf.get(documents, "default").map(|d| d.to_json(documents));
             json!({"conf": default.unwrap_or_else(|| json!({})), "kri": "", "matches": null})
         };
-        rule.confs.iter().map(conf).collect()
+        rule.merged.confs.iter().map(conf).collect()
     }
 
     /// What these policies say about what comes in.
     pub(super) fn make_in(&self, list: &[u32]) -> In {
         let documents = self.live.documents;
-        let policies = self.policies(list);
+        let policies = self.mesh.policies_at(list);
         let kind = policies.first().map_or("", |p| p.kind.name);
         let design = *self.live.profile != Profile::Release;
         let tagged = subset_rules_from(documents, &policies);
         let (mut rules, mut short) = (Vec::new(), Vec::new());
         let mut origins: Vec<Value> = Vec::new();
-        for rule in inbound_rules(self.live.profile, &policies) {
-            let position = if rule.from { Position::From } else { Position::Rules };
-            let Some(kind) = rule.origin.policy.kind.known() else { continue };
-            let conf = conf_of(documents, kind, StepId(0), rule.node, position);
+        for (item, from) in inbound_entries(self.live.profile, &policies) {
+            let position = if from { Position::From } else { Position::Rules };
+            let conf = conf_of(documents, item.policy.kind, StepId(0), item.entry.node, position);
             let conf = conf.to_json(documents);
-            let kri = rule.origin.policy.kri().to_string();
+            let kri = item.policy.meta.kri().to_string();
             let key = if design { "origin" } else { "kri" };
             short.push(json!({"conf": conf, key: kri}));
-            rules.push(json!({"conf": [conf], "origin": [with_index(&rule.origin)]}));
+            rules.push(json!({"conf": [conf], "origin": [with_index(&item)]}));
             let origin = json!({"kri": kri});
             // 2.13 names a policy as often as it has rules.
             if self.flavour == Flavour::Compat || !origins.contains(&origin) {
@@ -266,34 +268,15 @@ impl Scope<'_> {
 
     /// What these policies say about the whole proxy.
     pub(super) fn make_whole(&self, list: &[u32]) -> Whole {
-        let documents = self.live.documents;
-        let policies = self.policies(list);
+        let policies = self.mesh.policies_at(list);
         let kind = policies.first().map_or("", |p| p.kind.name);
-        let specs: Vec<(Entry, &Policy)> = policies.iter().map(|p| (self.spec_of(p), *p)).collect();
-        let items: Vec<(Item<'_>, Subset)> = specs
-            .iter()
-            .map(|(entry, policy)| (Item { policy, entry }, Subset::default()))
-            .collect();
-        let rules = subset_rules_of(documents, &items, false, Position::Single);
-        let rule = rules.first();
-        let conf = rule.and_then(|r| r.confs.first()).map(|conf| conf.to_json(documents));
-        let conf = conf.unwrap_or_else(|| json!({}));
-        let origins = || rule.into_iter().flat_map(|r| &r.origins).map(|o| o.policy);
+        let merged = whole_rule(self.live.documents, &policies);
+        let conf = self.conf(&merged);
+        let origin: Vec<Value> = merged.policies().map(meta).collect();
+        let origins: Vec<Value> = merged.policies().map(by_kri).collect();
         Whole {
-            rule: bytes(&json!({"conf": conf, "origin": origins().map(meta).collect::<Vec<_>>()})),
-            fragment: bytes(&json!({
-                "kind": kind,
-                "conf": conf,
-                "origins": origins().map(by_kri).collect::<Vec<_>>(),
-            })),
+            rule: bytes(&json!({"conf": conf, "origin": origin})),
+            fragment: bytes(&json!({"kind": kind, "conf": conf, "origins": origins})),
         }
-    }
-
-    /// The spec of a policy that has one conf, as an entry.
-    fn spec_of(&self, policy: &Policy) -> Entry {
-        let root = self.live.documents.view(policy.root);
-        let spec = root.get("spec").unwrap_or(root);
-        let node = overrule_source::NodeRef { doc: policy.root.doc, node: spec.id() };
-        Entry { target: TargetRef::whole_mesh(), node, index: 0 }
     }
 }

@@ -5,11 +5,10 @@
 use overrule_source::{Documents, View};
 use serde_json::{Value, json};
 
+use crate::entries::inbound_entries;
 use crate::kinds::TRAFFIC_PERMISSION;
-use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::resources::MeshResources;
-use crate::rules::inbound_entries;
 
 /// The permissions of an inbound, by place, in merge order. Rules are never merged, so each has one origin.
 pub fn permissions(
@@ -18,9 +17,7 @@ pub fn permissions(
     profile: &Profile,
     list: &[u32],
 ) -> Value {
-    let policies: Vec<&Policy> =
-        list.iter().filter_map(|place| mesh.policies.get(*place as usize)).collect();
-    let entries = inbound_entries(profile, &policies);
+    let entries = inbound_entries(profile, &mesh.policies_at(list));
     let mut origins: Vec<String> = Vec::new();
     let mut rules: Vec<Value> = Vec::new();
     for (item, _) in entries {

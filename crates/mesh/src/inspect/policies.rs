@@ -7,8 +7,8 @@ use bytes::Bytes;
 use super::answer::{Answer, bad_request, error, not_found};
 use super::shape::list_of;
 use super::{Flavour, Scope};
+use crate::chain::{chain, first_hit};
 use crate::kri::Kri;
-use crate::rules::{chain, first_hit};
 
 impl Scope<'_> {
     /// Confs of the whole proxy.

@@ -129,9 +129,10 @@ pub fn kubernetes(
     if in_mesh && !is_new_style(&meta.kind) {
         shown.insert("mesh".into(), json!(meta.mesh));
     }
-    let spec = match is_new_style(&meta.kind) {
-        true => spec(documents, meta, root),
-        false => Value::Object(own_fields(documents.view(root))),
+    let spec = if is_new_style(&meta.kind) {
+        spec(documents, meta, root)
+    } else {
+        Value::Object(own_fields(documents.view(root)))
     };
     shown.insert("spec".into(), spec);
     Value::Object(shown)
@@ -163,9 +164,10 @@ impl Inspector {
         let meta = live.resources.metas.get(&object).ok_or_else(missing)?;
         let root = *live.resources.roots.get(&object).ok_or_else(missing)?;
         let times = (call.times)(object);
-        Ok(Answer::ok(&match kubernetes_form {
-            true => kubernetes(live.documents, meta, root, &times, &live.resources.settings),
-            false => stored(live.documents, meta, root, &times),
+        Ok(Answer::ok(&if kubernetes_form {
+            kubernetes(live.documents, meta, root, &times, &live.resources.settings)
+        } else {
+            stored(live.documents, meta, root, &times)
         }))
     }
 

@@ -103,10 +103,8 @@ impl Scope<'_> {
         if compat && !tagged && !has_inbounds && whole.is_none() {
             return;
         }
-        let (from, inbound) = match has_inbounds {
-            true => self.inbounds(proxy, &lists.at),
-            false => (Vec::new(), Vec::new()),
-        };
+        let (from, inbound) =
+            if has_inbounds { self.inbounds(proxy, &lists.at) } else { (Vec::new(), Vec::new()) };
         let none = || Bytes::from_static(b"[]");
         let shows_tagged = tagged && !self.is_exclusive();
         let to_rules =

@@ -3,11 +3,18 @@
 //! who is selected (`select`), the order (`order`).
 //!
 //! ```text
-//! subset   sets of tags, and rules over them
-//! conf     confs as they are read, and how they merge
-//! rules    which entries count for a destination, for clients, for what comes in
+//! entries   which entries count for a destination, for clients, for what comes in
+//!   ▼
+//! steps     each entry as a step of ladders, once
+//!   ▼
+//! conf      confs as they are read, ladders of those that meet, and what these come to
+//!   ▼
+//! rules     the same as the Inspect API shows it: by tags (`subset`) and by resource (`chain`)
 //! ```
 
+pub mod chain;
 pub mod conf;
+pub mod entries;
 pub mod rules;
+pub(crate) mod steps;
 pub mod subset;

@@ -18,7 +18,7 @@ use overrule_engine::{KeyValues, Rank, RankKey, RankKeys};
 
 use crate::kinds::{self, KindName};
 use crate::kri::Kri;
-use crate::policy::{Entry, Policy};
+use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::resource::Meta;
 use crate::targetref::TargetRef;
@@ -217,18 +217,18 @@ impl Names {
         }
     }
 
-    /// The rank of an entry, or of the one conf of a policy.
+    /// The rank of the entry at a place of its list, or of the one conf of a policy.
     pub(crate) fn rank(
         &self,
         profile: &Profile,
         policy: &Policy,
-        entry: Option<&Entry>,
+        index: u32,
         listed: Listed<'_>,
     ) -> Rank {
         let item = Item { profile, of: policy.into(), listed };
         let name = self.names.get(policy.meta.display_name()).copied().unwrap_or(0);
         let identity = self.identities.get(&policy.meta.kri()).copied().unwrap_or(0);
-        let last = [-name, -identity, entry.map_or(0, |e| i64::from(e.index))];
+        let last = [-name, -identity, i64::from(index)];
         Rank::new(keys(profile).map(|key| (key.value)(&item)).chain(last))
     }
 }
@@ -265,9 +265,10 @@ pub(crate) fn compare(
 pub fn dataplane_refs(a: &TargetRef, b: &TargetRef) -> (Ordering, Option<RankKey>) {
     let meta = Meta::default();
     let of = |target| (Ranked { meta: &meta, target }, Listed::Policies);
-    match is_dataplane(a) && is_dataplane(b) {
-        true => compare(&Profile::Release, of(a), of(b)),
-        false => (Ordering::Equal, None),
+    if is_dataplane(a) && is_dataplane(b) {
+        compare(&Profile::Release, of(a), of(b))
+    } else {
+        (Ordering::Equal, None)
     }
 }
 
@@ -318,7 +319,9 @@ pub(crate) fn has_order<'t>(targets: impl Iterator<Item = &'t TargetRef>) -> boo
             (false, true) => 1,
             (false, false) => 2,
         };
-        ways.iter_mut().skip(way).take(1).for_each(|w| *w = true);
+        if let Some(met) = ways.get_mut(way) {
+            *met = true;
+        }
     }
     ways != [true; 3]
 }
@@ -332,7 +335,7 @@ mod tests {
     use super::{Listed, Names, Ranked, policies, rank_keys, sort};
     use crate::kinds::Kind;
     use crate::labels::{NAMESPACE, ORIGIN, POLICY_ROLE};
-    use crate::policy::Policy;
+    use crate::policy::{Entry, Policy};
     use crate::profile::Profile;
     use crate::resource::Meta;
     use crate::targetref::TargetRef;
@@ -411,11 +414,12 @@ mod tests {
                 from: Vec::new(),
                 rules: Vec::new(),
                 single: None,
+                whole: Entry { target: TargetRef::whole_mesh(), node: root, index: 0 },
             });
         }
         let names = Names::new(all.iter());
         for profile in [Profile::Release, Profile::Design { system: Profile::SYSTEM.into() }] {
-            let rank = |p| names.rank(&profile, p, None, Listed::Policies);
+            let rank = |p| names.rank(&profile, p, 0, Listed::Policies);
             for (a, b) in all.iter().flat_map(|a| all.iter().map(move |b| (a, b))) {
                 let (order, key) = policies(&profile, a.into(), b.into());
                 let ranked = rank(a).against(&rank(b));

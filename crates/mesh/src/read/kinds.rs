@@ -31,6 +31,25 @@ pub struct Policy {
     pub single: bool,
     /// A policy without `rules` has its `from` read as if it were `rules`.
     pub from_as_rules: bool,
+    /// What an element of `to` configures.
+    pub conf: Conf,
+    /// Lists of its confs that are always joined. Without any, lists are joined whose names say so.
+    pub joined: &'static [&'static str],
+    /// It says something about clients by who they are, which nobody knows without mTLS.
+    pub needs_mtls: bool,
+    /// `spec.default` may stand for a list of one rule.
+    pub may_be_short: bool,
+}
+
+/// What an element of `to` configures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Conf {
+    /// Its `default`.
+    Default,
+    /// Routes: its `rules`, for its `hostnames`.
+    Rules,
+    /// A route: the first of its `rules`.
+    FirstRule,
 }
 
 /// One kind of resource.
@@ -48,8 +67,9 @@ pub struct Kind {
     pub is_new_style: bool,
     /// What a policy with a `targetRef` may hold.
     pub policy: Option<Policy>,
-    /// A policy of the generation before `targetRef`, with `selectors` or with `sources` and `destinations`.
-    pub is_legacy_policy: bool,
+    /// A policy of the generation before `targetRef`, with `selectors` or with `sources` and `destinations`: what does the
+    /// same with one.
+    pub successor: Option<&'static str>,
     /// Traffic can be sent to it: it has ports, and sections of a reference mean them.
     pub is_destination: bool,
     /// It stands for an Envoy.
@@ -63,12 +83,17 @@ pub struct Kind {
 impl Kind {
     /// Whether its confs are routes.
     pub fn is_route(&self) -> bool {
-        [HTTP_ROUTE, TCP_ROUTE].contains(self)
+        self.policy.is_some_and(|policy| policy.conf != Conf::Default)
     }
 
     /// Whether it is a policy with a `targetRef`.
     pub fn is_policy(&self) -> bool {
         self.policy.is_some()
+    }
+
+    /// Whether it is a policy of the generation before `targetRef`.
+    pub fn is_legacy_policy(&self) -> bool {
+        self.successor.is_some()
     }
 
     /// The kind of that type.
@@ -190,7 +215,7 @@ const fn old(name: &'static str, path: &'static str, scope: Scope) -> Kind {
         scope,
         is_new_style: false,
         policy: None,
-        is_legacy_policy: false,
+        successor: None,
         is_destination: false,
         is_proxy: false,
         is_created_on_zone: false,
@@ -218,8 +243,8 @@ const fn cluster(name: &'static str, path: &'static str, scope: Scope) -> Kind {
     Kind { is_cluster_scoped: true, ..old(name, path, scope) }
 }
 
-const fn legacy(name: &'static str, path: &'static str) -> Kind {
-    Kind { is_legacy_policy: true, ..cluster(name, path, Scope::Mesh) }
+const fn legacy(name: &'static str, path: &'static str, successor: &'static str) -> Kind {
+    Kind { successor: Some(successor), ..cluster(name, path, Scope::Mesh) }
 }
 
 const fn policy(
@@ -232,21 +257,41 @@ const fn policy(
     Kind { policy: Some(Policy { order, ..holds }), ..new(name, short, path) }
 }
 
-const NOTHING: Policy =
-    Policy { order: 0, from: false, to: false, rules: false, single: false, from_as_rules: false };
+const NOTHING: Policy = Policy {
+    order: 0,
+    from: false,
+    to: false,
+    rules: false,
+    single: false,
+    from_as_rules: false,
+    conf: Conf::Default,
+    joined: &[],
+    needs_mtls: false,
+    may_be_short: false,
+};
 const TO: Policy = Policy { to: true, ..NOTHING };
+const HTTP_RULES: Policy = Policy { conf: Conf::Rules, ..TO };
+const TCP_RULES: Policy = Policy { conf: Conf::FirstRule, ..TO };
 const SINGLE: Policy = Policy { single: true, ..NOTHING };
 const INBOUND: Policy = Policy { from: true, rules: true, ..NOTHING };
 const INBOUND_ALIKE: Policy = Policy { from_as_rules: true, ..INBOUND };
+const TLS_HOLDS: Policy = Policy { needs_mtls: true, ..INBOUND_ALIKE };
+/// A permission is never replaced by another.
+const PERMISSION: Policy = Policy {
+    joined: &["deny", "allowWithShadowDeny", "allow"],
+    needs_mtls: true,
+    may_be_short: true,
+    ..INBOUND
+};
 const BOTH: Policy = Policy { to: true, ..INBOUND };
 const BOTH_ALIKE: Policy = Policy { to: true, ..INBOUND_ALIKE };
 
 /// Routes by request.
-pub const HTTP_ROUTE: Kind = policy("MeshHTTPRoute", "mhttpr", "meshhttproutes", 100, TO);
+pub const HTTP_ROUTE: Kind = policy("MeshHTTPRoute", "mhttpr", "meshhttproutes", 100, HTTP_RULES);
 /// Routes by connection.
-pub const TCP_ROUTE: Kind = policy("MeshTCPRoute", "mtcpr", "meshtcproutes", 200, TO);
+pub const TCP_ROUTE: Kind = policy("MeshTCPRoute", "mtcpr", "meshtcproutes", 200, TCP_RULES);
 /// `MeshTLS`.
-pub const TLS: Kind = policy("MeshTLS", "mtls", "meshtlses", 300, INBOUND_ALIKE);
+pub const TLS: Kind = policy("MeshTLS", "mtls", "meshtlses", 300, TLS_HOLDS);
 /// `MeshLoadBalancingStrategy`.
 pub const LOAD_BALANCING_STRATEGY: Kind =
     policy("MeshLoadBalancingStrategy", "mlbs", "meshloadbalancingstrategies", 400, TO);
@@ -265,7 +310,7 @@ pub const RATE_LIMIT: Kind = policy("MeshRateLimit", "mrl", "meshratelimits", 90
 pub const TIMEOUT: Kind = policy("MeshTimeout", "mt", "meshtimeouts", 1000, BOTH_ALIKE);
 /// Who may call whom.
 pub const TRAFFIC_PERMISSION: Kind =
-    policy("MeshTrafficPermission", "mtp", "meshtrafficpermissions", 1100, INBOUND);
+    policy("MeshTrafficPermission", "mtp", "meshtrafficpermissions", 1100, PERMISSION);
 /// `MeshHealthCheck`.
 pub const HEALTH_CHECK: Kind = policy("MeshHealthCheck", "mhc", "meshhealthchecks", 1200, TO);
 /// `MeshCircuitBreaker`.
@@ -354,18 +399,18 @@ pub static KINDS: &[Kind] = &[
     GATEWAY_ROUTE,
     cluster("ExternalService", "external-services", Scope::Mesh),
     DATAPLANE_INSIGHT,
-    legacy("CircuitBreaker", "circuit-breakers"),
-    legacy("FaultInjection", "fault-injections"),
-    legacy("HealthCheck", "health-checks"),
-    legacy("ProxyTemplate", "proxytemplates"),
-    legacy("RateLimit", "rate-limits"),
-    legacy("Retry", "retries"),
-    legacy("Timeout", "timeouts"),
-    legacy("TrafficLog", "traffic-logs"),
-    legacy("TrafficPermission", "traffic-permissions"),
-    legacy("TrafficRoute", "traffic-routes"),
-    legacy("TrafficTrace", "traffic-traces"),
-    legacy("VirtualOutbound", "virtual-outbounds"),
+    legacy("CircuitBreaker", "circuit-breakers", "MeshCircuitBreaker"),
+    legacy("FaultInjection", "fault-injections", "MeshFaultInjection"),
+    legacy("HealthCheck", "health-checks", "MeshHealthCheck"),
+    legacy("ProxyTemplate", "proxytemplates", "MeshProxyPatch"),
+    legacy("RateLimit", "rate-limits", "MeshRateLimit"),
+    legacy("Retry", "retries", "MeshRetry"),
+    legacy("Timeout", "timeouts", "MeshTimeout"),
+    legacy("TrafficLog", "traffic-logs", "MeshAccessLog"),
+    legacy("TrafficPermission", "traffic-permissions", "MeshTrafficPermission"),
+    legacy("TrafficRoute", "traffic-routes", "MeshHTTPRoute or MeshTCPRoute"),
+    legacy("TrafficTrace", "traffic-traces", "MeshTrace"),
+    legacy("VirtualOutbound", "virtual-outbounds", "HostnameGenerator"),
 ];
 
 #[cfg(test)]

@@ -40,6 +40,8 @@ pub struct Policy {
     pub rules: Vec<Entry>,
     /// Its one conf, for types that have no entries.
     pub single: Option<NodeRef>,
+    /// Its spec as an entry, for the same.
+    pub whole: Entry,
 }
 
 impl Policy {
@@ -67,6 +69,7 @@ impl Policy {
             from: entries("from"),
             rules: entries("rules"),
             single: spec.get("default").map(at),
+            whole: Entry { target: TargetRef::whole_mesh(), node: at(spec), index: 0 },
         })
     }
 

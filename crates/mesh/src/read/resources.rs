@@ -81,6 +81,16 @@ impl MeshResources {
             None => false,
         }
     }
+
+    /// Whether a policy takes part under a rule set: it is not refused, and not only a shadow.
+    pub fn takes_part(&self, profile: &Profile, policy: &Policy) -> bool {
+        !policy.is_shadow() && !self.is_refused(profile, policy)
+    }
+
+    /// The policies at these places.
+    pub fn policies_at(&self, places: &[u32]) -> Vec<&Policy> {
+        places.iter().filter_map(|place| self.policies.get(*place as usize)).collect()
+    }
 }
 
 /// The resources of all meshes.
@@ -102,6 +112,12 @@ impl Resources {
     /// Whether there is anything of Kuma's.
     pub fn is_empty(&self) -> bool {
         self.metas.is_empty()
+    }
+
+    /// The spec of an object; for kinds that have none, all of it.
+    pub fn spec<'d>(&self, documents: &'d Documents, object: ObjectId) -> Option<View<'d>> {
+        let root = documents.view(*self.roots.get(&object)?);
+        Some(root.get("spec").unwrap_or(root))
     }
 }
 
@@ -199,9 +215,10 @@ impl Reader<'_> {
                 let usual = || "the control plane refuses this policy; correct the field".into();
                 let found = Diagnostic::new(&codes::INVALID, message).at(span).field(p.field);
                 let found = found.help(p.help.unwrap_or_else(usual));
-                match p.release_only {
-                    true => self.by_release.push(found),
-                    false => self.diagnostics.push(found),
+                if p.release_only {
+                    self.by_release.push(found)
+                } else {
+                    self.diagnostics.push(found)
                 }
             }
             if let Some(why) = role {
@@ -250,9 +267,10 @@ impl Reader<'_> {
         }
         let namespace = if in_namespace { namespace } else { "" };
         // On Kubernetes even kinds without one are written below `spec`.
-        let top = match kubernetes && kind.is_some_and(|k| !k.is_new_style) {
-            true => root.get("spec"),
-            false => Some(root),
+        let top = if kubernetes && kind.is_some_and(|k| !k.is_new_style) {
+            root.get("spec")
+        } else {
+            Some(root)
         };
         // A mesh has thousands of proxies: of them only this is asked, and of policies only those in namespaces.
         let gateway = || top.and_then(|t| t.get("networking")).and_then(|n| n.get("gateway"));
@@ -341,7 +359,7 @@ pub(crate) fn written_short(documents: &Documents, policy: &mut Policy) {
     let spec = documents.view(policy.root).get("spec");
     let lists = policy.rules.len() + policy.from.len();
     if let Some(spec) = spec.filter(|_| policy.single.is_some() && lists == 0)
-        && *policy.kind == kinds::TRAFFIC_PERMISSION
+        && policy.kind.policy.is_some_and(|p| p.may_be_short)
     {
         let node = NodeRef { doc: policy.root.doc, node: spec.id() };
         policy.rules.push(Entry { target: TargetRef::whole_mesh(), node, index: 0 });

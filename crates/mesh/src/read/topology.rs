@@ -19,9 +19,9 @@ use overrule_engine::{Level, Node, NodeId, Topology};
 use overrule_model::{ObjectId, Snapshot, Sym};
 use overrule_source::{Documents, View};
 
+use crate::entries::subset_of;
 use crate::kinds;
 use crate::resources::{GROUP, MeshResources, Resources};
-use crate::rules::subset_of;
 use crate::subset::Subset;
 
 /// Names of the levels, highest first.
@@ -172,7 +172,7 @@ impl Builder<'_> {
     fn mesh(&mut self, mesh: &MeshResources) -> MeshNodes {
         let node = match mesh.object {
             Some(object) => self.object(object, MESH),
-            None => self.plain("Mesh", &mesh.name, MESH),
+            None => self.plain(kinds::MESH.name, &mesh.name, MESH),
         };
         let destinations = match mesh.object {
             Some(object) => self.section("Destination", object, DESTINATIONS, DESTINATION),

@@ -44,7 +44,6 @@ impl<'a> Candidates<'a> {
 fn label(policy: &Policy) -> Option<(&str, &str)> {
     let target = &policy.target;
     let named = !target.name().is_empty() || !target.namespace().is_empty();
-    let labels = target.labels.iter().flatten().filter(|(_, value)| !value.is_empty());
-    let mut labels = labels.filter(|_| target.kind == kinds::DATAPLANE && !named);
-    labels.next().map(|(key, value)| (key.as_str(), value.as_str()))
+    let mut labels = target.label_pairs().filter(|(_, value)| !value.is_empty());
+    labels.next().filter(|_| target.kind == kinds::DATAPLANE && !named)
 }

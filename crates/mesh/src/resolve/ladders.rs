@@ -5,24 +5,25 @@
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use overrule_engine::{Group, LadderId, PolicyId, ResolutionBuilder, Rung, StepId};
+use overrule_engine::{Group, LadderId, PolicyId, ResolutionBuilder, Rung, Step, StepId};
 use overrule_source::{Documents, View};
 use smallvec::SmallVec;
 
 use super::found::FoundMesh;
-use super::plans::{Hostnames, Spec};
-use super::steps::Steps;
-use crate::conf::Position;
+use super::plans::Spec;
+use crate::conf::{Position, Strategy};
+use crate::entries::{Destined, Item, clients, inbound_entries, services};
 use crate::gate::PermissionList;
 use crate::kinds;
-use crate::order::is_tie;
-use crate::policy::{Entry, Policy};
+use crate::order::{Listed, Names, is_tie};
+use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::resources::MeshResources;
-use crate::rules::{Destined, MOST_RULES, inbound_entries, subset_of};
+use crate::rules::MOST_RULES;
+use crate::steps::Steps;
 use crate::subset::{Subset, build};
 use crate::targets::Place;
-use crate::topology::match_text;
+use crate::topology::{DATAPLANE, MESH, match_text};
 
 /// Places of policies, in merge order.
 pub(super) type List = Vec<u32>;
@@ -79,7 +80,9 @@ pub(super) struct Ladders<'a, 'b> {
     pub(super) mesh: &'a MeshResources,
     /// Ids of policies, by place.
     pub(super) ids: &'a [PolicyId],
-    pub(super) hostnames: &'b mut Hostnames,
+    pub(super) names: &'b Names,
+    /// The level of a mesh.
+    pub(super) top: u8,
     pub(super) steps: &'b mut Steps<'a>,
     pub(super) builder: &'b mut ResolutionBuilder,
     pub(super) found: FoundMesh,
@@ -91,23 +94,39 @@ pub(super) struct Ladders<'a, 'b> {
 }
 
 impl<'a> Ladders<'a, '_> {
-    fn policies(&self, list: &[u32]) -> Vec<&'a Policy> {
-        let mesh = self.mesh;
-        list.iter().filter_map(|place| mesh.policies.get(*place as usize)).collect()
-    }
-
-    fn step(&mut self, policy: &Policy, entry: Option<&Entry>, position: Position) -> StepId {
-        let id = self.ids.get(policy.place as usize).copied().unwrap_or(PolicyId(u32::MAX));
-        self.steps.step(self.builder, (id, policy), entry, position)
+    /// The step of an entry, with its rank.
+    fn step(&mut self, item: Item<'a>, position: Position) -> StepId {
+        let Item { policy, entry } = item;
+        let below = if policy.target.kind == kinds::MESH { MESH } else { DATAPLANE };
+        let (listed, block) = match position {
+            Position::To => (Listed::To(&entry.target), "to"),
+            Position::From => (Listed::Policies, "from"),
+            Position::Rules => (Listed::Inbound, "rules"),
+            Position::Single => (Listed::Policies, "default"),
+        };
+        let id = self.ids.get(policy.place as usize).copied();
+        let Self { profile, names, top, builder, .. } = self;
+        self.steps.step(item, position, |value| {
+            let step = Step {
+                policy: id.unwrap_or(PolicyId(u32::MAX)),
+                entry: (position != Position::Single).then_some(entry.index),
+                block,
+                level: top.saturating_add(below),
+                value,
+                mode: 0,
+                extra: 0,
+            };
+            builder.step(step, names.rank(profile, policy, entry.index, listed))
+        })
     }
 
     fn ladder(
         &mut self,
         spec: Spec,
         hostname: u32,
-        steps: impl Iterator<Item = StepId>,
+        steps: impl IntoIterator<Item = StepId>,
     ) -> LadderId {
-        let rungs: SmallVec<[Rung; 4]> = steps.map(Rung::Step).collect();
+        let rungs: SmallVec<[Rung; 4]> = steps.into_iter().map(Rung::Step).collect();
         if rungs.is_empty() {
             return LadderId::EMPTY;
         }
@@ -125,7 +144,7 @@ impl<'a> Ladders<'a, '_> {
             if !is_tie(self.profile, one, two) {
                 continue;
             }
-            let place = |step: &StepId| self.steps.places.get(step.0 as usize).copied();
+            let place = |step: &StepId| self.steps.item(*step).map(|item| item.policy.place);
             if let (Some(a), Some(b)) = (place(a), place(b))
                 && a != b
             {
@@ -139,9 +158,10 @@ impl<'a> Ladders<'a, '_> {
 
     /// The one conf of a kind without entries.
     pub(super) fn single(&mut self, spec: Spec, list: &[u32]) -> LadderId {
-        let with_conf = self.policies(list).into_iter().filter(|p| p.single.is_some());
-        let steps: Vec<StepId> = with_conf.map(|p| self.step(p, None, Position::Single)).collect();
-        self.ladder(spec, 0, steps.into_iter())
+        let with_conf = self.mesh.policies_at(list).into_iter().filter(|p| p.single.is_some());
+        let items = with_conf.map(|policy| Item { policy, entry: &policy.whole });
+        let steps: Vec<StepId> = items.map(|item| self.step(item, Position::Single)).collect();
+        self.ladder(spec, 0, steps)
     }
 
     pub(super) fn outbounds(&mut self, spec: Spec, list: &[u32]) -> Arc<Outbounds> {
@@ -154,7 +174,7 @@ impl<'a> Ladders<'a, '_> {
     }
 
     fn make_outbounds(&mut self, spec: Spec, list: &[u32]) -> Outbounds {
-        let policies = self.policies(list);
+        let policies = self.mesh.policies_at(list);
         let destinations = &self.mesh.destinations;
         let meant = &self.meant;
         let Destined { items, by_place } =
@@ -162,59 +182,38 @@ impl<'a> Ladders<'a, '_> {
                 let entries = meant.get(item.policy.place as usize);
                 entries.and_then(|m| m.get(item.entry.index as usize)).map_or(&[][..], |m| m)
             });
-        let to = Position::To;
         let steps: Vec<StepId> =
-            items.into_iter().map(|i| self.step(i.policy, Some(i.entry), to)).collect();
+            items.into_iter().map(|item| self.step(item, Position::To)).collect();
         let pick = |at: &[usize]| -> Vec<StepId> {
             at.iter().filter_map(|i| steps.get(*i).copied()).collect()
         };
+        let strategy = spec.strategy();
         let is_mesh = |(place, _): &(Place, Vec<usize>)| {
             destinations.get(place.0 as usize).is_some_and(|d| d.meta.kind == kinds::MESH)
         };
         let (whole, own): (Vec<_>, Vec<_>) = by_place.into_iter().partition(is_mesh);
         let mut made = Outbounds { spec: Some(spec), ..Outbounds::default() };
         let whole = whole.first().map(|(_, at)| pick(at)).unwrap_or_default();
-        made.mesh = self.ladder(spec, 0, whole.into_iter());
+        made.mesh = self.ladder(spec, 0, whole);
         for (place, at) in &own {
-            let ladders = self.by_hostname(spec, &pick(at));
+            let ladders = self.by_hostname(spec, &strategy, pick(at));
             made.by_place.insert(*place, ladders);
         }
         made.places = own.into_iter().map(|(place, _)| place).collect();
-        made.tagged = self.tagged(&policies);
+        let tagged = services(self.documents, &policies, &[]).into_iter();
+        made.tagged = tagged.map(|(item, of)| (of, self.step(item, Position::To))).collect();
         made
     }
 
-    /// Steps by hostname: a step without hostnames is about no one in particular.
-    fn by_hostname(&mut self, spec: Spec, steps: &[StepId]) -> SmallVec<[(u32, LadderId); 1]> {
-        let mut groups: SmallVec<[(u32, Vec<StepId>); 1]> = SmallVec::new();
-        for step in steps {
-            for hostname in self.hostnames.of(self.documents, &self.steps.confs, spec, *step) {
-                match groups.iter_mut().find(|(known, _)| *known == hostname) {
-                    Some((_, list)) => list.push(*step),
-                    None => groups.push((hostname, vec![*step])),
-                }
-            }
-        }
-        let made = groups.into_iter();
-        made.map(|(hostname, steps)| (hostname, self.ladder(spec, hostname, steps.into_iter())))
-            .collect()
-    }
-
-    /// Entries as outbounds read them that know services by tag only: in the order of policies, then as written.
-    fn tagged(&mut self, policies: &[&'a Policy]) -> Vec<(Subset, StepId)> {
-        let mut found = Vec::new();
-        for policy in policies {
-            let about_routes = policy.to.iter().any(|e| e.target.kind == kinds::HTTP_ROUTE);
-            if about_routes || policy.target.kind == kinds::HTTP_ROUTE {
-                continue;
-            }
-            for entry in &policy.to {
-                if let Some(subset) = subset_of(&entry.target) {
-                    found.push((subset, self.step(policy, Some(entry), Position::To)));
-                }
-            }
-        }
-        found
+    /// Ladders by hostname: a step without hostnames is about no one in particular.
+    fn by_hostname(
+        &mut self,
+        spec: Spec,
+        strategy: &Strategy,
+        steps: Vec<StepId>,
+    ) -> SmallVec<[(u32, LadderId); 1]> {
+        let groups = self.steps.confs.by_hostname(strategy, steps).into_iter();
+        groups.map(|(hostname, met)| (hostname, self.ladder(spec, hostname, met))).collect()
     }
 
     /// The ladder of a service that is known by its tag.
@@ -227,7 +226,7 @@ impl<'a> Ladders<'a, '_> {
             .map(|(_, step)| *step)
             .collect();
         // For tags there are no hostnames of their own; what splits by hostname is shown for none.
-        let plain = self.by_hostname(spec, &about);
+        let plain = self.by_hostname(spec, &spec.strategy(), about);
         plain.iter().find(|(h, _)| *h == 0).map_or(LadderId::EMPTY, |(_, ladder)| *ladder)
     }
 
@@ -247,14 +246,14 @@ impl<'a> Ladders<'a, '_> {
     }
 
     fn make_inbounds(&mut self, spec: Spec, list: &[u32]) -> Inbounds {
-        let policies = self.policies(list);
+        let policies = self.mesh.policies_at(list);
         let entries = inbound_entries(self.profile, &policies);
         let mut all: Vec<StepId> = Vec::new();
         let mut matches: Vec<(Narrow, Box<str>, Vec<StepId>)> = Vec::new();
         let has_rules = !entries.is_empty();
         for (item, from) in entries {
             let position = if from { Position::From } else { Position::Rules };
-            let step = self.step(item.policy, Some(item.entry), position);
+            let step = self.step(item, position);
             let written = self.documents.view(item.entry.node).get("matches");
             let mut written = written.into_iter().flat_map(View::items).peekable();
             if written.peek().is_none() {
@@ -270,10 +269,10 @@ impl<'a> Ladders<'a, '_> {
             }
         }
         matches.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
-        let all_ladder = self.ladder(spec, 0, all.into_iter());
+        let all_ladder = self.ladder(spec, 0, all);
         let mut made = Inbounds { all: all_ladder, ..Inbounds::default() };
         for (_, text, steps) in matches {
-            let ladder = self.ladder(spec.first_counts(), 0, steps.into_iter());
+            let ladder = self.ladder(spec.first_counts(), 0, steps);
             made.matches.push((text, ladder));
         }
         self.clients(spec, &policies, has_rules, &mut made);
@@ -282,25 +281,26 @@ impl<'a> Ladders<'a, '_> {
 
     /// Clients that `from` entries describe by tags. Where some policy has `rules`, they do not count.
     fn clients(&mut self, spec: Spec, policies: &[&'a Policy], rules: bool, made: &mut Inbounds) {
-        let by_tags = |p: &&&Policy| p.kind.policy.is_some_and(|k| k.from && !k.from_as_rules);
-        let all = policies.iter().filter(by_tags);
-        let all = all.flat_map(|p| p.from.iter().map(move |e| (*p, e)));
-        let entries: Vec<(&'a Policy, &'a Entry, Subset)> =
-            all.filter_map(|(p, e)| Some((p, e, subset_of(&e.target)?.canonical()))).collect();
+        let by_tags =
+            |item: &Item<'_>| item.policy.kind.policy.is_some_and(|k| k.from && !k.from_as_rules);
+        let entries = clients(policies).into_iter().filter(|(item, _)| by_tags(item));
+        let entries: Vec<(Item<'a>, Subset)> =
+            entries.map(|(item, clients)| (item, clients.canonical())).collect();
         if entries.is_empty() {
             return;
         }
         if rules {
             let ruling = policies.iter().find(|p| !p.rules.is_empty()).map_or(0, |p| p.place);
-            for (policy, ..) in &entries {
-                if !self.found.displaced.contains(&(policy.place, ruling)) {
-                    self.found.displaced.push((policy.place, ruling));
+            for (item, _) in &entries {
+                let pair = (item.policy.place, ruling);
+                if !self.found.displaced.contains(&pair) {
+                    self.found.displaced.push(pair);
                 }
             }
             return;
         }
         self.note_too_many(policies, &entries);
-        let mut distinct: Vec<&Subset> = entries.iter().map(|(_, _, s)| s).collect();
+        let mut distinct: Vec<&Subset> = entries.iter().map(|(_, s)| s).collect();
         distinct.sort_unstable();
         distinct.dedup();
         let everyone = Subset::default();
@@ -308,21 +308,21 @@ impl<'a> Ladders<'a, '_> {
             distinct.insert(0, &everyone);
         }
         for subset in distinct {
-            let about = entries.iter().filter(|(_, _, s)| s.contains_subset(subset));
-            let about: Vec<(&Policy, &Entry)> = about.map(|(p, e, _)| (*p, *e)).collect();
-            let steps = about.into_iter().map(|(p, e)| self.step(p, Some(e), Position::From));
-            let steps: Vec<StepId> = steps.collect();
-            let ladder = self.ladder(spec, 0, steps.into_iter());
-            match subset.tags().is_empty() {
-                true => made.all = ladder,
-                false => made.clients.push((subset.clone(), ladder)),
+            let about = entries.iter().filter(|(_, s)| s.contains_subset(subset));
+            let steps: Vec<StepId> =
+                about.map(|(item, _)| self.step(*item, Position::From)).collect();
+            let ladder = self.ladder(spec, 0, steps);
+            if subset.tags().is_empty() {
+                made.all = ladder
+            } else {
+                made.clients.push((subset.clone(), ladder))
             }
         }
     }
 
     /// The release makes a rule for every combination of tags; too many are told.
-    fn note_too_many(&mut self, policies: &[&Policy], entries: &[(&Policy, &Entry, Subset)]) {
-        let subsets: Vec<Subset> = entries.iter().map(|(_, _, s)| s.clone()).collect();
+    fn note_too_many(&mut self, policies: &[&Policy], entries: &[(Item<'_>, Subset)]) {
+        let subsets: Vec<Subset> = entries.iter().map(|(_, s)| s.clone()).collect();
         if *self.profile == Profile::Release && could_explode(&subsets) {
             let built = build(&subsets, true, MOST_RULES);
             let list: Vec<u32> = policies.iter().map(|p| p.place).collect();

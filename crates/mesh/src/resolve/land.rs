@@ -23,14 +23,17 @@ impl OneMesh<'_> {
         let number = |shape: &u32| counts.get(*shape as usize).copied().unwrap_or(0);
         let mut by_shape: Vec<Vec<usize>> = vec![Vec::new(); counts.len()];
         for (place, shape) in shapes.of.iter().enumerate() {
-            by_shape.iter_mut().skip(*shape as usize).take(1).for_each(|s| s.push(place));
+            if let Some(places) = by_shape.get_mut(*shape as usize) {
+                places.push(place);
+            }
         }
         for (policy, chosen) in self.mesh.policies.iter().zip(selected) {
             let Some(id) = self.ids.get(policy.place as usize).copied() else { continue };
             let at = self.target_span(policy);
             let total = chosen.iter().map(number).sum::<u32>();
-            let slot = ladders.found.selected.iter_mut().skip(policy.place as usize);
-            slot.take(1).for_each(|s| *s = total);
+            if let Some(selected) = ladders.found.selected.get_mut(policy.place as usize) {
+                *selected = total;
+            }
             if chosen.is_empty() {
                 let reason = self.why_not(policy, &ladders.found);
                 ladders.builder.reject(Rejection { policy: id, reference: 0, reason, at });

@@ -83,8 +83,7 @@ pub(crate) fn taking_part<'m>(
     profile: &Profile,
     kind: &Kind,
 ) -> Vec<&'m Policy> {
-    let takes_part = |p: &&Policy| !p.is_shadow() && !mesh.is_refused(profile, p);
-    let of_kind = mesh.policies.iter().filter(|p| p.kind == kind).filter(takes_part);
+    let of_kind = mesh.policies.iter().filter(|p| p.kind == kind && mesh.takes_part(profile, p));
     let mut list: Vec<(Kri, &Policy)> = of_kind.map(|p| (p.meta.kri(), p)).collect();
     match resources.settings.labels {
         LabelSource::Computed => {
@@ -95,8 +94,5 @@ pub(crate) fn taking_part<'m>(
     }
     let list: Vec<&Policy> = list.into_iter().map(|(_, p)| p).collect();
     // Sorted once, every part of it is sorted already.
-    match has_order(list.iter().map(|p| &p.target)) {
-        true => in_order(profile, &list),
-        false => list,
-    }
+    if has_order(list.iter().map(|p| &p.target)) { in_order(profile, &list) } else { list }
 }

@@ -6,7 +6,7 @@
 //! proxies ──► shapes: what policies can tell apart           shape
 //!               │ per shape and kind: who selects it, in order
 //!               ▼
-//!         lists of policies ──► ladders by destination, for inbounds, for the proxy     ladders, steps, plans
+//!         lists of policies ──► ladders by destination, for inbounds, for the proxy     ladders, plans
 //!               │ per proxy
 //!               ▼
 //!             paths ──► Resolution                            walk
@@ -20,7 +20,6 @@ mod lists;
 mod plans;
 pub mod reasons;
 mod shape;
-mod steps;
 mod walk;
 
 use std::collections::BTreeSet;
@@ -31,7 +30,6 @@ use overrule_engine::{KindId, LadderId, NewKind, PolicyId, Resolution, Resolutio
 use overrule_model::{ObjectId, Snapshot};
 use overrule_source::Documents;
 
-use crate::conf::Kuma;
 use crate::dataplane::{Dataplane, Inbound, Listener, gateway_of};
 use crate::gate::PermissionList;
 use crate::kinds::{self, Kind};
@@ -41,6 +39,7 @@ use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::resources::{GROUP, MeshResources, Resources};
 use crate::select::{Context, HostListener};
+use crate::steps::Steps;
 use crate::targets::{Index, Place};
 use crate::topology::{MeshNodes, MeshTopology};
 
@@ -52,9 +51,8 @@ pub use lists::{AtPort, Lists};
 use candidates::Candidates;
 use ladders::{Inbounds, Ladders, List};
 use lists::places;
-use plans::{Hostnames, Spec};
+use plans::Spec;
 use shape::Shapes;
-use steps::Steps;
 
 /// The family's name.
 pub const FAMILY: &str = "kuma";
@@ -171,27 +169,25 @@ pub fn concerns(resources: &Resources, asked: &[String]) -> bool {
 
 /// Resolves every kind under a profile.
 pub fn resolve(world: World<'_>, options: &Options) -> Resolved {
-    let World { documents, resources, topology, profile, .. } = world;
+    let World { documents, resources, topology, .. } = world;
     let mut builder = ResolutionBuilder::default();
     let active = active(world, options, &mut builder);
     let ids = policy_ids(resources, &active, &mut builder);
     let all = resources.meshes.iter().flat_map(|m| &m.policies);
-    let mut steps = Steps::new(documents, profile, Names::new(all), topology.top);
-    let mut hostnames = Hostnames::default();
+    let names = Names::new(all);
+    let mut steps = Steps::new(documents);
     let mut walk = walk::Walk::new(active.len(), options);
     let mut resolved = Resolved::default();
     for (mesh, (nodes, ids)) in resources.meshes.iter().zip(topology.meshes.iter().zip(&ids)) {
         let one = OneMesh { world, mesh, nodes, ids, active: &active };
-        one.resolve(&mut builder, &mut steps, &mut hostnames, &mut walk, &mut resolved);
+        one.resolve(&mut builder, &mut steps, &names, &mut walk, &mut resolved);
     }
     resolved.alike = walk.alike;
     for (kind, ladders) in active.iter().zip(walk.ladders) {
         builder.set_ladders(kind.id, &ladders);
     }
     let plans = plans::plans(&steps);
-    let algebra =
-        Kuma { documents, plans: &plans, confs: &steps.confs, hostnames: &hostnames.names };
-    resolved.resolution = builder.finish(documents, &algebra);
+    resolved.resolution = builder.finish(documents, &steps.confs.algebra(&plans));
     resolved
 }
 
@@ -264,7 +260,7 @@ impl<'a> OneMesh<'a> {
         &self,
         builder: &mut ResolutionBuilder,
         steps: &mut Steps<'a>,
-        hostnames: &mut Hostnames,
+        names: &Names,
         walk: &mut walk::Walk<'_>,
         resolved: &mut Resolved,
     ) {
@@ -288,7 +284,8 @@ impl<'a> OneMesh<'a> {
             profile: self.world.profile,
             mesh,
             ids: self.ids,
-            hostnames,
+            names,
+            top: self.world.topology.top,
             steps,
             builder,
             found,
@@ -307,7 +304,9 @@ impl<'a> OneMesh<'a> {
         let candidates: Vec<Candidates<'_>> = lists.iter().map(|l| Candidates::new(l)).collect();
         for (shape, place) in (0..).zip(&shapes.first) {
             let made = self.shape(*place, &candidates, &routes, &mut ladders, &mut |policy| {
-                selected.iter_mut().skip(policy as usize).take(1).for_each(|s| s.push(shape));
+                if let Some(shapes) = selected.get_mut(policy as usize) {
+                    shapes.push(shape);
+                }
             });
             rules.push(Arc::new(made));
         }

@@ -66,7 +66,9 @@ impl Shapes {
     pub(super) fn counts(&self) -> Vec<u32> {
         let mut counts = vec![0; self.first.len()];
         for shape in &self.of {
-            counts.iter_mut().skip(*shape as usize).take(1).for_each(|n| *n += 1);
+            if let Some(count) = counts.get_mut(*shape as usize) {
+                *count += 1;
+            }
         }
         counts
     }

@@ -254,8 +254,8 @@ impl InMesh<'_, '_, '_, '_, '_> {
             let own = to.hostnames(place).next().is_some();
             let from = if own { place } else { (place.0, 0) };
             for (hostname, ladder) in to.hostnames(from) {
-                let name = self.all.hostnames.names.get(hostname as usize - 1).cloned();
-                let node = name.and_then(|n| self.mesh.nodes.hostnames.get(&n));
+                let name = self.all.steps.confs.hostname(hostname);
+                let node = name.and_then(|n| self.mesh.nodes.hostnames.get(n));
                 if let Some(node) = node {
                     self.add(Some(at), *node);
                     self.set(kind, ladder);

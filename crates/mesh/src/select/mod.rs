@@ -98,8 +98,7 @@ impl Selector<'_> {
     fn target(&self, policy: &Meta, target: &TargetRef, depth: u8) -> Result<Selected, String> {
         let service = || BTreeMap::from([("kuma.io/service".into(), target.name().into())]);
         let tags = || -> Tags {
-            let tags = target.tags.iter().flatten();
-            tags.map(|(k, v)| (k.as_str().into(), v.as_str().into())).collect()
+            target.tag_pairs().map(|(key, value)| (key.into(), value.into())).collect()
         };
         Ok(match target.kind.known() {
             Some(&kinds::MESH) => self.mesh(target),

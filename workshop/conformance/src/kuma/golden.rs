@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use overrule_mesh::Profile;
 use overrule_mesh::conf::Position;
 use overrule_mesh::dataplane::{Dataplane, MeshGateway};
+use overrule_mesh::entries::{Item, inbound_entries, sorted_to_entries, subset_of};
 use overrule_mesh::kinds::{self, KindName};
 use overrule_mesh::matched::{Matched, in_order};
 use overrule_mesh::policy::Policy;
 use overrule_mesh::resource::Resource;
 use overrule_mesh::rules::{
-    Item, inbound_rules, resource_rules, sorted_to_entries, subset_of, subset_rules_from,
-    subset_rules_of, subset_rules_to,
+    SubsetRule, resource_rules, subset_rules_from, subset_rules_of, subset_rules_to, whole_rule,
 };
 use overrule_mesh::select::Context;
 use overrule_mesh::subset::Subset;
@@ -80,9 +80,9 @@ fn from_rules(documents: &Documents, policies: &[&Policy], kind: &KindName, by: 
         return json!({"Rules": null, "InboundRules": null});
     }
     let rules = shapes::subset_rules(documents, &subset_rules_from(documents, policies));
-    let inbound: Vec<Value> = inbound_rules(&RELEASE, policies)
+    let inbound: Vec<Value> = inbound_entries(&RELEASE, policies)
         .iter()
-        .map(|r| shapes::inbound_rule(documents, r))
+        .map(|entry| shapes::inbound_rule(documents, entry))
         .collect();
     json!({"Rules": {by: rules}, "InboundRules": {by: inbound}})
 }
@@ -127,18 +127,8 @@ fn rules_single(files: &Named<'_>) -> Result<Value, String> {
 
 /// One rule about everybody, of policies that have one conf.
 fn single(documents: &Documents, policies: &[&Policy]) -> Value {
-    let specs: Vec<(overrule_mesh::policy::Entry, &Policy)> = policies
-        .iter()
-        .map(|p| {
-            let root = documents.view(p.root);
-            let spec = root.get("spec").unwrap_or(root);
-            let node = overrule_source::NodeRef { doc: p.root.doc, node: spec.id() };
-            (overrule_mesh::policy::Entry { target: TargetRef::whole_mesh(), node, index: 0 }, *p)
-        })
-        .collect();
-    let items: Vec<(Item<'_>, Subset)> =
-        specs.iter().map(|(entry, policy)| (Item { policy, entry }, Subset::default())).collect();
-    shapes::subset_rules(documents, &subset_rules_of(documents, &items, false, Position::Single))
+    let merged = whole_rule(documents, policies);
+    shapes::subset_rules(documents, &[SubsetRule { subset: Subset::default(), merged }])
 }
 
 /// The policies of the kind of the first document whose names say that they count.
@@ -151,9 +141,9 @@ fn inbound(files: &Named<'_>) -> Result<Value, String> {
     let read = files.read(&["input"]);
     let all = policies(&read.documents, &read.resources(0));
     let matched = by_name(&all);
-    let rules = inbound_rules(&RELEASE, &matched);
+    let rules = inbound_entries(&RELEASE, &matched);
     let rules: Vec<Value> =
-        rules.iter().map(|r| shapes::inbound_rule(&read.documents, r)).collect();
+        rules.iter().map(|entry| shapes::inbound_rule(&read.documents, entry)).collect();
     Ok(json!({"rules": rules}))
 }
 
@@ -355,6 +345,6 @@ fn egress(files: &Named<'_>) -> Result<Value, String> {
         .filter(|(_, e)| selects(&e.target))
         .filter_map(|(policy, entry)| Some((Item { policy, entry }, subset_of(&policy.target)?)))
         .collect();
-    let rules = subset_rules_of(documents, &items, false, Position::To);
+    let rules = subset_rules_of(documents, items, false, Position::To);
     Ok(json!({"Rules": {":0": shapes::subset_rules(documents, &rules)}, "InboundRules": null}))
 }

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use overrule_engine::StepId;
 use overrule_mesh::conf::{entry_of, spec_of};
+use overrule_mesh::entries::Item;
 use overrule_mesh::policy::Policy;
 use overrule_mesh::resource::{Meta, Resource};
-use overrule_mesh::rules::{InboundRule, Origin, ResourceRule, SubsetRule};
+use overrule_mesh::rules::{ResourceRule, SubsetRule};
 use overrule_mesh::subset::Subset;
 use overrule_source::{Documents, View};
 use serde_json::{Map, Value, json};
@@ -82,16 +83,17 @@ fn tags(subset: &Subset) -> Value {
     subset.tags().iter().map(tag).collect()
 }
 
-fn with_index(metas: &dyn Metas, origin: &Origin<'_>) -> Value {
-    json!({"Resource": metas.show(origin.policy), "RuleIndex": origin.index})
+fn with_index(metas: &dyn Metas, origin: &Item<'_>) -> Value {
+    json!({"Resource": metas.show(&origin.policy.meta), "RuleIndex": origin.entry.index})
 }
 
 pub(super) fn subset_rule(documents: &Documents, rule: &SubsetRule<'_>) -> Value {
-    let owners = rule.by_matches.iter().map(|(hash, o)| (hash.clone(), lower(o.policy)));
+    let owners =
+        rule.merged.by_matches.iter().map(|(hash, o)| (hash.clone(), lower(&o.policy.meta)));
     json!({
         "Subset": tags(&rule.subset),
-        "Conf": rule.confs.first().map_or_else(|| json!({}), |c| c.to_json(documents)),
-        "Origin": rule.origins.iter().map(|o| lower(o.policy)).collect::<Vec<_>>(),
+        "Conf": rule.merged.confs.first().map_or_else(|| json!({}), |c| c.to_json(documents)),
+        "Origin": rule.merged.origins.iter().map(|o| lower(&o.policy.meta)).collect::<Vec<_>>(),
         "OriginByMatches": owners.collect::<Map<_, _>>(),
     })
 }
@@ -105,28 +107,28 @@ pub(super) fn resource_rule(
     metas: &dyn Metas,
     rule: &ResourceRule<'_>,
 ) -> Value {
-    let owners = rule.by_matches.iter().map(|(hash, o)| (hash.clone(), with_index(metas, o)));
+    let owners =
+        rule.merged.by_matches.iter().map(|(hash, o)| (hash.clone(), with_index(metas, o)));
     json!({
         "Resource": metas.show(&rule.resource.meta),
         "ResourceSectionName": rule.section,
-        "Conf": rule.confs.iter().map(|c| c.to_json(documents)).collect::<Vec<_>>(),
-        "Origin": rule.origins.iter().map(|o| with_index(metas, o)).collect::<Vec<_>>(),
+        "Conf": rule.merged.confs.iter().map(|c| c.to_json(documents)).collect::<Vec<_>>(),
+        "Origin": rule.merged.origins.iter().map(|o| with_index(metas, o)).collect::<Vec<_>>(),
         "OriginByMatches": owners.collect::<Map<_, _>>(),
     })
 }
 
-pub(super) fn inbound_rule(documents: &Documents, rule: &InboundRule<'_>) -> Value {
-    let kind = rule.origin.policy.kind.known();
-    let entry = kind.map(|kind| entry_of(documents, kind, StepId(0), rule.node));
-    let entry = entry.map_or(Value::Null, |entry| entry.to_json(documents));
-    let conf = match rule.from {
+pub(super) fn inbound_rule(documents: &Documents, (item, from): &(Item<'_>, bool)) -> Value {
+    let entry = entry_of(documents, item.policy.kind, StepId(0), item.entry.node);
+    let entry = entry.to_json(documents);
+    let conf = match *from {
         true => json!({"BaseEntry": {
             "targetRef": entry.get("targetRef").cloned().unwrap_or_else(|| json!({"kind": "Mesh"})),
             "default": entry.get("default").cloned().unwrap_or_else(|| json!({})),
         }}),
         false => entry,
     };
-    json!({"conf": conf, "origin": with_index(&Lower, &rule.origin)})
+    json!({"conf": conf, "origin": with_index(&Lower, item)})
 }
 
 /// A policy as it is read: metadata and spec.

@@ -12,7 +12,7 @@ mod shape;
 use overrule_model::nearest;
 use overrule_source::{Documents, Kind as NodeKind, NodeRef, View};
 
-use crate::kinds::{Kind, TRAFFIC_PERMISSION};
+use crate::kinds::Kind;
 use crate::policy::Policy;
 use crate::quote::quoted;
 use crate::targetref::TargetRef;
@@ -100,7 +100,8 @@ impl<'a> Check<'a> {
             return None;
         }
         let kinds = allowed::top(self.policy.kind, self.policy.meta.role());
-        let short = *self.policy.kind == TRAFFIC_PERMISSION && self.policy.single.is_some();
+        let may_be_short = self.policy.kind.policy.is_some_and(|p| p.may_be_short);
+        let short = may_be_short && self.policy.single.is_some();
         let is_inbound = short || !self.policy.from.is_empty() || !self.policy.rules.is_empty();
         let target = TargetRef::from_view(written);
         self.reference(
@@ -148,10 +149,8 @@ impl<'a> Check<'a> {
 
     fn push(&mut self, node: View<'_>, field: String, message: String, help: Option<String>) {
         let node = NodeRef { doc: self.policy.root.doc, node: node.id() };
-        let against = match OF_TYPE.contains(&message.as_str()) {
-            true => Against::Schema,
-            false => Against::Rules,
-        };
+        let against =
+            if OF_TYPE.contains(&message.as_str()) { Against::Schema } else { Against::Rules };
         self.found.push(Problem { node, field, message, help, release_only: false, against });
     }
 }

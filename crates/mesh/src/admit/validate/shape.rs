@@ -6,7 +6,6 @@ use overrule_model::nearest;
 use overrule_source::{Kind as NodeKind, View};
 
 use super::{Against, Check};
-use crate::kinds::TRAFFIC_PERMISSION;
 use crate::quote::quoted;
 
 /// What a reference may have.
@@ -19,10 +18,8 @@ const QUOTE_IT: &str = "put the value in quotes to make it a string";
 impl<'a> Check<'a> {
     /// What the spec of this kind may have.
     pub(super) fn known_members(&self) -> Vec<&'static str> {
-        let single = self.policy.kind.policy.is_some_and(|p| p.single);
+        let single = self.policy.kind.policy.is_some_and(|p| p.single || p.may_be_short);
         let lists = super::LISTS.into_iter().filter(|list| self.has(list));
-        // A permission may be written without a list of rules.
-        let single = single || *self.policy.kind == TRAFFIC_PERMISSION;
         let default = single.then_some("default");
         std::iter::once("targetRef").chain(lists).chain(default).collect()
     }

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::duration::canonical;
 use super::schema::{Row, What, rows};
-use crate::kinds::{self, Kind};
+use crate::kinds::{Conf, Kind};
 
 /// Where an entry stands in its policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,9 +34,9 @@ pub fn conf_of(
     position: Position,
 ) -> Traced {
     let entry = entry_of(documents, kind, step, entry);
-    let conf = match (*kind, position) {
-        (kinds::HTTP_ROUTE, Position::To) => Some(http_route(documents, step, &entry)),
-        (kinds::TCP_ROUTE, Position::To) => Some(tcp_route(documents, step, &entry)),
+    let conf = match kind.policy.filter(|_| position == Position::To).map(|p| p.conf) {
+        Some(Conf::Rules) => Some(http_route(documents, step, &entry)),
+        Some(Conf::FirstRule) => Some(tcp_route(documents, step, &entry)),
         _ => entry.get(documents, "default"),
     };
     conf.unwrap_or_else(|| nothing(step))

@@ -9,21 +9,21 @@
 //!  plan        how the confs of a kind become one
 //!  http_route  identity and hash of the matches of a rule
 //!  algebra     what each step of a ladder does to what is in force
-//!  merge       confs that meet, as a ladder: one value, or one per hostname
+//!  confs       confs by step; those that meet are ladders: one value, or one per hostname
 //! ```
 
 pub mod algebra;
+mod confs;
 pub mod defaults;
 pub mod duration;
 pub mod http_route;
-pub mod merge;
 pub mod plan;
 pub mod reasons;
 pub mod schema;
 
 pub use algebra::Kuma;
+pub(crate) use confs::{Confs, stand_in};
+pub use confs::{Meeting, Merged, merge_by};
 pub use defaults::{Position, conf_of, entry_of, spec_of};
 pub use http_route::hash_of_matches;
-pub(crate) use merge::Confs;
-pub use merge::{Merged, merge_by};
 pub use plan::{Append, Keyed, Plan, Strategy};

@@ -14,7 +14,7 @@ use overrule_source::Documents;
 
 use super::http_route::{HOSTNAMES, MATCHES, RULES, text_of_matches};
 use super::reasons;
-use crate::kinds::{self, Kind};
+use crate::kinds::{Conf, Kind};
 
 /// How confs of one kind become one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -63,11 +63,34 @@ pub enum Identity {
 impl Strategy {
     /// The strategy of a kind.
     pub fn of(kind: &Kind) -> Self {
-        if *kind != kinds::HTTP_ROUTE {
-            return Self::default();
+        let Some(policy) = kind.policy else { return Self::default() };
+        if policy.conf == Conf::Rules {
+            let keyed =
+                Keyed { list: RULES.into(), key: MATCHES.into(), identity: Identity::Matches };
+            return Self {
+                keyed: Some(keyed),
+                group_by: Some(HOSTNAMES.into()),
+                ..Self::default()
+            };
         }
-        let keyed = Keyed { list: RULES.into(), key: MATCHES.into(), identity: Identity::Matches };
-        Self { keyed: Some(keyed), group_by: Some(HOSTNAMES.into()), ..Self::default() }
+        let append = match policy.joined {
+            [] => Append::ByName,
+            joined => Append::Paths(joined.iter().map(|list| (*list).into()).collect()),
+        };
+        Self { append, ..Self::default() }
+    }
+
+    /// The texts of the list that splits a conf, each once, in order.
+    pub(crate) fn names(&self, documents: &Documents, conf: &Traced) -> Vec<Box<str>> {
+        let list = self.group_by.as_deref().and_then(|list| conf.get(documents, list));
+        let mut names: Vec<Box<str>> = Vec::new();
+        for item in list.into_iter().flat_map(|list| list.items(documents)) {
+            let name = group_text(documents, &item);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
     }
 }
 
@@ -121,6 +144,11 @@ impl Plan {
         Self { strategy, rules, element }
     }
 
+    /// The strategy it is a plan of.
+    pub(crate) fn strategy(&self) -> &Strategy {
+        &self.strategy
+    }
+
     /// Whether only the first conf counts.
     pub fn first_counts(&self) -> bool {
         self.strategy.first_counts
@@ -161,20 +189,6 @@ impl Plan {
         let place = Key::Text((&*keyed.list).into());
         let joined = merger.below(&place, |merger| self.by_key(merger, keyed, items));
         with_member(documents, &conf, &keyed.list, &joined)
-    }
-
-    /// The texts of the list that splits a conf, each once, in order; none in particular if there is no such list.
-    pub fn names(&self, documents: &Documents, conf: &Traced) -> Vec<Option<Box<str>>> {
-        let list = self.strategy.group_by.as_deref();
-        let items = list.and_then(|l| Some(conf.get(documents, l)?.items(documents)));
-        let mut names: Vec<Option<Box<str>>> = Vec::new();
-        for item in items.into_iter().flatten() {
-            let name = Some(group_text(documents, &item));
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        if names.is_empty() { vec![None] } else { names }
     }
 
     /// The part of a conf for one of those texts, or for none.
@@ -266,13 +280,7 @@ impl Keyed {
         let key = element.get(documents, &self.key);
         match self.identity {
             Identity::Matches => text_of_matches(documents, key.as_ref()),
-            Identity::Value => {
-                let mut text = String::new();
-                if let Some(key) = key {
-                    write_value(documents, &key, &mut text);
-                }
-                text
-            }
+            Identity::Value => key.map(|k| k.to_json(documents).to_string()).unwrap_or_default(),
         }
     }
 }
@@ -325,14 +333,11 @@ pub fn reversed(documents: &Documents, conf: &Traced, list: &str) -> Traced {
 
 /// A mapping with another value for one of its members.
 fn with_member(documents: &Documents, value: &Traced, name: &str, member: &Traced) -> Traced {
-    let entries = value.entries(documents).into_iter();
-    let entries: Vec<_> = entries
-        .map(|(key, old)| match key.text(documents) == name {
-            true => (key, member.clone()),
-            false => (key, old),
-        })
-        .collect();
-    Traced::map(entries)
+    let replaced = |(key, old): (Key, Traced)| {
+        let new = if key.text(documents) == name { member.clone() } else { old };
+        (key, new)
+    };
+    Traced::map(value.entries(documents).into_iter().map(replaced))
 }
 
 /// The text of an element of the list that splits a conf.
@@ -341,36 +346,5 @@ fn group_text(documents: &Documents, item: &Traced) -> Box<str> {
         Leaf::Scalar(view) => view.scalar_text().unwrap_or("").into(),
         Leaf::Implied(json) => json.into(),
         Leaf::Map | Leaf::List => Box::from(""),
-    }
-}
-
-/// Writes a text that is the same for equal values, whoever wrote them and in whichever order of members.
-fn write_value(documents: &Documents, value: &Traced, out: &mut String) {
-    match value.leaf(documents) {
-        Leaf::Map => {
-            let mut entries = value.entries(documents);
-            entries.sort_by(|(a, _), (b, _)| a.text(documents).cmp(b.text(documents)));
-            out.push('{');
-            for (key, member) in &entries {
-                out.push_str(&serde_json::Value::from(key.text(documents)).to_string());
-                out.push(':');
-                write_value(documents, member, out);
-                out.push(',');
-            }
-            out.push('}');
-        }
-        Leaf::List => {
-            out.push('[');
-            for item in value.items(documents) {
-                write_value(documents, &item, out);
-                out.push(',');
-            }
-            out.push(']');
-        }
-        Leaf::Scalar(view) => match view.as_str() {
-            Some(text) => out.push_str(&serde_json::Value::from(text).to_string()),
-            None => out.push_str(view.scalar_text().unwrap_or("")),
-        },
-        Leaf::Implied(json) => out.push_str(json),
     }
 }

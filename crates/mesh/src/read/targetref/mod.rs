@@ -121,6 +121,16 @@ impl TargetRef {
         self.mesh.as_deref().unwrap_or_default()
     }
 
+    /// The labels, by key.
+    pub fn label_pairs(&self) -> impl Iterator<Item = (&str, &str)> + Clone {
+        self.labels.iter().flatten().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
+    /// The tags, by key.
+    pub fn tag_pairs(&self) -> impl Iterator<Item = (&str, &str)> + Clone {
+        self.tags.iter().flatten().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
     /// Whether at least one label is written.
     pub fn has_labels(&self) -> bool {
         self.labels.as_ref().is_some_and(|labels| !labels.is_empty())

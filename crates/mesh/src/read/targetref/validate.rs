@@ -59,46 +59,17 @@ pub fn validate(reference: &TargetRef, options: &Options<'_>) -> Vec<Violation> 
     check.found
 }
 
-/// A field that some kinds forbid.
-#[derive(Clone, Copy)]
-enum Field {
-    Name,
-    Namespace,
-    Labels,
-    Tags,
-    Mesh,
-    ProxyTypes,
-    SectionName,
-}
+/// A field that some kinds forbid: its name, and whether it holds anything. What is written and empty counts as not
+/// written.
+type Field = (&'static str, fn(&TargetRef) -> bool);
 
-use Field::{Labels, Mesh, Name, Namespace, ProxyTypes, SectionName, Tags};
-
-impl Field {
-    fn name(self) -> &'static str {
-        match self {
-            Name => "name",
-            Namespace => "namespace",
-            Labels => "labels",
-            Tags => "tags",
-            Mesh => "mesh",
-            ProxyTypes => "proxyTypes",
-            SectionName => "sectionName",
-        }
-    }
-
-    /// Whether it holds anything: what is written and empty counts as not written.
-    fn is_set(self, reference: &TargetRef) -> bool {
-        match self {
-            Name => !reference.name().is_empty(),
-            Namespace => !reference.namespace().is_empty(),
-            Labels => reference.has_labels(),
-            Tags => reference.has_tags(),
-            Mesh => !reference.mesh().is_empty(),
-            ProxyTypes => reference.has_proxy_types(),
-            SectionName => !reference.section_name().is_empty(),
-        }
-    }
-}
+const NAME: Field = ("name", |r| !r.name().is_empty());
+const NAMESPACE: Field = ("namespace", |r| !r.namespace().is_empty());
+const LABELS: Field = ("labels", TargetRef::has_labels);
+const TAGS: Field = ("tags", TargetRef::has_tags);
+const MESH: Field = ("mesh", |r| !r.mesh().is_empty());
+const PROXY_TYPES: Field = ("proxyTypes", TargetRef::has_proxy_types);
+const SECTION_NAME: Field = ("sectionName", |r| !r.section_name().is_empty());
 
 struct Check<'a> {
     reference: &'a TargetRef,
@@ -121,59 +92,59 @@ impl Check<'_> {
     }
 
     fn mesh(&mut self) {
-        if Name.is_set(self.reference) {
+        if self.has(NAME) {
             self.say("name", "using name with kind Mesh is not yet supported");
         }
-        self.forbid(&[Mesh, Tags, Labels, Namespace, SectionName]);
+        self.forbid(&[MESH, TAGS, LABELS, NAMESPACE, SECTION_NAME]);
         self.some_proxy_types();
     }
 
     fn dataplane(&mut self) {
-        self.forbid(&[Tags, Mesh, ProxyTypes]);
+        self.forbid(&[TAGS, MESH, PROXY_TYPES]);
         self.labels_or("name and namespace");
-        if !self.options.is_inbound_policy && SectionName.is_set(self.reference) {
+        if !self.options.is_inbound_policy && self.has(SECTION_NAME) {
             self.say("sectionName", "can only be used with inbound policies");
         }
     }
 
     fn mesh_subset(&mut self) {
-        self.forbid(&[Name, Mesh]);
+        self.forbid(&[NAME, MESH]);
         self.tags(is_tag_value, TAG_VALUE);
-        self.forbid(&[Labels, Namespace, SectionName]);
+        self.forbid(&[LABELS, NAMESPACE, SECTION_NAME]);
         self.some_proxy_types();
     }
 
     fn service(&mut self) {
         self.name_characters();
-        self.forbid(&[Mesh, Tags, ProxyTypes]);
+        self.forbid(&[MESH, TAGS, PROXY_TYPES]);
         self.name_unless_labels();
         self.labels_or("name and namespace");
     }
 
     fn route(&mut self) {
         self.name_characters();
-        self.forbid(&[Mesh, Tags, ProxyTypes, SectionName]);
+        self.forbid(&[MESH, TAGS, PROXY_TYPES, SECTION_NAME]);
         self.name_unless_labels();
         self.labels_or("name and namespace");
     }
 
     fn external_service(&mut self) {
         self.name_characters();
-        self.forbid(&[Mesh, Tags, ProxyTypes]);
+        self.forbid(&[MESH, TAGS, PROXY_TYPES]);
         self.name_unless_labels();
         self.labels_or("name");
-        self.forbid(&[SectionName]);
+        self.forbid(&[SECTION_NAME]);
     }
 
     fn by_name_and_tags(&mut self) {
         self.require_name();
         self.name_characters();
-        self.forbid(&[Mesh, ProxyTypes]);
+        self.forbid(&[MESH, PROXY_TYPES]);
         self.tags(is_selector_value, SELECTOR_VALUE);
         if self.reference.kind == kinds::GATEWAY && !self.options.gateway_listener_tags_allowed {
-            self.forbid(&[Tags]);
+            self.forbid(&[TAGS]);
         }
-        self.forbid(&[Labels, Namespace, SectionName]);
+        self.forbid(&[LABELS, NAMESPACE, SECTION_NAME]);
     }
 
     fn unsupported(&mut self) {
@@ -183,27 +154,31 @@ impl Check<'_> {
     }
 
     fn forbid(&mut self, fields: &[Field]) {
-        for field in fields.iter().filter(|field| field.is_set(self.reference)) {
-            let message = format!("must not be set with kind {}", self.reference.kind);
-            self.say(field.name(), message);
+        let reference = self.reference;
+        for (field, _) in fields.iter().filter(|(_, is_set)| is_set(reference)) {
+            self.say(field, format!("must not be set with kind {}", reference.kind));
         }
     }
 
+    fn has(&self, (_, is_set): Field) -> bool {
+        is_set(self.reference)
+    }
+
     fn require_name(&mut self) {
-        if !Name.is_set(self.reference) {
+        if !self.has(NAME) {
             self.say("name", format!("must be set with kind {}", self.reference.kind));
         }
     }
 
     fn name_unless_labels(&mut self) {
-        if !Labels.is_set(self.reference) {
+        if !self.has(LABELS) {
             self.require_name();
         }
     }
 
     fn labels_or(&mut self, others: &str) {
-        let by_name = Name.is_set(self.reference) || Namespace.is_set(self.reference);
-        if Labels.is_set(self.reference) && by_name {
+        let by_name = self.has(NAME) || self.has(NAMESPACE);
+        if self.has(LABELS) && by_name {
             self.say("labels", format!("either labels or {others} must be specified"));
         }
     }
@@ -212,7 +187,7 @@ impl Check<'_> {
         let name = self.reference.name();
         let is_good = name.bytes().all(|b| b.is_ascii_lowercase() || is_other(b, b".-_"));
         if !is_good && !self.options.allowed_invalid_names.contains(&name) {
-            self.say("name", NAME);
+            self.say("name", BAD_NAME);
         }
     }
 
@@ -249,7 +224,7 @@ impl Check<'_> {
     }
 }
 
-const NAME: &str =
+const BAD_NAME: &str =
     "invalid characters: must consist of lower case alphanumeric characters, '-', '.' and '_'.";
 const TAG_NAME: &str =
     "tag name must consist of alphanumeric characters, dots, dashes, slashes and underscores";

@@ -6,9 +6,10 @@ use overrule_mesh::Profile;
 use overrule_mesh::conf::plan::{Identity, reversed};
 use overrule_mesh::conf::{Append, Keyed, Plan, Strategy, merge_by};
 use overrule_mesh::dataplane::Dataplane;
+use overrule_mesh::entries::Item;
 use overrule_mesh::matched::Matched;
 use overrule_mesh::policy::Policy;
-use overrule_mesh::rules::{Origin, ResourceRule, SubsetRule, resource_rules, subset_rules_to};
+use overrule_mesh::rules::{ResourceRule, SubsetRule, resource_rules, subset_rules_to};
 use overrule_mesh::select::Context;
 use overrule_mesh::targets::Destination;
 use overrule_source::Documents;
@@ -79,12 +80,12 @@ fn confs(case: &Value) -> Outcome {
     compare(&without_nulls(need(case, "expected")?), &shown)
 }
 
-fn names(origins: &[Origin<'_>]) -> Value {
-    origins.iter().map(|o| Value::from(o.policy.name.as_str())).collect()
+fn names(origins: &[Item<'_>]) -> Value {
+    origins.iter().map(|o| Value::from(o.policy.meta.name.as_str())).collect()
 }
 
-fn owners<'a>(owners: impl IntoIterator<Item = (&'a String, &'a Origin<'a>)>) -> Value {
-    let one = |(hash, o): (&String, &Origin<'_>)| (hash.clone(), o.policy.name.clone().into());
+fn owners<'a>(owners: impl IntoIterator<Item = (&'a String, &'a Item<'a>)>) -> Value {
+    let one = |(hash, o): (&String, &Item<'_>)| (hash.clone(), o.policy.meta.name.clone().into());
     Value::Object(owners.into_iter().map(one).collect())
 }
 
@@ -95,17 +96,17 @@ fn rule(documents: &Documents, rule: &SubsetRule<'_>) -> Value {
     };
     json!({
         "subset": rule.subset.tags().iter().map(tag).collect::<Vec<_>>(),
-        "conf": rule.confs.first().map_or(Value::Null, |c| c.to_json(documents)),
-        "origin": names(&rule.origins),
-        "originByMatches": owners(&rule.by_matches),
+        "conf": rule.merged.confs.first().map_or(Value::Null, |c| c.to_json(documents)),
+        "origin": names(&rule.merged.origins),
+        "originByMatches": owners(&rule.merged.by_matches),
     })
 }
 
 fn resource_rule(documents: &Documents, rule: &ResourceRule<'_>) -> Value {
     json!({
-        "conf": rule.confs.iter().map(|c| c.to_json(documents)).collect::<Vec<_>>(),
-        "origin": names(&rule.origins),
-        "originByMatches": owners(&rule.by_matches),
+        "conf": rule.merged.confs.iter().map(|c| c.to_json(documents)).collect::<Vec<_>>(),
+        "origin": names(&rule.merged.origins),
+        "originByMatches": owners(&rule.merged.by_matches),
     })
 }
 

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use overrule_mesh::chain::{chain, first_hit, lookup};
 use overrule_mesh::kri::Kri;
-use overrule_mesh::rules::{chain, first_hit, lookup};
 use serde_json::Value;
 
 use super::read::{Outcome, kri, members, need, text, texts, verify};

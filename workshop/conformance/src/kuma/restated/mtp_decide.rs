@@ -11,10 +11,11 @@ use overrule_envoy::{
     filters, legacy, policy_name,
 };
 use overrule_mesh::Profile;
+use overrule_mesh::entries::{inbound_entries, subset_of};
 use overrule_mesh::matched::in_order;
 use overrule_mesh::permission::{Permissions, permissions, problems};
 use overrule_mesh::policy::Policy;
-use overrule_mesh::rules::{MOST_RULES, inbound_entries, subset_of};
+use overrule_mesh::rules::MOST_RULES;
 use overrule_mesh::subset::{Rule, Subset, build, decide, deciding};
 use overrule_source::Documents;
 use serde_json::{Value, json};

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use overrule_mesh::rules::{MOST_RULES, subset_of};
+use overrule_mesh::entries::subset_of;
+use overrule_mesh::rules::MOST_RULES;
 use overrule_mesh::subset::{Rule, Subset, Tag, build, combinations, decide, exact, first};
 use serde_json::{Value, json};
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: identities that all stand for what is looked up, such as a service, a port of it, a route to it. Out: the order in
-//! which they are tried, and what is found. Not here: the identities of one destination (`lookup`).
+//! which they are tried, and what is found. Not here: what
+//! is found there.
 
 use crate::kinds::{self, KindName};
 use crate::kri::Kri;
@@ -14,6 +15,18 @@ pub fn chain(mesh: &str, added: &[Kri]) -> Vec<Kri> {
 /// What the first identity that has something has; it counts whole.
 pub fn first_hit<T>(chain: &[Kri], of: impl Fn(&Kri) -> Option<T>) -> Option<T> {
     chain.iter().find_map(of)
+}
+
+/// The identities under which a destination is looked up, the first hit counts whole: itself, without its section, its
+/// Mesh.
+pub fn lookup(kri: &Kri) -> Vec<Kri> {
+    let kind = kri.kind.known();
+    if !kind.is_some_and(|k| *k == kinds::HTTP_ROUTE || k.is_destination) {
+        return vec![kri.clone()];
+    }
+    let mut added = vec![kri.without_section(), kri.clone()];
+    added.dedup();
+    chain(&kri.mesh, &added)
 }
 
 #[cfg(test)]
