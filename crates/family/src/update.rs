@@ -9,7 +9,7 @@ use overrule_engine::{
     Attachment, KindId, LadderId, NewSteps, PolicyId, Rejection, Resolution, Step, Subjects,
 };
 use overrule_model::{ObjectId, Snapshot};
-use overrule_source::{Code, CowVec, Diagnostic, Documents, Span};
+use overrule_source::{Code, CowVec, Diagnostic, Documents, SourceId, Span};
 use overrule_topology::GatewayTopology;
 
 use crate::{AnyExtra, AnyGround, AnyPolicies, Family, OwnKind, Reading, World};
@@ -92,6 +92,11 @@ impl Replaced {
     /// Whether it might be one of them, but points nowhere.
     pub fn is_anywhere(&self, finding: &Diagnostic) -> bool {
         finding.primary.is_none() && self.codes.contains(&finding.code)
+    }
+
+    /// The texts that have the documents.
+    pub fn sources(&self) -> impl Iterator<Item = SourceId> {
+        self.documents.iter().map(|document| document.source)
     }
 
     fn covers(&self, span: Span) -> bool {

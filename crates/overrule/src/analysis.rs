@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: bytes. Out: their whole analysis. Not here: files, printing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
 
@@ -14,13 +14,14 @@ use overrule_gateway::{Gep713, KnownKinds};
 use overrule_model::{Created, ObjectId, Snapshot};
 use overrule_source::{
     Diagnostic, Documents, DuplicateKeys, Input, ParseCount, Read, ReadOptions, Redaction,
-    SingleLetters,
+    SingleLetters, SourceId,
 };
 use overrule_view::{Findings, Other, Part, Scene};
 
 use crate::answers::{Answered, Resolving, nothing};
 use crate::families;
 use crate::families::own_kinds;
+use crate::finding_set::FindingSet;
 use crate::patch::Patch;
 
 /// What to assume about objects that carry no creation time.
@@ -96,7 +97,7 @@ pub struct Analysis {
     /// The answers: `gateway` first, then the other families; under each family the profile shown first.
     pub answers: Vec<Arc<Answered>>,
     /// Every finding of every stage, by place, none twice.
-    pub diagnostics: Vec<Diagnostic>,
+    pub diagnostics: FindingSet,
     /// What may differ from the previous analysis. A [`Workspace`](crate::live::Workspace) makes each
     /// analysis of the one before.
     pub touched: Touched,
@@ -118,7 +119,22 @@ pub enum Touched {
 pub(crate) struct Written {
     pub(crate) policies: AnyPolicies,
     /// What was found while reading them.
-    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub(crate) diagnostics: FindingSet,
+}
+
+impl Written {
+    /// Other policies, of which these texts were read again.
+    pub(crate) fn with(
+        &self,
+        policies: AnyPolicies,
+        texts: &BTreeSet<SourceId>,
+        found: Vec<Diagnostic>,
+    ) -> Self {
+        let mut diagnostics = self.diagnostics.clone();
+        self.diagnostics.concerning(texts).iter().for_each(|d| diagnostics.remove(d));
+        found.into_iter().for_each(|d| diagnostics.insert(d));
+        Self { policies, diagnostics }
+    }
 }
 
 /// What does not depend on policies.
@@ -131,7 +147,7 @@ pub struct Base {
     /// Policies that must exist.
     pub requirements: Vec<Requirement>,
     /// What was found on the way here.
-    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub(crate) diagnostics: FindingSet,
 }
 
 impl Deref for Analysis {
@@ -146,7 +162,7 @@ impl Base {
     fn of(documents: &Documents, options: &Options) -> (Snapshot, Arc<Self>) {
         let (mut snapshot, resources, mut base) = Self::unconnected(documents, options);
         let built = resources.connect(&snapshot);
-        base.diagnostics.extend(built.diagnostics);
+        built.diagnostics.into_iter().for_each(|d| base.diagnostics.insert(d));
         base.topology = built.topology;
         for ground in &mut base.grounds {
             ground.connect(documents, &mut snapshot, &mut base.topology.nodes);
@@ -174,7 +190,7 @@ impl Base {
         }
         let (requirements, found) = requirements::parse(documents, &mut snapshot);
         diagnostics.extend(found);
-        let topology = GatewayTopology::default();
+        let (topology, diagnostics) = (GatewayTopology::default(), diagnostics.into());
         (snapshot, resources, Self { topology, grounds, requirements, diagnostics })
     }
 
@@ -190,7 +206,7 @@ impl Base {
             let diagnostics = &mut found;
             let reading = Reading { documents, snapshot, diagnostics, own_kinds };
             let policies = family.policies(reading, &**ground);
-            written.push(Written { policies, diagnostics: found });
+            written.push(Written { policies, diagnostics: found.into() });
         }
         written
     }
@@ -257,7 +273,7 @@ impl Analysis {
     ) -> Option<Self> {
         let texts = patch.texts();
         let policies = patch.objects.iter().all(|object| self.is_policy(*object));
-        if !policies || self.base.diagnostics.iter().any(|d| texts.concern(d)) {
+        if !policies || !self.base.diagnostics.concerning(&texts).is_empty() {
             return None;
         }
         let Patch { mut documents, mut snapshot, objects, .. } = patch;
@@ -270,16 +286,12 @@ impl Analysis {
             let reading = Reading { documents, snapshot, diagnostics, own_kinds };
             let now = family.changed_policies(reading, &**ground, &before.policies, &objects);
             written.push(match now {
-                Some(policies) => {
-                    let unchanged =
-                        before.diagnostics.iter().filter(|d| !texts.concern(d)).cloned();
-                    Written { policies, diagnostics: unchanged.chain(found).collect() }
-                }
+                Some(policies) => before.with(policies, &texts, found),
                 None => {
                     let diagnostics = &mut found;
                     let reading = Reading { documents, snapshot, diagnostics, own_kinds };
                     let policies = family.policies(reading, &**ground);
-                    Written { policies, diagnostics: found }
+                    Written { policies, diagnostics: found.into() }
                 }
             });
         }
@@ -301,7 +313,7 @@ impl Analysis {
         mut diagnostics: Vec<Diagnostic>,
         options: &Options,
     ) -> Self {
-        let reading = written.iter().flat_map(|written| &written.diagnostics);
+        let reading = written.iter().flat_map(|written| written.diagnostics.iter());
         diagnostics.extend(base.diagnostics.iter().chain(reading).cloned());
         // What must exist is asked about, whether a policy of the kind is there or not.
         let mut include_kinds = options.include_kinds.clone();
@@ -316,7 +328,7 @@ impl Analysis {
             options,
         };
         let answers = resolving.resolve(&mut diagnostics);
-        let diagnostics = sorted(diagnostics, &documents);
+        let diagnostics = diagnostics.into();
         // Whatever is made of this one shares its names with it.
         snapshot.compact();
         let answers = answers.into_iter().map(Arc::new).collect();
@@ -341,7 +353,7 @@ impl Analysis {
 
     /// What views read, with the storage it borrows from.
     pub fn stage(&self) -> Stage<'_> {
-        Stage { findings: Findings::new(&self.diagnostics), ..self.bare_stage() }
+        Stage { findings: Findings::new(self.diagnostics.iter()), ..self.bare_stage() }
     }
 
     /// The same without findings: to sort them takes longer than to compare two analyses.
@@ -370,19 +382,6 @@ impl<'a> Stage<'a> {
         let scene = Scene::new(&self.analysis.documents, &self.analysis.snapshot, &self.parts);
         Scene { findings: Some(&self.findings), others: &self.others, ..scene }
     }
-}
-
-/// Sorts by place and drops repetitions.
-pub(crate) fn sorted(diagnostics: Vec<Diagnostic>, documents: &Documents) -> Vec<Diagnostic> {
-    let place = |d: &Diagnostic| {
-        let span = d.primary.as_ref().map(|label| label.span)?;
-        Some((documents.sources.get(span.source).map_or("", |s| s.name()), span.start))
-    };
-    let mut all: Vec<_> = diagnostics.into_iter().map(|d| (place(&d), d)).collect();
-    all.sort();
-    // Equal ones stand side by side now.
-    all.dedup();
-    all.into_iter().map(|(_, d)| d).collect()
 }
 
 /// Files given as policy kinds that contain something else.

@@ -4,9 +4,10 @@
 
 use overrule_family::{AnyPolicies, Known};
 use overrule_model::Snapshot;
-use overrule_source::{Diagnostic, Read};
+use overrule_source::Read;
 
-use crate::analysis::{Base, Written, sorted};
+use crate::analysis::{Base, Written};
+use crate::finding_set::FindingSet;
 use crate::{Options, families};
 
 /// Texts that were read and judged by themselves.
@@ -15,7 +16,7 @@ pub struct Judged {
     /// The resources in them.
     pub snapshot: Snapshot,
     /// What was found while reading the texts, the resources and the policies of every family; by place, none twice.
-    pub diagnostics: Vec<Diagnostic>,
+    pub diagnostics: FindingSet,
 }
 
 impl Judged {
@@ -28,13 +29,12 @@ impl Judged {
         diagnostics.extend(base.diagnostics.iter().cloned());
         for (family, (ground, own)) in families().iter().zip(base.grounds.iter().zip(written)) {
             let Written { policies, diagnostics: found } = own;
-            diagnostics.extend(found);
+            diagnostics.extend(found.iter().cloned());
             let (topology, policies): (_, &AnyPolicies) = (&base.topology, &policies);
             let known =
                 Known { documents, snapshot: &snapshot, topology, ground: &**ground, policies };
             diagnostics.extend(family.judge(known, family.chosen(&options.profiles)));
         }
-        let diagnostics = sorted(diagnostics, documents);
-        Self { snapshot, diagnostics }
+        Self { snapshot, diagnostics: diagnostics.into() }
     }
 }

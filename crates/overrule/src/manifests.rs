@@ -149,7 +149,8 @@ impl Manifests {
 
     /// Every finding, with its place, code and remedy.
     pub fn check(&self) -> v1::DiagnosticList {
-        view::diagnostics(&self.analysis.documents.sources, &self.analysis.diagnostics)
+        let found: Vec<_> = self.analysis.diagnostics.iter().cloned().collect();
+        view::diagnostics(&self.analysis.documents.sources, &found)
     }
 
     /// An analysis that has every path of a target. In a large mesh, proxies that get the same as another one are left
@@ -161,7 +162,8 @@ impl Manifests {
         }
         // Findings of reading are among all others, and none is told twice.
         let documents = analysis.documents.clone();
-        let read = Read { documents, diagnostics: analysis.diagnostics.clone() };
+        let diagnostics = analysis.diagnostics.iter().cloned().collect();
+        let read = Read { documents, diagnostics };
         let options = Options { focus: vec![target.to_owned()], ..self.options.clone() };
         Cow::Owned(Arc::new(Analysis::of(read, &options)))
     }

@@ -12,9 +12,10 @@ use overrule_family::{AnyFamily, Before, ContentChange, Replaced, Updated};
 use overrule_model::{Created, ObjectId, Snapshot};
 use overrule_source::{Diagnostic, DocId, Documents, Piece, SourceId};
 
-use crate::analysis::{Touched, Written, sorted};
+use crate::analysis::Touched;
 use crate::answers::Answered;
 use crate::families::own_kinds;
+use crate::finding_set::FindingSet;
 use crate::{Analysis, Assume, Options, families};
 
 /// A text that says something else now.
@@ -63,7 +64,7 @@ impl Analysis {
     pub(crate) fn updated(&self, patch: Patch, read: Vec<Diagnostic>) -> Option<Self> {
         let texts = patch.texts();
         // Requirements are about all paths.
-        if !self.requirements.is_empty() || self.base.diagnostics.iter().any(|d| texts.concern(d)) {
+        if !self.requirements.is_empty() || !self.base.diagnostics.concerning(&texts).is_empty() {
             return None;
         }
         let Patch { mut documents, mut snapshot, objects, .. } = patch;
@@ -98,8 +99,7 @@ impl Analysis {
             }
             findings.extend(read.iter().cloned());
             findings.extend(found);
-            let unchanged = written.diagnostics.iter().filter(|d| !texts.concern(d)).cloned();
-            *written = Written { policies, diagnostics: unchanged.chain(read).collect() };
+            *written = written.with(policies, &texts, read);
             replaced.push(theirs);
         }
         if known.len() < objects.len() {
@@ -108,7 +108,6 @@ impl Analysis {
         let diagnostics = self.with_findings(&texts, &replaced, findings)?;
         documents.compact();
         snapshot.compact();
-        let diagnostics = sorted(diagnostics, &documents);
         let (base, touched) = (Arc::clone(&self.base), Touched::Ladders(touched));
         Some(Self { documents, snapshot, base, written, answers, diagnostics, touched })
     }
@@ -122,43 +121,40 @@ impl Analysis {
     /// Findings of before that are still true, and others. None if one comes or goes that cannot be told alone.
     fn with_findings(
         &self,
-        texts: &Changed,
+        texts: &BTreeSet<SourceId>,
         replaced: &[Replaced],
         mut found: Vec<Diagnostic>,
-    ) -> Option<Vec<Diagnostic>> {
-        let changes = |d: &Diagnostic| texts.concern(d) || replaced.iter().any(|r| r.has(d));
+    ) -> Option<FindingSet> {
         let is_anywhere = |d: &Diagnostic| replaced.iter().any(|r| r.is_anywhere(d));
-        if self.diagnostics.iter().chain(&found).any(is_anywhere) {
+        if self.diagnostics.nowhere().chain(&found).any(is_anywhere) {
             return None;
         }
+        let concern = |d: &Diagnostic| {
+            let mut labels = d.primary.iter().chain(&d.related);
+            labels.any(|label| texts.contains(&label.span.source))
+        };
+        let changes = |d: &Diagnostic| concern(d) || replaced.iter().any(|r| r.has(d));
         // What is found about others is not all there is about them.
         found.retain(changes);
-        let (gone, kept): (Vec<&Diagnostic>, Vec<&Diagnostic>) =
-            self.diagnostics.iter().partition(|d| changes(d));
-        let mut changed = gone.into_iter().chain(&found);
+        let mut sources = texts.clone();
+        sources.extend(replaced.iter().flat_map(Replaced::sources));
+        let mut gone = self.diagnostics.concerning(&sources);
+        gone.retain(|d| changes(d));
+        let mut changed = gone.iter().map(|d| &**d).chain(&found);
         if changed.any(|d| replaced.iter().any(|r| r.is_whole(d))) {
             return None;
         }
-        found.extend(kept.into_iter().cloned());
-        Some(found)
-    }
-}
-
-/// The sources of texts that changed.
-pub(crate) struct Changed(BTreeSet<SourceId>);
-
-impl Changed {
-    /// Whether a finding points at one of them.
-    pub(crate) fn concern(&self, diagnostic: &Diagnostic) -> bool {
-        let mut labels = diagnostic.primary.iter().chain(&diagnostic.related);
-        labels.any(|label| self.0.contains(&label.span.source))
+        let mut diagnostics = self.diagnostics.clone();
+        gone.iter().for_each(|d| diagnostics.remove(d));
+        found.into_iter().for_each(|d| diagnostics.insert(d));
+        Some(diagnostics)
     }
 }
 
 impl Patch {
     /// The texts that changed, to tell which findings are about them.
-    pub(crate) fn texts(&self) -> Changed {
+    pub(crate) fn texts(&self) -> BTreeSet<SourceId> {
         let source = |doc: &DocId| self.documents.get(*doc).map(|d| d.source);
-        Changed(self.changed.iter().filter_map(source).collect())
+        self.changed.iter().filter_map(source).collect()
     }
 }

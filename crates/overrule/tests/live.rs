@@ -192,7 +192,8 @@ fn everything(analysis: &Analysis) -> Vec<String> {
             said.push(format!("{name} {} {tally:?} {landed:?}", outcome.word()));
         }
     }
-    let found = overrule::view::diagnostics(&analysis.documents.sources, &analysis.diagnostics);
+    let found: Vec<_> = analysis.diagnostics.iter().cloned().collect();
+    let found = overrule::view::diagnostics(&analysis.documents.sources, &found);
     said.extend(found.items.iter().map(overrule::view::json_line));
     said
 }

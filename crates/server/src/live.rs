@@ -18,7 +18,7 @@ use tokio::sync::watch;
 
 use crate::clock;
 use crate::prepared::Prepared;
-use crate::records::Records;
+use crate::records::{Records, records};
 use crate::resolving::{created, identity, text};
 use crate::touched::TouchedLog;
 
@@ -53,7 +53,7 @@ impl Live {
     /// Reads the store and resolves it.
     pub fn open(store: Arc<dyn Store>, resolving: Resolving) -> Result<Self, StoreError> {
         let snapshot = store.snapshot(None)?;
-        let (records, revision) = (Records::from_iter(snapshot.records), snapshot.revision);
+        let (records, revision) = (records(snapshot.records), snapshot.revision);
         let since = clock::instant();
         let workspace = resolving.workspace(&records);
         let analysis = Arc::clone(workspace.analysis());
@@ -168,7 +168,7 @@ impl Live {
     fn reload(&self) -> Result<bool, StoreError> {
         let since = clock::instant();
         let snapshot = self.store.snapshot(None)?;
-        let (revision, records) = (snapshot.revision, Records::from_iter(snapshot.records));
+        let (revision, records) = (snapshot.revision, records(snapshot.records));
         let workspace = self.resolving.workspace(&records);
         let analysis = Arc::clone(workspace.analysis());
         // What was there is dropped when nobody is kept waiting.
@@ -214,7 +214,7 @@ impl Live {
         let live = Arc::clone(self);
         let built = tokio::task::spawn_blocking(move || {
             let snapshot = live.store.snapshot(Some(revision))?;
-            let records = Records::from_iter(snapshot.records);
+            let records = records(snapshot.records);
             let built = Arc::new(live.resolving.alone(revision, records));
             let mut past = live.past.lock().unwrap_or_else(PoisonError::into_inner);
             past.insert(0, Arc::clone(&built));

@@ -31,6 +31,7 @@ mod reader;
 mod redact;
 mod scalar;
 mod shape;
+mod sorted_chunks;
 mod source_map;
 mod split;
 mod to_json;
@@ -48,5 +49,6 @@ pub use reader::{
     read_with,
 };
 pub use redact::Redaction;
+pub use sorted_chunks::SortedChunks;
 pub use source_map::{Position, Source, SourceId, SourceMap, Span};
 pub use tree::{Kind, NodeId, Tree, View};
