@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use overrule_testkit::fleet::{FleetSpec, Format, MeshSpec, Spec, write};
+use overrule_testkit::fleet::{FleetSpec, ManifestFormat, MeshSpec, Spec, write};
 use overrule_testkit::{kgateway, kuadrant, kuma};
 
 /// Whose fleet.
@@ -253,7 +253,7 @@ fn mesh(mut spec: MeshSpec, wanted: &Mesh) -> MeshSpec {
 
 fn put<S: Spec>(spec: &S, output: &Output) -> Result<(), String> {
     let shown = empty(output)?;
-    let format = if output.json { Format::Json } else { Format::Yaml };
+    let format = if output.json { ManifestFormat::Json } else { ManifestFormat::Yaml };
     let stats = write(spec, format, &output.out).map_err(|e| format!("{shown}: {e}"))?;
     println!(
         "{} resources in {} files, {} bytes, in {shown}",

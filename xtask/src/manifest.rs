@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use overrule_cases::{CaseResult, Mismatch, Verdict, What};
+use overrule_cases::{CaseResult, DifferenceKind, Mismatch, TestVerdict};
 use overrule_source::Position;
 
 use crate::inspect;
@@ -47,7 +47,7 @@ pub(crate) fn cases(
         }
         let file = path.display().to_string();
         let mismatch = |message: String| Mismatch {
-            what: What::Value,
+            what: DifferenceKind::Value,
             at: Position { file: file.clone(), line: number, column: 1 },
             path: String::new(),
             kind: String::new(),
@@ -56,12 +56,12 @@ pub(crate) fn cases(
             actual: None,
         };
         let verdict = match one(folder, &area, &name, &files) {
-            Ok(None) => Verdict::Passed,
+            Ok(None) => TestVerdict::Passed,
             Ok(Some(why)) => {
                 exclude(why);
                 continue;
             }
-            Err(message) => Verdict::Failed(vec![mismatch(message)]),
+            Err(message) => TestVerdict::Failed(vec![mismatch(message)]),
         };
         let result = CaseResult {
             name,

@@ -17,13 +17,13 @@ use crate::facts::Facts;
 use crate::first::{Best, First, NONE, Slot};
 use crate::path::normalise;
 use crate::prefixes::Prefixes;
-use crate::rule::{Effect, Identity, Match, Request, Rule, RuleSource};
+use crate::rule::{AccessRule, Effect, Identity, Match, Request, RuleSource};
 
 /// Rules in a form that answers fast.
 #[derive(Debug, Clone)]
 pub struct Compiled {
     /// In list order, denies first.
-    rules: Box<[Rule]>,
+    rules: Box<[AccessRule]>,
     /// Theirs.
     sources: Box<[RuleSource]>,
     any: Slot,
@@ -36,10 +36,10 @@ pub struct Compiled {
 
 impl Compiled {
     /// The rules come in list order, as for [`naive::decide`](crate::naive::decide).
-    pub fn new(rules: &[Rule]) -> Self {
-        let (denies, allows): (Vec<&Rule>, Vec<&Rule>) =
+    pub fn new(rules: &[AccessRule]) -> Self {
+        let (denies, allows): (Vec<&AccessRule>, Vec<&AccessRule>) =
             rules.iter().partition(|rule| rule.effect == Effect::Deny);
-        let rules: Box<[Rule]> = denies.into_iter().chain(allows).cloned().collect();
+        let rules: Box<[AccessRule]> = denies.into_iter().chain(allows).cloned().collect();
         let mut slots = Slots::default();
         for (position, rule) in (0..NONE).zip(&rules) {
             slots.add(rule, position);
@@ -135,8 +135,8 @@ impl Default for Slots {
 }
 
 impl Slots {
-    fn add(&mut self, rule: &Rule, position: u32) {
-        let Rule { effect, matches, .. } = rule;
+    fn add(&mut self, rule: &AccessRule, position: u32) {
+        let AccessRule { effect, matches, .. } = rule;
         // An allow that gives nothing matches nobody; such a deny matches everybody.
         if effect.allows() && *matches == Match::default() {
             return;

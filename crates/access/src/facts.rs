@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use crate::path::{Rejected, normalise};
-use crate::rule::{Effect, Identity, Match, PathMatch, Request, Rule};
+use crate::rule::{AccessRule, Effect, Identity, Match, PathMatch, Request};
 
 /// A request as the proxy sees it when it asks the rules.
 pub struct Facts<'a> {
@@ -28,7 +28,7 @@ impl<'a> Facts<'a> {
 
     /// Whether the rule matches. What is not known of a request counts against it: an allow that needs it does not
     /// match, a deny that needs it does. The same holds for a match that gives nothing, which readers refuse.
-    pub fn meet(&self, rule: &Rule) -> bool {
+    pub fn meet(&self, rule: &AccessRule) -> bool {
         let strict = rule.effect == Effect::Deny;
         let Match { identity, sni, method, path } = &rule.matches;
         if rule.matches == Match::default() {

@@ -19,5 +19,5 @@ mod tree;
 pub use caller::{Caller, Certificate};
 pub use compiled::Compiled;
 pub use decision::{Answer, Decision, Verdict};
-pub use rule::{Effect, Identity, Match, PathMatch, Request, Rule, RuleSource};
+pub use rule::{AccessRule, Effect, Identity, Match, PathMatch, Request, RuleSource};
 pub use ruling::{Because, Clause, Enforcement, Ruling};

@@ -6,25 +6,25 @@ use std::cmp::Reverse;
 
 use crate::decision::{Answer, Decision, Verdict};
 use crate::facts::Facts;
-use crate::rule::{Effect, Identity, Request, Rule};
+use crate::rule::{AccessRule, Effect, Identity, Request};
 
 /// Denied if a deny matches; else allowed if an allow or an `allowWithShadowDeny` matches; else denied.
 ///
 /// The rules come in list order (see [`in_list_order`]); a deny that follows an allow still comes before it. If a rule
 /// compares paths and the proxy refuses the path of the request, it is denied by none. A fact of HTTP that the request does not
 /// have counts against it: allows that need it do not match, denies that need it do. No identity matches no identity.
-pub fn decide(rules: &[Rule], request: &Request<'_>) -> Decision {
+pub fn decide(rules: &[AccessRule], request: &Request<'_>) -> Decision {
     let paths = rules.iter().any(|rule| rule.matches.path.is_some());
     let Ok(facts) = Facts::new(request, paths) else {
         return Decision::new(Answer::NOTHING, Vec::new());
     };
-    let mut matched: Vec<&Rule> = rules.iter().filter(|rule| facts.meet(rule)).collect();
+    let mut matched: Vec<&AccessRule> = rules.iter().filter(|rule| facts.meet(rule)).collect();
     matched.sort_by_key(|rule| rule.effect.allows());
     Decision::new(answer(&matched), matched.iter().map(|rule| rule.source).collect())
 }
 
 /// From all that matched, denies first.
-fn answer(matched: &[&Rule]) -> Answer {
+fn answer(matched: &[&AccessRule]) -> Answer {
     let Some(first) = matched.first() else { return Answer::NOTHING };
     let allowed = first.effect.allows();
     let deciding = matched.iter().filter(|rule| rule.effect.allows() == allowed);
@@ -40,7 +40,7 @@ fn answer(matched: &[&Rule]) -> Answer {
 }
 
 /// Where the tree form asks it.
-fn stage(rule: &Rule) -> (u8, Reverse<usize>) {
+fn stage(rule: &AccessRule) -> (u8, Reverse<usize>) {
     match &rule.matches.identity {
         None => (0, Reverse(0)),
         Some(Identity::Exact(_)) => (1, Reverse(0)),
@@ -50,13 +50,13 @@ fn stage(rule: &Rule) -> (u8, Reverse<usize>) {
 
 /// Brings rules that come policy by policy into the order of Envoy's list: all denies; then, for each entry of a policy,
 /// what it allows, and after that what it allows with a shadow deny. Entries keep the order in which they come first.
-pub fn in_list_order(mut rules: Vec<Rule>) -> Vec<Rule> {
+pub fn in_list_order(mut rules: Vec<AccessRule>) -> Vec<AccessRule> {
     let mut turn = hashbrown::HashMap::new();
     for rule in &rules {
         let next = turn.len();
         turn.entry(rule.policy).or_insert(next);
     }
-    let turn_of = |rule: &Rule| turn.get(&rule.policy).copied();
+    let turn_of = |rule: &AccessRule| turn.get(&rule.policy).copied();
     rules.sort_by_key(|rule| match rule.effect {
         Effect::Deny => (0, turn_of(rule), 0),
         Effect::Allow => (1, turn_of(rule), 0),

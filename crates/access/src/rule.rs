@@ -63,7 +63,7 @@ pub struct RuleSource(pub u32);
 
 /// One match with its effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rule {
+pub struct AccessRule {
     /// What it does.
     pub effect: Effect,
     /// The requests it applies to.

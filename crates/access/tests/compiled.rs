@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 use overrule_access::{
-    Compiled, Effect, Identity, Match, PathMatch, Request, Rule, RuleSource, naive,
+    AccessRule, Compiled, Effect, Identity, Match, PathMatch, Request, RuleSource, naive,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -52,14 +52,18 @@ fn matches() -> impl Strategy<Value = Match> {
     })
 }
 
-fn rules(most: usize) -> impl Strategy<Value = Vec<Rule>> {
+fn rules(most: usize) -> impl Strategy<Value = Vec<AccessRule>> {
     let effect =
         select(vec![Effect::Deny, Effect::Allow, Effect::Allow, Effect::AllowWithShadowDeny]);
     let rule = (effect, matches());
     prop::collection::vec(rule, 0..most).prop_map(|rules| {
         let number = (0..).zip(rules);
-        let rule =
-            |(n, (effect, matches))| Rule { effect, matches, source: RuleSource(n), policy: n / 3 };
+        let rule = |(n, (effect, matches))| AccessRule {
+            effect,
+            matches,
+            source: RuleSource(n),
+            policy: n / 3,
+        };
         number.map(rule).collect()
     })
 }
@@ -110,7 +114,7 @@ proptest! {
     }
 }
 
-fn agree(rules: &[Rule], asked: &[Asked]) -> Result<(), TestCaseError> {
+fn agree(rules: &[AccessRule], asked: &[Asked]) -> Result<(), TestCaseError> {
     let compiled = Compiled::new(rules);
     for asked in asked {
         let expected = naive::decide(rules, &asked.request());

@@ -3,8 +3,8 @@
 #![allow(clippy::panic, reason = "a test stops at the first surprise")]
 
 use overrule_access::{
-    Compiled, Decision, Effect, Identity, Match, PathMatch, Request, Rule, RuleSource, Verdict,
-    naive,
+    AccessRule, Compiled, Decision, Effect, Identity, Match, PathMatch, Request, RuleSource,
+    Verdict, naive,
 };
 
 fn exact(text: &str) -> Match {
@@ -24,13 +24,14 @@ fn below(path: &str) -> PathMatch {
 }
 
 /// In the order given, each with its place as source.
-fn rules(list: Vec<(Effect, Match)>) -> Vec<Rule> {
-    let rule = |(n, (effect, matches))| Rule { effect, matches, source: RuleSource(n), policy: n };
+fn rules(list: Vec<(Effect, Match)>) -> Vec<AccessRule> {
+    let rule =
+        |(n, (effect, matches))| AccessRule { effect, matches, source: RuleSource(n), policy: n };
     (0..).zip(list).map(rule).collect()
 }
 
 /// By both forms.
-fn decide(rules: &[Rule], request: &Request<'_>) -> Decision {
+fn decide(rules: &[AccessRule], request: &Request<'_>) -> Decision {
     let decision = naive::decide(rules, request);
     assert_eq!(Compiled::new(rules).decide_fully(request), decision, "{request:?}");
     decision
@@ -162,8 +163,12 @@ fn server_names_are_compared_in_lower_case() {
 
 #[test]
 fn list_order_is_that_of_the_filter() {
-    let rule =
-        |effect, n, policy| Rule { effect, matches: exact("a"), source: RuleSource(n), policy };
+    let rule = |effect, n, policy| AccessRule {
+        effect,
+        matches: exact("a"),
+        source: RuleSource(n),
+        policy,
+    };
     let given = vec![
         rule(AllowWithShadowDeny, 0, 7),
         rule(Allow, 1, 7),

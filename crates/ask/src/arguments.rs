@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::{Failure, Parameter, Required, Takes};
+use crate::{AskError, Parameter, Required, Takes};
 
 /// What was given for each parameter, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,21 +36,21 @@ impl Arguments {
     pub fn next<A: Argument>(
         &self,
         table: &mut std::slice::Iter<'_, Parameter>,
-    ) -> Result<A, Failure> {
-        let Some(parameter) = table.next() else { return A::read(&[]).map_err(Failure::Usage) };
+    ) -> Result<A, AskError> {
+        let Some(parameter) = table.next() else { return A::read(&[]).map_err(AskError::Usage) };
         let name = parameter.name;
         let default = parameter.default.map(str::to_owned);
         let read = match self.all(name) {
             [] if parameter.required == Required::Always => {
-                return Err(Failure::Usage(format!("parameter `{name}` is missing")));
+                return Err(AskError::Usage(format!("parameter `{name}` is missing")));
             }
             [] => A::read(default.as_slice()),
             [_, _, ..] if parameter.takes != Takes::Texts => {
-                return Err(Failure::Usage(format!("parameter `{name}` is given twice")));
+                return Err(AskError::Usage(format!("parameter `{name}` is given twice")));
             }
             given => A::read(given),
         };
-        read.map_err(|why| Failure::Usage(format!("parameter `{name}`: {why}")))
+        read.map_err(|why| AskError::Usage(format!("parameter `{name}`: {why}")))
     }
 }
 
@@ -68,7 +68,7 @@ pub trait Parameters: Sized {
     const TABLE: &'static [Parameter];
 
     /// Reads it. Names of other tables are passed over.
-    fn read(arguments: &Arguments) -> Result<Self, Failure>;
+    fn read(arguments: &Arguments) -> Result<Self, AskError>;
 
     /// The values of each row as texts.
     fn texts(&self) -> Vec<Vec<String>>;
@@ -232,7 +232,7 @@ mod tests {
         fn refused<T: Parameters + std::fmt::Debug>(query: &str, said: &str) {
             let failure = T::read(&given(query)).unwrap_err();
             assert!(
-                matches!(&failure, Failure::Usage(text) if text.contains(said)),
+                matches!(&failure, AskError::Usage(text) if text.contains(said)),
                 "{query}: {failure}"
             );
         }

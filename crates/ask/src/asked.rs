@@ -191,13 +191,13 @@ parameters! {
     }
     beside {
         /// Many questions instead, as text; whoever asks has read it.
-        matrix: Option<Text>,
+        matrix: Option<NamedText>,
     }
 }
 
 /// A text and what it is called in messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Text {
+pub struct NamedText {
     /// Name of a file, or of whatever it came in.
     pub name: String,
     /// The text.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::select;
 use crate::{
-    Can, Exit, Failure, Form, Known, Outcome, Parameters, Shared, Sink, counted, form, text,
+    AskError, AskResult, Can, Exit, Form, Known, Parameters, Shared, Sink, counted, form, text,
     write_value,
 };
 
@@ -27,11 +27,16 @@ struct Matrix {
 }
 
 /// What can be refused before anything is read.
-pub(crate) fn validate(_: &Shared, asked: &Can) -> Result<(), Failure> {
+pub(crate) fn validate(_: &Shared, asked: &Can) -> Result<(), AskError> {
     matrix(asked).map(drop)
 }
 
-pub(crate) fn run(known: &Known<'_>, shared: &Shared, asked: &Can, sink: &mut dyn Sink) -> Outcome {
+pub(crate) fn run(
+    known: &Known<'_>,
+    shared: &Shared,
+    asked: &Can,
+    sink: &mut dyn Sink,
+) -> AskResult {
     let matrix = matrix(asked)?;
     let decisions = decisions(shared, known, &matrix)?;
     let one = asked.matrix.is_none();
@@ -79,7 +84,7 @@ fn refused(known: &Known<'_>, sink: &mut dyn Sink) -> bool {
     false
 }
 
-fn matrix(asked: &Can) -> Result<Matrix, Failure> {
+fn matrix(asked: &Can) -> Result<Matrix, AskError> {
     let list = |one: &Option<String>| one.iter().cloned().collect::<Vec<_>>();
     match (&asked.matrix, &asked.from, &asked.to) {
         (None, Some(from), Some(to)) => Ok(Matrix {
@@ -97,15 +102,15 @@ fn matrix(asked: &Can) -> Result<Matrix, Failure> {
             );
             let json = read.documents.ids().next().map(|d| read.documents.root(d).to_json());
             serde_json::from_value(json.unwrap_or_default()).map_err(|e| {
-                Failure::Usage(format!(
+                AskError::Usage(format!(
                     "{}: {e}; a matrix has lists: from, to, and if wanted method, path, sni",
                     given.name
                 ))
             })
         }
-        _ => {
-            Err(Failure::Usage("name FROM and TO, or a file of many with --matrix FILE".to_owned()))
-        }
+        _ => Err(AskError::Usage(
+            "name FROM and TO, or a file of many with --matrix FILE".to_owned(),
+        )),
     }
 }
 
@@ -122,7 +127,7 @@ fn decisions(
     shared: &Shared,
     known: &Known<'_>,
     matrix: &Matrix,
-) -> Result<Vec<v1::AccessDecision>, Failure> {
+) -> Result<Vec<v1::AccessDecision>, AskError> {
     let readable = |policy| known.sees_id(policy);
     let decision = |answer: AccessAnswer<'_>| match known.restricted() {
         true => tenancy::decision(&answer, &readable),

@@ -9,14 +9,16 @@ use overrule::view;
 use overrule::{Analysis, Answered};
 
 use crate::filter::Filter;
-use crate::{Check, Exit, FailOn, Form, Known, Outcome, Shared, Sink, counted, form, write_value};
+use crate::{
+    AskResult, Check, Exit, FailOn, Form, Known, Shared, Sink, counted, form, write_value,
+};
 
 pub(crate) fn run(
     known: &Known<'_>,
     shared: &Shared,
     check: &Check,
     sink: &mut dyn Sink,
-) -> Outcome {
+) -> AskResult {
     let filter = Filter::new(known.analysis, shared)?;
     let analysis = known.analysis;
     let sources = &analysis.documents.sources;

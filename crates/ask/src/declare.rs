@@ -91,7 +91,7 @@ macro_rules! parameters {
                 },
             )*];
 
-            fn read(arguments: &$crate::Arguments) -> Result<Self, $crate::Failure> {
+            fn read(arguments: &$crate::Arguments) -> Result<Self, $crate::AskError> {
                 let mut table = <Self as $crate::Parameters>::TABLE.iter();
                 Ok(Self {
                     $($field: arguments.next(&mut table)?,)*

@@ -5,9 +5,9 @@ use overrule::view::tenancy::Reader;
 use overrule::view::{self, EffectiveTable, Scene, v1};
 
 use crate::filter::Filter;
-use crate::select::{self, Context, Elsewhere};
+use crate::select::{self, Elsewhere, PolicyContext};
 use crate::{
-    Compare, Effective, Exit, Failure, Form, Known, Needs, Outcome, Shared, Sink, form, request,
+    AskError, AskResult, Compare, Effective, Exit, Form, Known, Needs, Shared, Sink, form, request,
     text,
 };
 
@@ -19,12 +19,12 @@ pub(crate) fn needs(asked: &Effective) -> Needs<'_> {
 }
 
 /// What flags refuse by themselves.
-pub(crate) fn validate(_: &Shared, asked: &Effective) -> Result<(), Failure> {
+pub(crate) fn validate(_: &Shared, asked: &Effective) -> Result<(), AskError> {
     if asked.request.is_some() && asked.target.is_some() {
-        return Err(Failure::Usage("name a target or a request, not both".to_owned()));
+        return Err(AskError::Usage("name a target or a request, not both".to_owned()));
     }
     if asked.request.is_none() && !asked.header.is_empty() {
-        return Err(Failure::Usage("a header is of a request, and there is none".to_owned()));
+        return Err(AskError::Usage("a header is of a request, and there is none".to_owned()));
     }
     Ok(())
 }
@@ -34,7 +34,7 @@ pub(crate) fn run(
     shared: &Shared,
     asked: &Effective,
     sink: &mut dyn Sink,
-) -> Outcome {
+) -> AskResult {
     let one = asked.target.is_some() || asked.request.is_some();
     let filter = Filter::new(known.analysis, shared)?;
     let stage = known.analysis.stage();
@@ -67,7 +67,7 @@ pub(crate) fn run(
 /// What is asked about.
 #[derive(Debug, Default)]
 pub(crate) struct Chosen<'a> {
-    pub(crate) contexts: Vec<Context<'a>>,
+    pub(crate) contexts: Vec<PolicyContext<'a>>,
     /// Paths that only other profiles have.
     pub(crate) elsewhere: Vec<Elsewhere<'a>>,
 }
@@ -96,11 +96,11 @@ pub(crate) fn write(
     chosen: &Chosen<'_>,
     scene: &Scene<'_>,
     sink: &mut dyn Sink,
-) -> Result<Shown, Failure> {
+) -> Result<Shown, AskError> {
     if let Some(reader) = known.reader(scene) {
         return write_own(shared, default, chosen, &reader, sink);
     }
-    let covered: Vec<&Context<'_>> =
+    let covered: Vec<&PolicyContext<'_>> =
         chosen.contexts.iter().filter(|c| c.is_covered(scene)).collect();
     let count = covered.len() + chosen.elsewhere.len();
     let found = covered.iter().map(|c| view::effective(scene, c.part, c.kind, c.path));
@@ -135,7 +135,7 @@ fn write_own(
     chosen: &Chosen<'_>,
     reader: &Reader<'_>,
     sink: &mut dyn Sink,
-) -> Result<Shown, Failure> {
+) -> Result<Shown, AskError> {
     let found = reader.effectives(chosen.contexts.iter().map(|c| (c.part, c.kind, c.path)));
     let count = found.len();
     let differs = match form(shared, default)? {
@@ -157,7 +157,7 @@ fn write_own(
 fn documents(
     policies: impl Iterator<Item = v1::EffectivePolicy>,
     sink: &mut dyn Sink,
-) -> Result<bool, Failure> {
+) -> Result<bool, AskError> {
     let mut differs = false;
     for (i, policy) in policies.enumerate() {
         differs |= !policy.other_profiles.is_empty();
@@ -172,7 +172,7 @@ fn documents(
 fn json_list(
     policies: impl Iterator<Item = v1::EffectivePolicy>,
     sink: &mut dyn Sink,
-) -> Result<bool, Failure> {
+) -> Result<bool, AskError> {
     sink.result(
         "{\"apiVersion\": \"overrule/v1\", \"kind\": \"EffectivePolicyList\", \"items\": [",
     )?;

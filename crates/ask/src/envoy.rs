@@ -9,12 +9,12 @@ use overrule_envoy::{
 };
 use serde_json::{Value, json};
 
-use crate::{Envoy, Exit, Failure, Form, Known, Outcome, Shared, Sink, form, write_value};
+use crate::{AskError, AskResult, Envoy, Exit, Form, Known, Shared, Sink, form, write_value};
 
 use crate::select;
 
 /// What can be refused before anything is read.
-pub(crate) fn validate(_: &Shared, asked: &Envoy) -> Result<(), Failure> {
+pub(crate) fn validate(_: &Shared, asked: &Envoy) -> Result<(), AskError> {
     options(asked).map(drop)
 }
 
@@ -23,18 +23,18 @@ pub(crate) fn run(
     shared: &Shared,
     asked: &Envoy,
     sink: &mut dyn Sink,
-) -> Outcome {
+) -> AskResult {
     let options = options(asked)?;
     let analysis = known.analysis;
     let (object, section) = select::named(known, shared, &asked.target)?;
     let inbounds = analysis.inbounds(object.id, section.as_deref());
     if inbounds.is_empty() {
-        return Err(Failure::NotFound(format!("`{}` has no such inbound", asked.target)));
+        return Err(AskError::NotFound(format!("`{}` has no such inbound", asked.target)));
     }
     if asked.bootstrap && inbounds.len() > 1 {
         let named = inbounds.iter().filter_map(|at| analysis.access(*at));
         let names: Vec<String> = named.map(|inbound| inbound.name().to_owned()).collect();
-        return Err(Failure::Usage(format!(
+        return Err(AskError::Usage(format!(
             "a bootstrap is for one inbound; name one of: {}",
             names.join(", ")
         )));
@@ -59,15 +59,15 @@ pub(crate) fn run(
     Ok(Exit::findings(refused))
 }
 
-fn options(asked: &Envoy) -> Result<FilterOptions, Failure> {
+fn options(asked: &Envoy) -> Result<FilterOptions, AskError> {
     let arrangement = Arrangement::named(&asked.form).ok_or_else(|| {
-        Failure::Usage(format!("--form takes {}, not `{}`", Arrangement::NAMES, asked.form))
+        AskError::Usage(format!("--form takes {}, not `{}`", Arrangement::NAMES, asked.form))
     })?;
     let version = match &asked.envoy_version {
         None => None,
         Some(text) => Some(
             text.parse::<Version>()
-                .map_err(|e| Failure::Usage(format!("--envoy-version {text}: {e}")))?,
+                .map_err(|e| AskError::Usage(format!("--envoy-version {text}: {e}")))?,
         ),
     };
     Ok(FilterOptions { form: arrangement, version, ..FilterOptions::default() })
@@ -86,7 +86,7 @@ impl OneInbound<'_> {
         asked: &Envoy,
         options: &FilterOptions,
         sink: &mut dyn Sink,
-    ) -> Result<(Value, bool), Failure> {
+    ) -> Result<(Value, bool), AskError> {
         let source = &self.source;
         let prefix = format!("inbound:{}:{}", source.address, source.port);
         let protocol = if source.is_http { Protocol::Http } else { Protocol::Tcp };
@@ -122,7 +122,7 @@ impl OneInbound<'_> {
             matches!(p, overrule_envoy::FilterProblem::NotInRelease(_))
         };
         let refused = projection.refused() || left_out || projection.problems.iter().any(wider);
-        let failed = |e: serde_json::Error| Failure::World(e.to_string());
+        let failed = |e: serde_json::Error| AskError::World(e.to_string());
         let value = match asked.bootstrap {
             false => json!({
                 "inbound": self.name,

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use overrule::engine::{KindId, LadderId, NodeId, PathId};
 use overrule::view::tenancy::Reader;
-use overrule::view::{self, Part, Scene};
+use overrule::view::{self, Scene, ScenePart};
 
 use crate::filter::Filter;
-use crate::select::{self, Context, Elsewhere, Target};
+use crate::select::{self, Elsewhere, PolicyContext, Target};
 use crate::{
-    Compare, Exit, Explain, Failure, Form, Known, Needs, Outcome, Shared, Sink, form, reach, text,
-    write_value,
+    AskError, AskResult, Compare, Exit, Explain, Form, Known, Needs, Shared, Sink, form, reach,
+    text, write_value,
 };
 
 /// Different explanations shown before the rest is only counted, without -v.
@@ -30,7 +30,7 @@ pub(crate) fn run(
     shared: &Shared,
     asked: &Explain,
     sink: &mut dyn Sink,
-) -> Outcome {
+) -> AskResult {
     let filter = Filter::new(known.analysis, shared)?;
     let stage = known.analysis.stage();
     let scene = needs(asked).scene(&stage, shared);
@@ -76,10 +76,10 @@ fn own<'a>(
     shared: &Shared,
     asked: &Explain,
     reader: &Reader<'_>,
-    contexts: impl Iterator<Item = Context<'a>>,
+    contexts: impl Iterator<Item = PolicyContext<'a>>,
     node: NodeId,
     sink: &mut dyn Sink,
-) -> Result<bool, Failure> {
+) -> Result<bool, AskError> {
     let field = asked.field.as_deref();
     let contexts = contexts.map(|c| (c.part, c.kind, c.path));
     let items = reader.explanations(contexts, field);
@@ -104,7 +104,7 @@ fn own<'a>(
 
 /// What is told once: paths that share their ladder, under every profile.
 struct Told<'a> {
-    part: &'a Part<'a>,
+    part: &'a ScenePart<'a>,
     kind: KindId,
     paths: Vec<PathId>,
 }
@@ -112,10 +112,10 @@ struct Told<'a> {
 /// Part, kind, ladder, and the ladders of other profiles.
 type Alike = (usize, KindId, LadderId, Vec<Option<LadderId>>);
 
-fn told<'a>(scene: &Scene<'a>, contexts: impl Iterator<Item = Context<'a>>) -> Vec<Told<'a>> {
+fn told<'a>(scene: &Scene<'a>, contexts: impl Iterator<Item = PolicyContext<'a>>) -> Vec<Told<'a>> {
     let mut groups: BTreeMap<Alike, Told<'a>> = BTreeMap::new();
     for c in contexts.filter(|c| c.is_covered(scene)) {
-        let Context { part, kind, path, ladder } = c;
+        let PolicyContext { part, kind, path, ladder } = c;
         let position = scene.parts.iter().position(|p| std::ptr::eq(p, part)).unwrap_or(0);
         let others = scene.others_of(part).map(|o| o.like(part, kind, path).map(|l| l.2));
         let group = groups.entry((position, kind, ladder, others.collect()));
@@ -133,7 +133,7 @@ fn write(
     scene: &Scene<'_>,
     told: &[Told<'_>],
     sink: &mut dyn Sink,
-) -> Result<bool, Failure> {
+) -> Result<bool, AskError> {
     let field = asked.field.as_deref();
     let mut differs = false;
     let mut explain = |told: &Told<'_>, path| {

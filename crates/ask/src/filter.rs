@@ -4,9 +4,9 @@
 use overrule::Analysis;
 use overrule::engine::PathId;
 use overrule::model::{Names, Object, Scope, Selector, SelectorClause, Snapshot, Sym};
-use overrule::view::{Part, Scene};
+use overrule::view::{Scene, ScenePart};
 
-use crate::{Failure, Shared};
+use crate::{AskError, Shared};
 
 /// Which objects and paths the shared options leave.
 pub(crate) struct Filter {
@@ -17,7 +17,7 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    pub(crate) fn new(analysis: &Analysis, shared: &Shared) -> Result<Self, Failure> {
+    pub(crate) fn new(analysis: &Analysis, shared: &Shared) -> Result<Self, AskError> {
         let known = analysis.snapshot.names();
         let wanted = shared.namespace.as_ref().filter(|_| !shared.all_namespaces);
         let namespace = wanted.map(|n| Some((n.clone(), known.lookup(n)?)));
@@ -43,7 +43,7 @@ impl Filter {
     pub(crate) fn path(
         &self,
         scene: &Scene<'_>,
-        part: &Part<'_>,
+        part: &ScenePart<'_>,
         path: PathId,
         sees: &dyn Fn(&Object) -> bool,
     ) -> bool {
@@ -62,9 +62,9 @@ impl Filter {
 
 /// The selector in the names of a snapshot, which stays as it is: a clause about a label that nobody has is left out if
 /// all objects meet it, and leaves nothing (none) if no object can.
-fn selector(known: &Names, text: &str) -> Result<Option<Selector>, Failure> {
+fn selector(known: &Names, text: &str) -> Result<Option<Selector>, AskError> {
     let mut names = Names::default();
-    let parsed = Selector::parse(text, &mut names).map_err(|e| Failure::Usage(e.to_string()))?;
+    let parsed = Selector::parse(text, &mut names).map_err(|e| AskError::Usage(e.to_string()))?;
     let same = |sym: &Sym| known.lookup(names.text(*sym));
     let mut kept = Selector::default();
     for requirement in &parsed.requirements {

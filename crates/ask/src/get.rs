@@ -9,7 +9,8 @@ use overrule::view;
 use crate::filter::Filter;
 use crate::select;
 use crate::{
-    Compare, Exit, Failure, Form, Get, Known, Needs, Outcome, Shared, Sink, form, text, write_value,
+    AskError, AskResult, Compare, Exit, Form, Get, Known, Needs, Shared, Sink, form, text,
+    write_value,
 };
 
 pub(crate) fn needs(asked: &Get) -> Needs<'_> {
@@ -17,16 +18,21 @@ pub(crate) fn needs(asked: &Get) -> Needs<'_> {
 }
 
 /// What flags refuse by themselves.
-pub(crate) fn validate(_: &Shared, asked: &Get) -> Result<(), Failure> {
+pub(crate) fn validate(_: &Shared, asked: &Get) -> Result<(), AskError> {
     match (&asked.kind, &asked.without) {
         (Some(_), Some(_)) => {
-            Err(Failure::Usage("list a kind, or paths without one, not both".to_owned()))
+            Err(AskError::Usage("list a kind, or paths without one, not both".to_owned()))
         }
         _ => Ok(()),
     }
 }
 
-pub(crate) fn run(known: &Known<'_>, shared: &Shared, asked: &Get, sink: &mut dyn Sink) -> Outcome {
+pub(crate) fn run(
+    known: &Known<'_>,
+    shared: &Shared,
+    asked: &Get,
+    sink: &mut dyn Sink,
+) -> AskResult {
     let filter = Filter::new(known.analysis, shared)?;
     let keep = |o: &Object| known.sees(o) && filter.object(&known.analysis.snapshot, o);
     let differs = match (&asked.without, asked.kind.as_deref()) {
@@ -49,7 +55,7 @@ fn of_kind(
     word: &str,
     keep: &dyn Fn(&Object) -> bool,
     sink: &mut dyn Sink,
-) -> Result<Differs, Failure> {
+) -> Result<Differs, AskError> {
     let (kind, group) = word.split_once('.').map_or((word, None), |(k, g)| (k, Some(g)));
     let kinds = select::kinds_called(known, kind, group);
     if kinds.is_empty() {
@@ -73,7 +79,7 @@ fn policies(
     known: &Known<'_>,
     keep: &dyn Fn(&Object) -> bool,
     sink: &mut dyn Sink,
-) -> Result<Differs, Failure> {
+) -> Result<Differs, AskError> {
     let stage = known.analysis.stage();
     let scene = needs(&Get::default()).scene(&stage, shared);
     let mut list = view::v1::PolicyList::new(Vec::new());
@@ -123,7 +129,7 @@ fn resources(
     known: &Known<'_>,
     keep: &dyn Fn(&Object) -> bool,
     sink: &mut dyn Sink,
-) -> Result<Differs, Failure> {
+) -> Result<Differs, AskError> {
     let stage = known.analysis.stage();
     let mut list = view::resources(&stage.scene(), keep);
     if list.items.is_empty() {
@@ -205,12 +211,12 @@ fn without(
     known: &Known<'_>,
     kind: &str,
     sink: &mut dyn Sink,
-) -> Result<Differs, Failure> {
+) -> Result<Differs, AskError> {
     let stage = known.analysis.stage();
     let scene = stage.scene();
     // An unknown kind has been refused by now, so anything but one is several.
     let [only] = select::kinds(known, &scene, Some(kind))?[..] else {
-        return Err(Failure::Usage(format!(
+        return Err(AskError::Usage(format!(
             "several groups have a kind `{kind}`; write {kind}.GROUP"
         )));
     };

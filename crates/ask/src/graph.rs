@@ -4,17 +4,19 @@
 use overrule::view::Graph as Drawing;
 
 use crate::select::{self, Target};
-use crate::{Exit, Failure, Form, Graph, Known, Needs, Outcome, Shared, Sink, text, write_value};
+use crate::{
+    AskError, AskResult, Exit, Form, Graph, Known, Needs, Shared, Sink, text, write_value,
+};
 
 pub(crate) fn needs(asked: &Graph) -> Needs<'_> {
     Needs { targets: asked.target.as_deref().into_iter().collect(), ..Needs::default() }
 }
 
-pub(crate) fn validate(shared: &Shared, asked: &Graph) -> Result<(), Failure> {
+pub(crate) fn validate(shared: &Shared, asked: &Graph) -> Result<(), AskError> {
     if shared.selector.is_some() || (shared.namespace.is_some() && asked.target.is_none()) {
         let message =
             "graph shows everything, or what passes through a TARGET; -n and -l do not narrow it";
-        return Err(Failure::Usage(message.to_owned()));
+        return Err(AskError::Usage(message.to_owned()));
     }
     Ok(())
 }
@@ -24,7 +26,7 @@ pub(crate) fn run(
     shared: &Shared,
     asked: &Graph,
     sink: &mut dyn Sink,
-) -> Outcome {
+) -> AskResult {
     let stage = known.analysis.stage();
     let scene = needs(asked).scene(&stage, shared);
     let focus = match &asked.target {
@@ -32,7 +34,7 @@ pub(crate) fn run(
         Some(target) => match select::target(known, &scene, shared, target)? {
             Target::Node(node) => Some(node),
             Target::Policy(..) => {
-                return Err(Failure::NotFound(format!(
+                return Err(AskError::NotFound(format!(
                     "`{target}` is a policy; `overrule reach {target}` shows where it acts"
                 )));
             }
@@ -51,7 +53,7 @@ pub(crate) fn run(
         Form::Dot => sink.result(&graph.dot())?,
         Form::Mermaid => sink.result(&graph.mermaid())?,
         Form::Svg => sink.result(&graph.svg())?,
-        Form::Csv => return Err(Failure::Usage("csv is for `overrule can`".to_owned())),
+        Form::Csv => return Err(AskError::Usage("csv is for `overrule can`".to_owned())),
     }
     Ok(Exit::Fine)
 }

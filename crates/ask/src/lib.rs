@@ -33,13 +33,14 @@ mod sink;
 
 pub use arguments::{Argument, Arguments, Parameters};
 pub use asked::{
-    Can, Check, Effective, Envoy, Explain, FailOn, Form, Get, Graph, Layout, Reach, Shared, Text,
+    Can, Check, Effective, Envoy, Explain, FailOn, Form, Get, Graph, Layout, NamedText, Reach,
+    Shared,
 };
 pub use known::{Compare, Known, Needs, counted};
-pub use outcome::{Exit, Failure, Outcome};
+pub use outcome::{AskError, AskResult, Exit};
 pub use parameter::{Parameter, Required, TakenBy, Takes};
 pub use sees::{Everything, Sees};
-pub use sink::{Sink, Written};
+pub use sink::{RenderedAnswer, Sink};
 
 use overrule::view;
 use serde::Serialize;
@@ -53,12 +54,12 @@ pub trait Asked: Parameters + Send + Sync + 'static {
     fn needs(&self) -> Needs<'_>;
 
     /// Refuses what makes no sense, before anything is read. [`Asked::answer`] asks it too.
-    fn validate(&self, _shared: &Shared) -> Result<(), Failure> {
+    fn validate(&self, _shared: &Shared) -> Result<(), AskError> {
         Ok(())
     }
 
     /// Answers it.
-    fn answer(&self, known: &Known<'_>, shared: &Shared, sink: &mut dyn Sink) -> Outcome;
+    fn answer(&self, known: &Known<'_>, shared: &Shared, sink: &mut dyn Sink) -> AskResult;
 }
 
 macro_rules! commands {
@@ -71,12 +72,12 @@ macro_rules! commands {
                 needs(self)
             }
 
-            fn validate(&self, shared: &Shared) -> Result<(), Failure> {
-                let validate: fn(&Shared, &$asked) -> Result<(), Failure> = $validate;
+            fn validate(&self, shared: &Shared) -> Result<(), AskError> {
+                let validate: fn(&Shared, &$asked) -> Result<(), AskError> = $validate;
                 validate(shared, self)
             }
 
-            fn answer(&self, known: &Known<'_>, shared: &Shared, sink: &mut dyn Sink) -> Outcome {
+            fn answer(&self, known: &Known<'_>, shared: &Shared, sink: &mut dyn Sink) -> AskResult {
                 self.validate(shared)?;
                 $name::run(known, shared, self, sink)
             }
@@ -88,7 +89,7 @@ macro_rules! commands {
             shared: &Shared,
             asked: &$asked,
             sink: &mut dyn Sink,
-        ) -> Outcome {
+        ) -> AskResult {
             asked.answer(known, shared, sink)
         }
     )*};
@@ -119,12 +120,12 @@ pub fn needs<T: Asked>(asked: &T) -> Needs<'_> {
 }
 
 /// The form asked for, or the one the command is best read in. Pictures are for `graph`.
-fn form(shared: &Shared, default: Form) -> Result<Form, Failure> {
+fn form(shared: &Shared, default: Form) -> Result<Form, AskError> {
     match shared.output.unwrap_or(default) {
-        Form::Tree | Form::Dot | Form::Mermaid | Form::Svg => Err(Failure::Usage(
+        Form::Tree | Form::Dot | Form::Mermaid | Form::Svg => Err(AskError::Usage(
             "this form of output is for `overrule graph`; use table, wide, yaml or json".to_owned(),
         )),
-        Form::Csv => Err(Failure::Usage(
+        Form::Csv => Err(AskError::Usage(
             "csv is for `overrule can`; use table, wide, yaml or json".to_owned(),
         )),
         form => Ok(form),
@@ -132,7 +133,7 @@ fn form(shared: &Shared, default: Form) -> Result<Form, Failure> {
 }
 
 /// Writes a value of the versioned model as JSON or YAML.
-fn write_value(sink: &mut dyn Sink, form: Form, value: &impl Serialize) -> Result<(), Failure> {
+fn write_value(sink: &mut dyn Sink, form: Form, value: &impl Serialize) -> Result<(), AskError> {
     match form {
         Form::Yaml => sink.result(&view::yaml(value)),
         _ => sink.line(&view::json(value)),

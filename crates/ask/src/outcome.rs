@@ -37,7 +37,7 @@ impl Exit {
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Failure {
+pub enum AskError {
     /// The arguments make no sense.
     Usage(String),
     /// What was asked for is not there.
@@ -48,7 +48,7 @@ pub enum Failure {
     Closed,
 }
 
-impl Failure {
+impl AskError {
     /// How a run that failed so ended.
     pub fn exit(&self) -> Exit {
         match self {
@@ -60,7 +60,7 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for AskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Usage(text) | Self::NotFound(text) | Self::World(text) => f.write_str(text),
@@ -69,9 +69,9 @@ impl fmt::Display for Failure {
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for AskError {}
 
-impl From<std::io::Error> for Failure {
+impl From<std::io::Error> for AskError {
     fn from(error: std::io::Error) -> Self {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
             Self::Closed
@@ -82,4 +82,4 @@ impl From<std::io::Error> for Failure {
 }
 
 /// What answering returns.
-pub type Outcome = Result<Exit, Failure>;
+pub type AskResult = Result<Exit, AskError>;

@@ -2,11 +2,11 @@
 //! `overrule reach`: where a policy, or a part of it, is in force.
 
 use overrule::engine::PolicyId;
-use overrule::view::{self, Part, Scene};
+use overrule::view::{self, Scene, ScenePart};
 
 use crate::select;
 use crate::{
-    Exit, Failure, Form, Known, Needs, Outcome, Reach, Shared, Sink, form, text, write_value,
+    AskError, AskResult, Exit, Form, Known, Needs, Reach, Shared, Sink, form, text, write_value,
 };
 
 pub(crate) fn run(
@@ -14,7 +14,7 @@ pub(crate) fn run(
     shared: &Shared,
     asked: &Reach,
     sink: &mut dyn Sink,
-) -> Outcome {
+) -> AskResult {
     let stage = known.analysis.stage();
     let scene = Needs::default().scene(&stage, shared);
     let policy = select::policy(known, &scene, shared, &asked.policy)?;
@@ -27,10 +27,10 @@ pub(crate) fn write(
     known: &Known<'_>,
     shared: &Shared,
     scene: &Scene<'_>,
-    (part, policy): (&Part<'_>, PolicyId),
+    (part, policy): (&ScenePart<'_>, PolicyId),
     rule: Option<&str>,
     sink: &mut dyn Sink,
-) -> Result<bool, Failure> {
+) -> Result<bool, AskError> {
     let reach = match known.reader(scene) {
         None => view::reach(scene, part, policy, rule),
         Some(reader) => reader.reach(part, policy, rule),

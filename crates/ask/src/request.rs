@@ -6,26 +6,26 @@ use overrule::engine::{NodeId, PathId};
 use overrule::gateway::topology::{
     GatewayIx, HttpRequest, ListenerIx, Missed, RequestError, Taken, route_request,
 };
-use overrule::view::{self, Part, Scene, escape};
+use overrule::view::{self, Scene, ScenePart, escape};
 
 use crate::effective::{self, Chosen};
-use crate::{Effective, Exit, Failure, Form, Known, Outcome, Shared, Sink, form};
+use crate::{AskError, AskResult, Effective, Exit, Form, Known, Shared, Sink, form};
 
-use crate::select::{Context, Elsewhere, Kind};
+use crate::select::{Elsewhere, FamilyPolicyKind, PolicyContext};
 
 pub(crate) fn run(
     shared: &Shared,
     asked: &Effective,
     text: &str,
-    kinds: &[Kind<'_>],
+    kinds: &[FamilyPolicyKind<'_>],
     known: &Known<'_>,
     scene: &Scene<'_>,
     sink: &mut dyn Sink,
-) -> Outcome {
+) -> AskResult {
     let request = parse(asked, text)?;
     let analysis = known.analysis;
     let Some(part) = scene.parts.first() else {
-        return Err(Failure::NotFound("nothing was resolved".to_owned()));
+        return Err(AskError::NotFound("nothing was resolved".to_owned()));
     };
     let names = Names { known, scene, part };
     let routed =
@@ -75,12 +75,12 @@ pub(crate) fn run(
     Ok(shown.exit(shared))
 }
 
-fn parse(asked: &Effective, text: &str) -> Result<HttpRequest, Failure> {
+fn parse(asked: &Effective, text: &str) -> Result<HttpRequest, AskError> {
     let mut request: HttpRequest =
-        text.parse().map_err(|e: RequestError| Failure::Usage(e.to_string()))?;
+        text.parse().map_err(|e: RequestError| AskError::Usage(e.to_string()))?;
     for header in &asked.header {
         let (name, value) = header.split_once(':').ok_or_else(|| {
-            Failure::Usage(format!("a header is written `name: value`, not `{header}`"))
+            AskError::Usage(format!("a header is written `name: value`, not `{header}`"))
         })?;
         request.headers.push((name.trim().to_owned(), value.trim().to_owned()));
     }
@@ -88,13 +88,17 @@ fn parse(asked: &Effective, text: &str) -> Result<HttpRequest, Failure> {
 }
 
 /// The paths a request takes, for each kind.
-fn paths_of<'a>(known: &Known<'_>, taken: &Taken, kinds: &[Kind<'a>]) -> Vec<Context<'a>> {
+fn paths_of<'a>(
+    known: &Known<'_>,
+    taken: &Taken,
+    kinds: &[FamilyPolicyKind<'a>],
+) -> Vec<PolicyContext<'a>> {
     let Some(way) = Way::of(known, taken) else { return Vec::new() };
     let mut found = Vec::new();
-    for Kind { part, id } in kinds {
+    for FamilyPolicyKind { part, id } in kinds {
         for (path, ladder) in part.resolution.contexts(*id) {
             if way.has(part, path) {
-                found.push(Context { part, kind: *id, path, ladder });
+                found.push(PolicyContext { part, kind: *id, path, ladder });
             }
         }
     }
@@ -116,14 +120,14 @@ fn handed_over(
     known: &Known<'_>,
     taken: &Taken,
     request: &HttpRequest,
-    contexts: &mut Vec<Context<'_>>,
+    contexts: &mut Vec<PolicyContext<'_>>,
 ) -> Handed {
     let analysis = known.analysis;
     let Some(answer) = analysis.shown().find(|a| a.redirects()) else {
         return Handed::Nothing;
     };
     let Some(rule) = analysis.topology.rule(taken.rule) else { return Handed::Nothing };
-    let here = |c: &Context<'_>| c.part.family == answer.family.name();
+    let here = |c: &PolicyContext<'_>| c.part.family == answer.family.name();
     let fits: Vec<Fit> = contexts
         .iter()
         .map(|c| if here(c) { answer.fit(c.path, request) } else { Fit::AsWritten })
@@ -155,13 +159,13 @@ fn elsewhere<'a>(
     known: &Known<'_>,
     scene: &Scene<'a>,
     taken: &Taken,
-    kinds: &[Kind<'a>],
+    kinds: &[FamilyPolicyKind<'a>],
 ) -> Vec<Elsewhere<'a>> {
     let Some(way) = Way::of(known, taken) else { return Vec::new() };
     let mut found = Vec::new();
     for part in scene.parts {
         for (other, kind, path, _) in view::only_elsewhere(scene, part) {
-            let asked = |k: &Kind<'_>| {
+            let asked = |k: &FamilyPolicyKind<'_>| {
                 std::ptr::eq(k.part, part) && other.kind_like(part, k.id) == Some(kind)
             };
             if kinds.iter().any(asked) && way.has(&other.part, path) {
@@ -189,7 +193,7 @@ impl Way {
     }
 
     /// Whether a path goes through this listener and ends at (or below) the rule, or above it for kinds that end there.
-    fn has(&self, part: &Part<'_>, path: PathId) -> bool {
+    fn has(&self, part: &ScenePart<'_>, path: PathId) -> bool {
         let paths = &part.resolution.paths;
         let above = paths.node(path).is_some_and(|n| n == self.listener || Some(n) == self.route);
         paths.passes(path, self.listener) && (above || paths.passes(path, self.rule))
@@ -199,7 +203,7 @@ impl Way {
 struct Names<'a> {
     known: &'a Known<'a>,
     scene: &'a Scene<'a>,
-    part: &'a Part<'a>,
+    part: &'a ScenePart<'a>,
 }
 
 impl Names<'_> {
@@ -267,7 +271,12 @@ impl Names<'_> {
 }
 
 /// Nothing applies to a request that no rule takes; programs are told so as data.
-fn no_rule(known: &Known<'_>, shared: &Shared, scene: &Scene<'_>, sink: &mut dyn Sink) -> Outcome {
+fn no_rule(
+    known: &Known<'_>,
+    shared: &Shared,
+    scene: &Scene<'_>,
+    sink: &mut dyn Sink,
+) -> AskResult {
     if shared.output == Some(Form::Json) {
         effective::write(known, shared, Form::Json, &Chosen::default(), scene, sink)?;
     }

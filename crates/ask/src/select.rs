@@ -5,14 +5,14 @@
 use overrule::engine::{NodeId, PolicyId};
 use overrule::lookup::{self, Finder, LookupError};
 use overrule::model::{GroupKind, Object};
-use overrule::view::{Part, Scene};
+use overrule::view::{Scene, ScenePart};
 
 use crate::filter::Filter;
-use crate::{Failure, Known, Shared};
+use crate::{AskError, Known, Shared};
 
-pub(crate) use overrule::lookup::{Context, Elsewhere, Kind, Target, kind_words};
+pub(crate) use overrule::lookup::{Elsewhere, FamilyPolicyKind, PolicyContext, Target, kind_words};
 
-impl From<LookupError> for Failure {
+impl From<LookupError> for AskError {
     fn from(error: LookupError) -> Self {
         match error.is_misuse() {
             true => Self::Usage(error.to_string()),
@@ -37,7 +37,7 @@ pub(crate) fn target<'a>(
     scene: &Scene<'a>,
     shared: &Shared,
     text: &str,
-) -> Result<Target<'a>, Failure> {
+) -> Result<Target<'a>, AskError> {
     Ok(finder(known, shared).target(scene, text)?)
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn named<'a>(
     known: &Known<'a>,
     shared: &'a Shared,
     text: &str,
-) -> Result<(&'a Object, Option<String>), Failure> {
+) -> Result<(&'a Object, Option<String>), AskError> {
     Ok(finder(known, shared).object(text)?)
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn node(
     scene: &Scene<'_>,
     shared: &Shared,
     text: &str,
-) -> Result<NodeId, Failure> {
+) -> Result<NodeId, AskError> {
     Ok(finder(known, shared).node(scene, text)?)
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn policy<'a>(
     scene: &Scene<'a>,
     shared: &Shared,
     text: &str,
-) -> Result<(&'a Part<'a>, PolicyId), Failure> {
+) -> Result<(&'a ScenePart<'a>, PolicyId), AskError> {
     Ok(finder(known, shared).policy(scene, text)?)
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn kinds_called(known: &Known<'_>, word: &str, group: Option<&str>) -
 }
 
 /// Nothing of a kind was read; the nearest kinds, or all there are.
-pub(crate) fn unknown_kind(known: &Known<'_>, word: &str) -> Failure {
+pub(crate) fn unknown_kind(known: &Known<'_>, word: &str) -> AskError {
     unscoped(known).unknown_kind(word).into()
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn kinds<'a>(
     known: &Known<'_>,
     scene: &Scene<'a>,
     word: Option<&str>,
-) -> Result<Vec<Kind<'a>>, Failure> {
+) -> Result<Vec<FamilyPolicyKind<'a>>, AskError> {
     Ok(unscoped(known).kinds(scene, word)?)
 }
 
@@ -93,10 +93,10 @@ pub(crate) fn kinds<'a>(
 pub(crate) fn contexts<'a>(
     known: &'a Known<'a>,
     scene: &'a Scene<'a>,
-    kinds: &'a [Kind<'a>],
+    kinds: &'a [FamilyPolicyKind<'a>],
     through: &'a [NodeId],
     filter: &'a Filter,
-) -> impl Iterator<Item = Context<'a>> + 'a {
+) -> impl Iterator<Item = PolicyContext<'a>> + 'a {
     let sees = |o: &Object| known.sees(o);
     lookup::contexts(kinds, through).filter(move |c| filter.path(scene, c.part, c.path, &sees))
 }
@@ -105,7 +105,7 @@ pub(crate) fn contexts<'a>(
 pub(crate) fn elsewhere<'a>(
     known: &Known<'_>,
     scene: &'a Scene<'a>,
-    kinds: &[Kind<'a>],
+    kinds: &[FamilyPolicyKind<'a>],
     through: &[NodeId],
     filter: &Filter,
 ) -> Vec<Elsewhere<'a>> {

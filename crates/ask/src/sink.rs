@@ -4,12 +4,12 @@
 
 use overrule::view::Styles;
 
-use crate::Failure;
+use crate::AskError;
 
 /// Where an answer is written.
 pub trait Sink {
     /// Writes a result.
-    fn result(&mut self, text: &str) -> Result<(), Failure>;
+    fn result(&mut self, text: &str) -> Result<(), AskError>;
 
     /// Says something on the side.
     fn remark(&mut self, text: &str);
@@ -33,7 +33,7 @@ pub trait Sink {
     }
 
     /// Writes a result and a line end.
-    fn line(&mut self, text: &str) -> Result<(), Failure> {
+    fn line(&mut self, text: &str) -> Result<(), AskError> {
         self.result(text)?;
         self.result("\n")
     }
@@ -41,7 +41,7 @@ pub trait Sink {
 
 /// An answer in memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct RenderedAnswer {
     /// The result.
     pub result: String,
     /// What was said on the side, in order.
@@ -52,8 +52,8 @@ pub struct Written {
     pub now: Option<i64>,
 }
 
-impl Sink for Written {
-    fn result(&mut self, text: &str) -> Result<(), Failure> {
+impl Sink for RenderedAnswer {
+    fn result(&mut self, text: &str) -> Result<(), AskError> {
         self.result.push_str(text);
         Ok(())
     }

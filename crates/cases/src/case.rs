@@ -22,9 +22,9 @@ pub struct Case {
     /// The family of its policies.
     pub family: String,
     /// The rule sets for which it holds; none = the default of the family.
-    pub profiles: Vec<Word>,
+    pub profiles: Vec<SpannedWord>,
     /// Settings of the controller.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<CaseSetting>,
     /// The manifests: written in the test, or in files it names; descriptors of kinds included.
     pub inputs: Vec<Input>,
     /// Names of inputs that may hold descriptors of policy kinds only.
@@ -32,7 +32,7 @@ pub struct Case {
     /// Whether effective policies that are not listed are allowed.
     pub partial: bool,
     /// Effective policies; complete unless `partial`.
-    pub expect: Option<Given<Expect>>,
+    pub expect: Option<Given<Expectation>>,
     /// Paths that have no policy of a kind.
     pub none: Vec<Nothing>,
     /// Paths that do not exist.
@@ -40,7 +40,7 @@ pub struct Case {
     /// Conditions of policies.
     pub status: Vec<Status>,
     /// Conditions of targets.
-    pub affected: Option<Given<Affected>>,
+    pub affected: Option<Given<ExpectedAffected>>,
     /// Policies that lost against one that does not merge.
     pub conflicted: Option<Given<Conflicted>>,
     /// Policies that an API server refuses.
@@ -53,7 +53,7 @@ pub struct Case {
 
 /// A word and where it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Word {
+pub struct SpannedWord {
     /// The word.
     pub text: String,
     /// Where.
@@ -62,7 +62,7 @@ pub struct Word {
 
 /// A setting of a controller.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Setting {
+pub struct CaseSetting {
     /// Which.
     pub key: String,
     /// Its value.
@@ -88,25 +88,25 @@ impl std::fmt::Display for Walk {
 
 /// What is in force at one path for one kind. Only what is given is checked, and what is given is complete.
 #[derive(Debug, Clone)]
-pub struct Expect {
+pub struct Expectation {
     /// Where the entry begins.
     pub at: Position,
     /// The path.
     pub path: Walk,
     /// The kind of the policies.
-    pub kind: Word,
+    pub kind: SpannedWord,
     /// The value in force.
-    pub content: Option<Content>,
+    pub content: Option<ExpectedContent>,
     /// The policies each field comes from, as sets.
-    pub sources: Option<Vec<Source>>,
+    pub sources: Option<Vec<ExpectedSource>>,
     /// What lost.
-    pub shadowed: Option<Given<Lost>>,
+    pub shadowed: Option<Given<ExpectedLoss>>,
     /// What a built-in took the slot of.
     pub masked: Option<Given<Field>>,
     /// What a lower policy removed.
-    pub removed: Option<Given<Lost>>,
+    pub removed: Option<Given<ExpectedLoss>>,
     /// Blocks that a condition kept out.
-    pub skipped: Option<Given<Skipped>>,
+    pub skipped: Option<Given<ExpectedSkip>>,
     /// What piles up along the path, in order.
     pub accumulated: Option<Given<Value>>,
     /// Whether the target fails closed.
@@ -119,7 +119,7 @@ pub struct Expect {
 
 /// The value in force: by field, or whole.
 #[derive(Debug, Clone)]
-pub enum Content {
+pub enum ExpectedContent {
     /// Every field with its value; together they cover the whole spec.
     Fields(Vec<(Field, Value)>),
     /// The whole spec.
@@ -128,7 +128,7 @@ pub enum Content {
 
 /// The policies a field comes from.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct ExpectedSource {
     /// The field.
     pub field: Field,
     /// `namespace/name` of each.
@@ -146,7 +146,7 @@ pub struct Given<T> {
 
 /// A part of a policy that is not in force.
 #[derive(Debug, Clone)]
-pub struct Lost {
+pub struct ExpectedLoss {
     /// Where.
     pub at: Position,
     /// `namespace/name` of the policy whose part it is.
@@ -161,7 +161,7 @@ pub struct Lost {
 
 /// A block that a condition kept out.
 #[derive(Debug, Clone)]
-pub struct Skipped {
+pub struct ExpectedSkip {
     /// Where.
     pub at: Position,
     /// `namespace/name`.
@@ -180,7 +180,7 @@ pub struct Nothing {
     /// The path.
     pub path: Walk,
     /// The kind.
-    pub kind: Word,
+    pub kind: SpannedWord,
     /// Whether the path itself must not exist (`reason: invalid-path`).
     pub no_path: bool,
 }
@@ -200,14 +200,14 @@ pub struct Status {
 #[derive(Debug, Clone)]
 pub enum Conditions {
     /// By type: `accepted`, `enforced`.
-    ByType(Vec<(String, Condition)>),
+    ByType(Vec<(String, ExpectedCondition)>),
     /// By ancestor (`Kind namespace/name`), then type, the reason only.
     ByAncestor(Vec<(String, Vec<(String, String)>)>),
 }
 
 /// One condition.
 #[derive(Debug, Clone)]
-pub struct Condition {
+pub struct ExpectedCondition {
     /// `True`, `False`, `Unknown`.
     pub status: String,
     /// Reason.
@@ -218,7 +218,7 @@ pub struct Condition {
 
 /// A condition on a target that says which policies act on it.
 #[derive(Debug, Clone)]
-pub struct Affected {
+pub struct ExpectedAffected {
     /// Where.
     pub at: Position,
     /// Kind of the target.

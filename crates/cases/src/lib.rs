@@ -43,5 +43,5 @@ pub use junit::junit;
 pub use load::{Loaded, load, read_file};
 pub use read::{Load, is_case, read};
 pub use report::{plain, summary};
-pub use result::{CaseResult, Mismatch, Verdict, What};
+pub use result::{CaseResult, DifferenceKind, Mismatch, TestVerdict};
 pub use run::run;

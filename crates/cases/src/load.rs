@@ -9,7 +9,7 @@ use overrule_source::{Diagnostic, Documents, Input, Severity, SourceMap};
 
 use crate::case::Case;
 use crate::read::{is_case, read};
-use crate::result::{CaseResult, Mismatch, Verdict, What};
+use crate::result::{CaseResult, DifferenceKind, Mismatch, TestVerdict};
 
 /// What was found below some paths.
 #[derive(Debug, Default)]
@@ -119,7 +119,7 @@ fn unreadable(sources: &SourceMap, file: &str, diagnostics: &[Diagnostic]) -> Ca
         });
         let help = d.help.as_ref().map_or_else(String::new, |help| format!("; {help}"));
         Mismatch {
-            what: What::Unreadable,
+            what: DifferenceKind::Unreadable,
             at,
             path: String::new(),
             kind: String::new(),
@@ -135,6 +135,6 @@ fn unreadable(sources: &SourceMap, file: &str, diagnostics: &[Diagnostic]) -> Ca
         line: 1,
         family: String::new(),
         profile: String::new(),
-        verdict: Verdict::Failed(mismatches.collect()),
+        verdict: TestVerdict::Failed(mismatches.collect()),
     }
 }

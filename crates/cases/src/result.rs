@@ -19,12 +19,12 @@ pub struct CaseResult {
     /// The profile it ran under; empty if the test could not be read.
     pub profile: String,
     /// Passed or failed.
-    pub verdict: Verdict,
+    pub verdict: TestVerdict,
 }
 
 /// Passed or failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum TestVerdict {
     /// Everything is as expected.
     Passed,
     /// What is not.
@@ -41,23 +41,23 @@ impl CaseResult {
             family: case.family.clone(),
             profile: profile.to_owned(),
             verdict: if mismatches.is_empty() {
-                Verdict::Passed
+                TestVerdict::Passed
             } else {
-                Verdict::Failed(mismatches)
+                TestVerdict::Failed(mismatches)
             },
         }
     }
 
     /// Whether it passed.
     pub fn passed(&self) -> bool {
-        self.verdict == Verdict::Passed
+        self.verdict == TestVerdict::Passed
     }
 
     /// What is not as expected.
     pub fn mismatches(&self) -> &[Mismatch] {
         match &self.verdict {
-            Verdict::Passed => &[],
-            Verdict::Failed(mismatches) => mismatches,
+            TestVerdict::Passed => &[],
+            TestVerdict::Failed(mismatches) => mismatches,
         }
     }
 }
@@ -66,7 +66,7 @@ impl CaseResult {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
     /// What kind of difference.
-    pub what: What,
+    pub what: DifferenceKind,
     /// Where the expectation is written.
     pub at: Position,
     /// The path it is about; empty if none.
@@ -85,9 +85,9 @@ macro_rules! whats {
     ($($(#[$doc:meta])* $name:ident = $id:literal;)*) => {
         /// A kind of difference between a test and the answer.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum What { $($(#[$doc])* $name,)* }
+        pub enum DifferenceKind { $($(#[$doc])* $name,)* }
 
-        impl What {
+        impl DifferenceKind {
             /// Every kind.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 

@@ -15,7 +15,7 @@
 
 use std::path::PathBuf;
 
-use overrule_cases::{Loaded, What, load, run};
+use overrule_cases::{DifferenceKind, Loaded, load, run};
 
 fn cases(family: &str) -> Option<Loaded> {
     let root = std::env::var("OVERRULE_CONFORMANCE").unwrap_or_default();
@@ -39,7 +39,7 @@ fn all_are_read(family: &str) {
         assert_eq!(results.len(), case.profiles.len(), "{}", case.at);
         for result in results.iter().filter(|_| !supported) {
             let [only] = result.mismatches() else { panic!("{result:?}") };
-            assert_eq!(only.what, What::Family);
+            assert_eq!(only.what, DifferenceKind::Family);
             assert_eq!(only.message, format!("family `{family}` is not supported by this version"));
         }
     }

@@ -7,7 +7,7 @@
     reason = "test code: a broken expectation shall stop the test"
 )]
 
-use overrule_cases::case::{Conditions, Content};
+use overrule_cases::case::{Conditions, ExpectedContent};
 use overrule_cases::{Case, is_case, read, read_file};
 use overrule_source::{Input, ReadOptions, read_one};
 
@@ -101,7 +101,7 @@ fn every_key_is_read() {
 
     let expect = case.expect.unwrap().items;
     assert_eq!(expect[0].path.to_string(), "infra/edge > web > shop/cart > rule-1");
-    let Some(Content::Fields(fields)) = &expect[0].content else { panic!() };
+    let Some(ExpectedContent::Fields(fields)) = &expect[0].content else { panic!() };
     assert_eq!((fields[0].0.text.as_str(), fields[0].0.at.line), ("rules.authentication.a", 17));
     assert_eq!(expect[0].sources.as_ref().unwrap()[1].policies, ["x/y", "z/w"]);
     let shadowed = &expect[0].shadowed.as_ref().unwrap().items[0];
@@ -113,8 +113,10 @@ fn every_key_is_read() {
     assert_eq!(expect[0].hostnames.as_ref().unwrap().items, ["example.com"]);
     assert!(expect[1].shadowed.is_none(), "words are what a built-in masks");
     assert_eq!(expect[1].masked.as_ref().unwrap().items[0].text, "timeouts.request");
-    assert!(matches!(&expect[1].content, Some(Content::Fields(fields)) if fields.is_empty()));
-    assert!(matches!(&expect[2].content, Some(Content::Spec(..))));
+    assert!(
+        matches!(&expect[1].content, Some(ExpectedContent::Fields(fields)) if fields.is_empty())
+    );
+    assert!(matches!(&expect[2].content, Some(ExpectedContent::Spec(..))));
     assert_eq!(expect[2].shadowed.as_ref().unwrap().items[0].field.as_ref().unwrap().text, "/r");
 
     assert_eq!(case.none.iter().map(|n| n.no_path).collect::<Vec<_>>(), [false, true]);

@@ -7,7 +7,7 @@
     reason = "test code: a broken expectation shall stop the test"
 )]
 
-use overrule_cases::{CaseResult, What, junit, plain, read_file, run, summary};
+use overrule_cases::{CaseResult, DifferenceKind, junit, plain, read_file, run, summary};
 use overrule_source::Input;
 
 /// Gateway default {color: red, size: 1} as a patch, route policy {color: blue}.
@@ -49,11 +49,11 @@ fn results(rest: &str) -> Vec<CaseResult> {
 }
 
 /// The kinds of mismatches a test has with these expectations.
-fn whats(rest: &str) -> Vec<What> {
+fn whats(rest: &str) -> Vec<DifferenceKind> {
     results(rest).iter().flat_map(|r| r.mismatches().iter().map(|m| m.what)).collect()
 }
 
-fn entry(rest: &str) -> Vec<What> {
+fn entry(rest: &str) -> Vec<DifferenceKind> {
     whats(&format!("expect:\n- {{{PATH}, {rest}}}"))
 }
 
@@ -90,12 +90,12 @@ fn a_correct_entry_passes_in_every_spelling() {
 
 #[test]
 fn values_and_fields() {
-    assert_eq!(entry("fields: {color: green, size: 1}"), [What::Value]);
-    assert_eq!(entry("fields: {color: blue}"), [What::Unexpected]);
-    assert_eq!(entry("fields: {}"), [What::Unexpected, What::Unexpected]);
-    assert_eq!(entry("fields: {color: blue, size: 1, shape: round}"), [What::Missing]);
-    assert_eq!(entry("spec: {color: blue, size: 2}"), [What::Value]);
-    assert_eq!(entry("spec: [1]"), [What::Value]);
+    assert_eq!(entry("fields: {color: green, size: 1}"), [DifferenceKind::Value]);
+    assert_eq!(entry("fields: {color: blue}"), [DifferenceKind::Unexpected]);
+    assert_eq!(entry("fields: {}"), [DifferenceKind::Unexpected, DifferenceKind::Unexpected]);
+    assert_eq!(entry("fields: {color: blue, size: 1, shape: round}"), [DifferenceKind::Missing]);
+    assert_eq!(entry("spec: {color: blue, size: 2}"), [DifferenceKind::Value]);
+    assert_eq!(entry("spec: [1]"), [DifferenceKind::Value]);
     let shown = text("fields: {color: green, size: 1}");
     assert!(shown.starts_with("FAILED t (gep713)\n  dir/t.yaml:27:"), "{shown}");
     for part in [
@@ -110,31 +110,43 @@ fn values_and_fields() {
 
 #[test]
 fn origins_and_losses() {
-    assert_eq!(entry(&format!("{FIELDS}, sources: {{color: infra/base}}")), [What::Source]);
+    assert_eq!(
+        entry(&format!("{FIELDS}, sources: {{color: infra/base}}")),
+        [DifferenceKind::Source]
+    );
     assert_eq!(
         entry(&format!("{FIELDS}, sources: {{color: [shop/cart, infra/base]}}")),
-        [What::Source]
+        [DifferenceKind::Source]
     );
-    assert_eq!(entry(&format!("{FIELDS}, sources: {{shape: shop/cart}}")), [What::Source]);
-    assert_eq!(entry(&format!("{FIELDS}, shadowed: []")), [What::Shadowed]);
+    assert_eq!(
+        entry(&format!("{FIELDS}, sources: {{shape: shop/cart}}")),
+        [DifferenceKind::Source]
+    );
+    assert_eq!(entry(&format!("{FIELDS}, shadowed: []")), [DifferenceKind::Shadowed]);
     let wrong_by = "shadowed: [{policy: infra/base, rule: color, by: infra/base}]";
-    assert_eq!(entry(&format!("{FIELDS}, {wrong_by}")), [What::Shadowed]);
+    assert_eq!(entry(&format!("{FIELDS}, {wrong_by}")), [DifferenceKind::Shadowed]);
     let not_lost =
         "shadowed: [{policy: infra/base, rule: color}, {policy: infra/base, rule: size}]";
-    assert_eq!(entry(&format!("{FIELDS}, {not_lost}")), [What::Shadowed]);
+    assert_eq!(entry(&format!("{FIELDS}, {not_lost}")), [DifferenceKind::Shadowed]);
     let wrong_block = "shadowed: [{policy: infra/base, rule: color, block: overrides}]";
-    assert_eq!(entry(&format!("{FIELDS}, {wrong_block}")), [What::Shadowed, What::Shadowed]);
-    assert_eq!(entry(&format!("{FIELDS}, masked: [color]")), [What::Masked]);
-    assert_eq!(entry(&format!("{FIELDS}, removed: [{{policy: a/b, rule: r}}]")), [What::Removed]);
-    assert_eq!(entry(&format!("{FIELDS}, skipped: [{{policy: a/b}}]")), [What::Skipped]);
+    assert_eq!(
+        entry(&format!("{FIELDS}, {wrong_block}")),
+        [DifferenceKind::Shadowed, DifferenceKind::Shadowed]
+    );
+    assert_eq!(entry(&format!("{FIELDS}, masked: [color]")), [DifferenceKind::Masked]);
+    assert_eq!(
+        entry(&format!("{FIELDS}, removed: [{{policy: a/b, rule: r}}]")),
+        [DifferenceKind::Removed]
+    );
+    assert_eq!(entry(&format!("{FIELDS}, skipped: [{{policy: a/b}}]")), [DifferenceKind::Skipped]);
 }
 
 #[test]
 fn the_rest_of_an_entry() {
-    assert_eq!(entry("error: true"), [What::Error]);
-    assert_eq!(entry("hostnames: [other.example]"), [What::Hostnames]);
-    assert_eq!(entry("match: {path: {value: /b}}"), [What::Match]);
-    assert_eq!(entry("accumulated: []"), [What::Unsupported]);
+    assert_eq!(entry("error: true"), [DifferenceKind::Error]);
+    assert_eq!(entry("hostnames: [other.example]"), [DifferenceKind::Hostnames]);
+    assert_eq!(entry("match: {path: {value: /b}}"), [DifferenceKind::Match]);
+    assert_eq!(entry("accumulated: []"), [DifferenceKind::Unsupported]);
 }
 
 #[test]
@@ -142,9 +154,15 @@ fn paths_and_kinds() {
     let expect = |path: &str, kind: &str| {
         whats(&format!("partial: true\nexpect: [{{path: {path}, kind: {kind}}}]"))
     };
-    assert_eq!(expect("[infra/edge, wbe, shop/cart, rule-1]", "ColorPolicy"), [What::NoPath]);
-    assert_eq!(expect("[infra/edge, web]", "ColorPolicy"), [What::NoTarget]);
-    assert_eq!(expect("[infra/edge, web, shop/cart, rule-1]", "ColourPolicy"), [What::NoTarget]);
+    assert_eq!(
+        expect("[infra/edge, wbe, shop/cart, rule-1]", "ColorPolicy"),
+        [DifferenceKind::NoPath]
+    );
+    assert_eq!(expect("[infra/edge, web]", "ColorPolicy"), [DifferenceKind::NoTarget]);
+    assert_eq!(
+        expect("[infra/edge, web, shop/cart, rule-1]", "ColourPolicy"),
+        [DifferenceKind::NoTarget]
+    );
     let near = results(
         "partial: true\nexpect: [{path: [infra/edge, wbe, shop/cart, rule-1], kind: ColorPolicy}]",
     );
@@ -155,15 +173,21 @@ fn paths_and_kinds() {
             .unwrap()
             .contains("infra/edge > web > shop/cart > rule-1")
     );
-    assert_eq!(whats("absent: [[infra/edge, web, shop/cart, rule-1]]"), [What::PathExists]);
+    assert_eq!(
+        whats("absent: [[infra/edge, web, shop/cart, rule-1]]"),
+        [DifferenceKind::PathExists]
+    );
     assert_eq!(whats("absent: [[infra/edge, web, shop/cart, rule-2]]"), []);
-    assert_eq!(whats(&format!("none: [{{{PATH}}}]")), [What::HasPolicy]);
-    assert_eq!(whats(&format!("none: [{{{PATH}, reason: invalid-path}}]")), [What::PathExists]);
+    assert_eq!(whats(&format!("none: [{{{PATH}}}]")), [DifferenceKind::HasPolicy]);
+    assert_eq!(
+        whats(&format!("none: [{{{PATH}, reason: invalid-path}}]")),
+        [DifferenceKind::PathExists]
+    );
 }
 
 #[test]
 fn expect_is_complete_unless_partial() {
-    assert_eq!(whats("expect: []"), [What::Unlisted]);
+    assert_eq!(whats("expect: []"), [DifferenceKind::Unlisted]);
     assert_eq!(whats("expect: []\npartial: true"), []);
     assert_eq!(
         whats("absent: []"),
@@ -176,9 +200,9 @@ fn expect_is_complete_unless_partial() {
 fn findings() {
     let complete = format!("expect: [{{{PATH}, {FIELDS}}}]\ndiagnostics:");
     assert_eq!(whats(&format!("{complete} []")), []);
-    assert_eq!(whats(&format!("{complete} [{{code: OV1301}}]")), [What::Diagnostics]);
+    assert_eq!(whats(&format!("{complete} [{{code: OV1301}}]")), [DifferenceKind::Diagnostics]);
     let broken = "- {apiVersion: example.com/v1, kind: ColorPolicy, metadata: {name: x}, spec: {a: 1, targetRefs: [{kind: Gateway, name: nowhere}]}}";
-    assert_eq!(whats(&format!("{broken}\ndiagnostics: []")), [What::Diagnostics]);
+    assert_eq!(whats(&format!("{broken}\ndiagnostics: []")), [DifferenceKind::Diagnostics]);
     assert_eq!(
         whats(&format!(
             "{broken}\ndiagnostics: [{{code: OV1301, message: '`nowhere`', line: 26}}]"
@@ -187,7 +211,7 @@ fn findings() {
     );
     assert_eq!(
         whats(&format!("{broken}\ndiagnostics: [{{code: OV1301, line: 25}}]")),
-        [What::Diagnostics; 2]
+        [DifferenceKind::Diagnostics; 2]
     );
     assert_eq!(
         whats(&format!("{broken}\nabsent: []")),
@@ -201,15 +225,15 @@ fn what_a_family_compares_itself() {
     assert_eq!(whats("conflicted: []"), []);
     assert_eq!(
         whats("conflicted: [{kind: ColorPolicy, policy: shop/cart, by: infra/base}]"),
-        [What::Conflicted]
+        [DifferenceKind::Conflicted]
     );
     assert_eq!(
         whats("invalid: [{kind: ColorPolicy, policy: shop/cart, message: m}]"),
-        [What::Invalid]
+        [DifferenceKind::Invalid]
     );
-    assert_eq!(whats("status: {shop/cart: {}}"), [What::Unsupported]);
-    assert_eq!(whats("affected: []"), [What::Unsupported]);
-    assert_eq!(whats("can: [{from: a, to: b, verdict: allow}]"), [What::Unsupported]);
+    assert_eq!(whats("status: {shop/cart: {}}"), [DifferenceKind::Unsupported]);
+    assert_eq!(whats("affected: []"), [DifferenceKind::Unsupported]);
+    assert_eq!(whats("can: [{from: a, to: b, verdict: allow}]"), [DifferenceKind::Unsupported]);
     assert!(
         results("can: [{from: a, to: b, verdict: allow}]")[0].mismatches()[0]
             .message
@@ -219,12 +243,18 @@ fn what_a_family_compares_itself() {
 
 #[test]
 fn profiles_settings_and_families() {
-    assert_eq!(whats("absent: []\nprofiles: [gep713, other]"), [What::Profile]);
-    assert_eq!(whats("absent: []\nsettings: {colour: 1}"), [What::Setting]);
-    assert_eq!(whats("absent: []\nsettings: {assumeCreated: yesterday}"), [What::Setting]);
+    assert_eq!(whats("absent: []\nprofiles: [gep713, other]"), [DifferenceKind::Profile]);
+    assert_eq!(whats("absent: []\nsettings: {colour: 1}"), [DifferenceKind::Setting]);
+    assert_eq!(
+        whats("absent: []\nsettings: {assumeCreated: yesterday}"),
+        [DifferenceKind::Setting]
+    );
     assert_eq!(whats("absent: []\nsettings: {assumeCreated: '2026-01-01T00:00:00Z'}"), []);
     assert_eq!(whats("absent: []\nfamily: kuma\nsettings: {mode: global, zone: east}"), []);
-    assert_eq!(whats("absent: []\nfamily: kuma\nsettings: {mode: local}"), [What::Setting]);
+    assert_eq!(
+        whats("absent: []\nfamily: kuma\nsettings: {mode: local}"),
+        [DifferenceKind::Setting]
+    );
     let (cases, _) = read_file(
         Input::new("t.yaml", format!("{MANIFESTS}absent: []\nprofiles: [gep713, other]\n")),
         None,
@@ -244,7 +274,7 @@ fn files_are_read_and_broken_ones_fail() {
     let (cases, broken) = read_file(input, Some(folder.path()));
     assert!(broken.is_empty());
     let results = run(&cases[0], None);
-    assert_eq!(results[0].mismatches()[0].what, What::Input, "{results:?}");
+    assert_eq!(results[0].mismatches()[0].what, DifferenceKind::Input, "{results:?}");
 }
 
 #[test]
@@ -254,7 +284,7 @@ fn a_path_that_means_two_routes_asks_for_the_kind() {
     let expect = |path: &str| {
         whats(&format!("{grpc}\npartial: true\nexpect: [{{path: {path}, kind: ColorPolicy}}]"))
     };
-    assert_eq!(expect("[infra/edge, web, shop/cart, rule-1]"), [What::Ambiguous]);
+    assert_eq!(expect("[infra/edge, web, shop/cart, rule-1]"), [DifferenceKind::Ambiguous]);
     assert_eq!(expect("[infra/edge, web, GRPCRoute shop/cart, rule-1]"), []);
 }
 
@@ -278,8 +308,8 @@ fn junit_is_escaped_and_counted() {
 
 #[test]
 fn every_kind_of_mismatch_has_its_own_name() {
-    let mut ids: Vec<&str> = What::ALL.iter().map(|w| w.id()).collect();
+    let mut ids: Vec<&str> = DifferenceKind::ALL.iter().map(|w| w.id()).collect();
     ids.sort_unstable();
     ids.dedup();
-    assert_eq!(ids.len(), What::ALL.len());
+    assert_eq!(ids.len(), DifferenceKind::ALL.len());
 }

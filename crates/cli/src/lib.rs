@@ -20,7 +20,7 @@ use clap::Parser;
 
 use args::{Args, Command};
 use output::{INTERRUPTED, Out, code};
-use overrule_ask::{Exit, Failure, Sink};
+use overrule_ask::{AskError, Exit, Sink};
 
 /// Answers the arguments of the process.
 pub fn main() -> ExitCode {
@@ -54,7 +54,7 @@ pub fn main() -> ExitCode {
     match result {
         Ok(exit) => code(exit),
         // The reader of our output has seen enough (`| head`): that is not an error.
-        Err(Failure::Closed) => code(Exit::Fine),
+        Err(AskError::Closed) => code(Exit::Fine),
         Err(failure) => {
             out.problem(&failure.to_string());
             code(failure.exit())

@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
 use overrule::view::{Styles, escape};
-use overrule_ask::{Exit, Failure, Shared, Sink};
+use overrule_ask::{AskError, Exit, Shared, Sink};
 
 use crate::args::{Color, Source};
 
@@ -101,7 +101,7 @@ impl Out {
     }
 
     /// Says what was said before.
-    pub fn say(&mut self, said: &[Said]) -> Result<(), Failure> {
+    pub fn say(&mut self, said: &[Said]) -> Result<(), AskError> {
         for one in said {
             match one {
                 Said::Result(text) => self.result(text)?,
@@ -121,7 +121,7 @@ impl Out {
     }
 
     /// Writes what is still held back.
-    pub fn flush(&mut self) -> Result<(), Failure> {
+    pub fn flush(&mut self) -> Result<(), AskError> {
         Ok(self.stdout.flush()?)
     }
 
@@ -133,7 +133,7 @@ impl Out {
 }
 
 impl Sink for Out {
-    fn result(&mut self, text: &str) -> Result<(), Failure> {
+    fn result(&mut self, text: &str) -> Result<(), AskError> {
         self.note(|| Said::Result(text.to_owned()));
         Ok(self.stdout.write_all(text.as_bytes())?)
     }

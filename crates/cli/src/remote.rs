@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use overrule_ask::percent::{decode, encode};
-use overrule_ask::{Asked, Exit, Failure, Layout, Outcome, Parameters, Shared, Sink};
+use overrule_ask::{AskError, AskResult, Asked, Exit, Layout, Parameters, Shared, Sink};
 use serde_json::Value;
 use ureq::http::{Request, Response};
 use ureq::{Agent, Body};
@@ -33,7 +33,7 @@ pub struct Said {
 
 impl Remote {
     /// The server that was named; none if none was.
-    pub fn named(source: &Source) -> Result<Option<Self>, Failure> {
+    pub fn named(source: &Source) -> Result<Option<Self>, AskError> {
         let Some(server) = source.server.as_ref().filter(|s| !s.is_empty()) else {
             return Ok(None);
         };
@@ -42,11 +42,11 @@ impl Remote {
         if !encrypted && !base.starts_with("http://") {
             let detail =
                 format!("--server takes a URL such as http://127.0.0.1:5681, not `{server}`");
-            return Err(Failure::Usage(detail));
+            return Err(AskError::Usage(detail));
         }
         let token = token(source)?;
         if token.is_some() && !encrypted && !is_loopback(&base) {
-            return Err(Failure::Usage(format!(
+            return Err(AskError::Usage(format!(
                 "a token is not sent to {base} without encryption; use https"
             )));
         }
@@ -57,7 +57,7 @@ impl Remote {
         Ok(Some(Self { base, token, agent: config.build().into() }))
     }
 
-    fn request(&self, method: &str, path: &str, body: &str) -> Result<Response<Body>, Failure> {
+    fn request(&self, method: &str, path: &str, body: &str) -> Result<Response<Body>, AskError> {
         let uri = format!("{}{path}", self.base);
         let mut request = Request::builder().method(method).uri(&uri);
         if let Some(token) = &self.token {
@@ -67,16 +67,16 @@ impl Remote {
             request = request.header("content-type", "application/yaml");
         }
         let request = request.body(body.to_owned());
-        let request = request.map_err(|e| Failure::Usage(format!("{uri}: {e}")))?;
+        let request = request.map_err(|e| AskError::Usage(format!("{uri}: {e}")))?;
         let sent = self.agent.run(request);
-        sent.map_err(|e| Failure::World(format!("{} does not answer: {e}", self.base)))
+        sent.map_err(|e| AskError::World(format!("{} does not answer: {e}", self.base)))
     }
 
     /// Asks for something and reads all of the answer.
-    pub fn ask(&self, method: &str, path: &str, body: &str) -> Result<Said, Failure> {
+    pub fn ask(&self, method: &str, path: &str, body: &str) -> Result<Said, AskError> {
         let mut response = self.request(method, path, body)?;
         let read = response.body_mut().with_config().limit(LARGEST).read_to_string();
-        let text = read.map_err(|e| Failure::World(format!("{}: {e}", self.base)))?;
+        let text = read.map_err(|e| AskError::World(format!("{}: {e}", self.base)))?;
         let status = response.status();
         if !status.is_success() {
             return Err(refused(status.as_u16(), &text));
@@ -93,7 +93,7 @@ impl Remote {
     }
 
     /// Asks for something that does not end.
-    pub fn stream(&self, path: &str) -> Result<BufReader<impl std::io::Read + use<>>, Failure> {
+    pub fn stream(&self, path: &str) -> Result<BufReader<impl std::io::Read + use<>>, AskError> {
         let response = self.request("GET", path, "")?;
         let status = response.status();
         if !status.is_success() {
@@ -110,7 +110,7 @@ impl Remote {
         asked: &T,
         body: Option<&str>,
         out: &mut Out,
-    ) -> Outcome {
+    ) -> AskResult {
         let layout = Layout {
             color: out.styles().is_colored(),
             width: out.width(),
@@ -155,18 +155,18 @@ pub fn path(path: &str, query: &[(String, String)]) -> String {
 }
 
 /// What a refusal means here.
-fn refused(status: u16, text: &str) -> Failure {
+fn refused(status: u16, text: &str) -> AskError {
     let problem: Option<Value> = serde_json::from_str(text).ok();
     let detail = problem.as_ref().and_then(|p| p.get("detail")).and_then(Value::as_str);
     let detail = detail.unwrap_or(text).trim();
     match status {
-        401 => Failure::World(format!(
+        401 => AskError::World(format!(
             "the server does not know you: {detail}; put a token into OVERRULE_TOKEN or a file named by --token-file"
         )),
-        404 => Failure::NotFound(detail.to_owned()),
-        400 => Failure::Usage(detail.to_owned()),
-        422 | 409 => Failure::NotFound(findings(problem.as_ref(), detail)),
-        _ => Failure::World(format!("the server answers {status}: {detail}")),
+        404 => AskError::NotFound(detail.to_owned()),
+        400 => AskError::Usage(detail.to_owned()),
+        422 | 409 => AskError::NotFound(findings(problem.as_ref(), detail)),
+        _ => AskError::World(format!("the server answers {status}: {detail}")),
     }
 }
 
@@ -193,10 +193,10 @@ fn findings(problem: Option<&Value>, detail: &str) -> String {
     }
 }
 
-fn token(source: &Source) -> Result<Option<String>, Failure> {
+fn token(source: &Source) -> Result<Option<String>, AskError> {
     if let Some(file) = &source.token_file {
         let text = std::fs::read_to_string(file)
-            .map_err(|e| Failure::World(format!("{}: {e}", file.display())))?;
+            .map_err(|e| AskError::World(format!("{}: {e}", file.display())))?;
         return Ok(Some(text.trim().to_owned()));
     }
     #[expect(clippy::disallowed_methods, reason = "a secret has no flag: others read arguments")]
@@ -212,14 +212,14 @@ fn is_loopback(base: &str) -> bool {
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
-fn tls(ca: Option<&Path>) -> Result<ureq::tls::TlsConfig, Failure> {
+fn tls(ca: Option<&Path>) -> Result<ureq::tls::TlsConfig, AskError> {
     // The first to install a provider wins; it is the same one.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let roots = match ca {
         None => ureq::tls::RootCerts::WebPki,
         Some(file) => {
             let bytes = std::fs::read(file)
-                .map_err(|e| Failure::World(format!("{}: {e}", file.display())))?;
+                .map_err(|e| AskError::World(format!("{}: {e}", file.display())))?;
             let found: Result<Vec<_>, _> = ureq::tls::parse_pem(&bytes)
                 .filter_map(|item| match item {
                     Ok(ureq::tls::PemItem::Certificate(certificate)) => Some(Ok(certificate)),
@@ -227,7 +227,7 @@ fn tls(ca: Option<&Path>) -> Result<ureq::tls::TlsConfig, Failure> {
                     Err(e) => Some(Err(e)),
                 })
                 .collect();
-            let found = found.map_err(|e| Failure::World(format!("{}: {e}", file.display())))?;
+            let found = found.map_err(|e| AskError::World(format!("{}: {e}", file.display())))?;
             ureq::tls::RootCerts::Specific(Arc::new(found))
         }
     };

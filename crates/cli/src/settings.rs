@@ -3,8 +3,8 @@
 //! they mean; each family reads its own.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
-use overrule::{Setting, Settings, families};
-use overrule_ask::Failure;
+use overrule::{Setting, SettingValues, families};
+use overrule_ask::AskError;
 use serde_json::Value;
 
 /// Where options of families stand in help, among the shared ones.
@@ -55,8 +55,8 @@ impl FromArgMatches for FamilySettings {
 
 impl FamilySettings {
     /// What was typed, checked.
-    pub fn read(&self) -> Result<Settings, Failure> {
-        let mut settings = Settings::default();
+    pub fn read(&self) -> Result<SettingValues, AskError> {
+        let mut settings = SettingValues::default();
         for (family, setting, values) in &self.0 {
             for value in values {
                 set(&mut settings, family, setting, value)?;
@@ -68,16 +68,16 @@ impl FamilySettings {
 
 /// Changes one setting. A value is JSON if it is a mapping, or else the text itself.
 fn set(
-    settings: &mut Settings,
+    settings: &mut SettingValues,
     family: &'static str,
     setting: &Setting,
     typed: &str,
-) -> Result<(), Failure> {
+) -> Result<(), AskError> {
     let (key, value) = match setting.keys {
         [key] => (*key, typed),
         keys => typed.split_once('=').ok_or_else(|| {
             let (option, keys) = (setting.option, keys.join(", "));
-            Failure::Usage(format!("--{option} {typed}: write KEY=VALUE; keys are {keys}"))
+            AskError::Usage(format!("--{option} {typed}: write KEY=VALUE; keys are {keys}"))
         })?,
     };
     let json = serde_json::from_str(value).ok().filter(Value::is_object);
@@ -85,7 +85,7 @@ fn set(
     let checked = overrule::family(family).map_or(Ok(()), |family| family.check(key, &json));
     checked.map_err(|why| {
         let option = setting.option;
-        Failure::Usage(match setting.keys.len() {
+        AskError::Usage(match setting.keys.len() {
             1 => format!("--{option} {why}"),
             _ => format!("--{option} {typed}: {why}"),
         })

@@ -11,7 +11,7 @@ use overrule::files::{self, File};
 use overrule::model::Created;
 use overrule::source::{DuplicateKeys, Input};
 use overrule::{Analysis, Assume, Options, Stages};
-use overrule_ask::{Compare, Exit, Failure, Needs, Shared, Sink};
+use overrule_ask::{AskError, Compare, Exit, Needs, Shared, Sink};
 
 use crate::args::Source;
 use crate::output::Out;
@@ -26,7 +26,7 @@ pub struct Read {
 }
 
 /// Reads what the options name, and says what could not be read.
-pub fn read(source: &Source, out: &mut Out) -> Result<Read, Failure> {
+pub fn read(source: &Source, out: &mut Out) -> Result<Read, AskError> {
     let options = options(source)?;
     let mut found = files::find(&source.files());
     let kinds = files::find(&source.kinds);
@@ -102,7 +102,7 @@ fn alone() {
 }
 
 /// How to analyse, as far as it does not depend on what is asked.
-pub fn options(source: &Source) -> Result<Options, Failure> {
+pub fn options(source: &Source) -> Result<Options, AskError> {
     Ok(Options {
         duplicate_keys: if source.lenient { DuplicateKeys::LastWins } else { DuplicateKeys::Error },
         assume_created: assume(source)?,
@@ -121,7 +121,7 @@ fn add_new(files: &mut Vec<File>, more: Vec<File>) {
 }
 
 /// The profile chosen for each family.
-pub fn profiles(source: &Source) -> Result<BTreeMap<String, String>, Failure> {
+pub fn profiles(source: &Source) -> Result<BTreeMap<String, String>, AskError> {
     let known = overrule::families().iter();
     let known: Vec<(&str, &str)> =
         known.flat_map(|f| f.profiles().iter().map(move |p| (f.name(), *p))).collect();
@@ -131,7 +131,7 @@ pub fn profiles(source: &Source) -> Result<BTreeMap<String, String>, Failure> {
             Some((family, profile)) => chosen.insert(family.to_owned(), profile.to_owned()),
             None => {
                 let known: Vec<String> = known.iter().map(|(f, p)| format!("{f}={p}")).collect();
-                return Err(Failure::Usage(format!(
+                return Err(AskError::Usage(format!(
                     "unknown profile `{asked}`; this version has: {}",
                     known.join(", ")
                 )));
@@ -141,12 +141,12 @@ pub fn profiles(source: &Source) -> Result<BTreeMap<String, String>, Failure> {
     Ok(chosen)
 }
 
-fn assume(source: &Source) -> Result<Assume, Failure> {
+fn assume(source: &Source) -> Result<Assume, AskError> {
     match source.assume_created.as_deref() {
         None => Ok(Assume::Newest),
         Some(word) if word.eq_ignore_ascii_case("file-order") => Ok(Assume::FileOrder),
         Some(time) => Created::parse(time).map(Assume::Time).ok_or_else(|| {
-            Failure::Usage(format!("--assume-created takes FILE-ORDER or a time such as 2026-01-31T09:00:00Z, not `{time}`"))
+            AskError::Usage(format!("--assume-created takes FILE-ORDER or a time such as 2026-01-31T09:00:00Z, not `{time}`"))
         }),
     }
 }

@@ -13,40 +13,40 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use overrule_condition::{Condition, Data, Shape, Value};
+use overrule_condition::{CelCondition, CelValue, Data, ValueShape};
 
 /// A policy whose values are at hand.
-struct Policy(Value);
+struct Policy(CelValue);
 
 impl Policy {
-    fn at(&self, path: &[&str]) -> Option<&Value> {
+    fn at(&self, path: &[&str]) -> Option<&CelValue> {
         path.iter().try_fold(&self.0, |at, name| at.member(name))
     }
 }
 
 impl Data for Policy {
-    fn value(&self, path: &[&str]) -> Option<Value> {
+    fn value(&self, path: &[&str]) -> Option<CelValue> {
         self.at(path).cloned()
     }
 
-    fn shape(&self, path: &[&str]) -> Option<Shape> {
-        self.at(path).map(Value::shape)
+    fn shape(&self, path: &[&str]) -> Option<ValueShape> {
+        self.at(path).map(CelValue::shape)
     }
 }
 
-fn map<const N: usize>(members: [(&str, Value); N]) -> Value {
-    Value::Map(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+fn map<const N: usize>(members: [(&str, CelValue); N]) -> CelValue {
+    CelValue::Map(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
 fn policy() -> Policy {
     let rate =
-        |limit| map([("limit", Value::Int(limit)), ("window", Value::Text("1m".to_owned()))]);
-    let limit = |n| map([("rates", Value::List(vec![rate(n), rate(5 * n), rate(9 * n)]))]);
-    let rules = map([("authentication", map([("a", map([("jwt", Value::Null)]))]))]);
+        |limit| map([("limit", CelValue::Int(limit)), ("window", CelValue::Text("1m".to_owned()))]);
+    let limit = |n| map([("rates", CelValue::List(vec![rate(n), rate(5 * n), rate(9 * n)]))]);
+    let rules = map([("authentication", map([("a", map([("jwt", CelValue::Null)]))]))]);
     let limits = map([("a", limit(10)), ("b", limit(20)), ("c", limit(30))]);
     Policy(map([
-        ("kind", Value::Text("RateLimitPolicy".to_owned())),
-        ("metadata", map([("name", Value::Text("low".to_owned()))])),
+        ("kind", CelValue::Text("RateLimitPolicy".to_owned())),
+        ("metadata", map([("name", CelValue::Text("low".to_owned()))])),
         ("spec", map([("limits", limits), ("rules", rules)])),
     ]))
 }
@@ -74,8 +74,8 @@ fn main() {
         "spec.limits.all(name, spec.limits[name].rates.size() > 1)",
         "!has(spec.limits.a) || spec.limits.a.rates[0].limit > 5 && metadata.name.startsWith('l')",
     ] {
-        let condition = Condition::parse(text).unwrap();
-        let load = nanoseconds(|| drop(black_box(Condition::parse(black_box(text)))));
+        let condition = CelCondition::parse(text).unwrap();
+        let load = nanoseconds(|| drop(black_box(CelCondition::parse(black_box(text)))));
         let evaluate = nanoseconds(|| drop(black_box(condition.evaluate(black_box(&policy)))));
         let verdict = condition.evaluate(&policy).verdict;
         println!("{load:>7} ns to read {evaluate:>7} ns to evaluate  {verdict:?}  {text}");

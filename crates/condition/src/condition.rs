@@ -7,12 +7,12 @@ use crate::plan::Program;
 use crate::project::Projection;
 use crate::reads::ReadMember;
 use crate::refusal::ConditionRefusal;
-use crate::value::{Data, Value};
+use crate::value::{CelValue, Data};
 use crate::{check, cost, evaluate, parse, plan, project, reads, tree};
 
 /// A condition that was accepted: it is well formed, uses known names only and stays within its bounds.
 #[derive(Debug, Clone)]
-pub struct Condition {
+pub struct CelCondition {
     pub(crate) expression: IdedExpr,
     pub(crate) reads: Vec<ReadMember>,
     pub(crate) plan: Program,
@@ -24,8 +24,8 @@ pub struct Condition {
 pub struct Evaluation {
     /// The answer.
     pub verdict: ConditionVerdict,
-    /// Every path of [`Condition::reads`] as dotted text, and the value there; none if it is missing.
-    pub saw: Vec<(String, Option<Value>)>,
+    /// Every path of [`CelCondition::reads`] as dotted text, and the value there; none if it is missing.
+    pub saw: Vec<(String, Option<CelValue>)>,
 }
 
 /// The answer of a condition.
@@ -39,7 +39,7 @@ pub enum ConditionVerdict {
     Failed(String),
 }
 
-impl Condition {
+impl CelCondition {
     /// Reads and checks a condition.
     ///
     /// # Errors

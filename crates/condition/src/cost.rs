@@ -247,17 +247,17 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::{Condition, Data, Value};
+    use crate::{CelCondition, CelValue, Data};
 
-    struct Fixed(Value);
+    struct Fixed(CelValue);
 
     impl Data for Fixed {
-        fn value(&self, path: &[&str]) -> Option<Value> {
+        fn value(&self, path: &[&str]) -> Option<CelValue> {
             path.iter().skip(1).try_fold(&self.0, |at, name| at.member(name)).cloned()
         }
     }
 
-    fn units(condition: &Condition, data: &Fixed) -> u64 {
+    fn units(condition: &CelCondition, data: &Fixed) -> u64 {
         let seen = condition.projection.ask(data).unwrap();
         Tally::of(&condition.plan, &seen.bounds, seen.fractions).spent
     }
@@ -266,18 +266,19 @@ mod tests {
     #[test]
     #[ignore = "prints times for choosing the limit"]
     fn time_of_a_unit() {
-        let numbers = |n: i64| Value::List((0..n).map(Value::Int).collect());
-        let texts = |n: usize, bytes: usize| Value::List(vec![Value::Text("x".repeat(bytes)); n]);
-        let rates = Value::List(
+        let numbers = |n: i64| CelValue::List((0..n).map(CelValue::Int).collect());
+        let texts =
+            |n: usize, bytes: usize| CelValue::List(vec![CelValue::Text("x".repeat(bytes)); n]);
+        let rates = CelValue::List(
             (0..300)
                 .map(|i| {
-                    let member = |name: &str, n| (name.to_owned(), Value::Int(n));
-                    Value::Map(vec![member("limit", i), member("window", 60)])
+                    let member = |name: &str, n| (name.to_owned(), CelValue::Int(n));
+                    CelValue::Map(vec![member("limit", i), member("window", 60)])
                 })
                 .collect(),
         );
-        let map = Value::Map((0..500).map(|i| (format!("key{i}"), Value::Int(i))).collect());
-        let spec = Value::Map(vec![
+        let map = CelValue::Map((0..500).map(|i| (format!("key{i}"), CelValue::Int(i))).collect());
+        let spec = CelValue::Map(vec![
             ("n".to_owned(), numbers(100)),
             ("m".to_owned(), numbers(1000)),
             ("t".to_owned(), texts(200, 1000)),
@@ -312,7 +313,7 @@ mod tests {
             "spec == self.spec && [spec, spec] == []",
             "[1].all(a, [1].all(b, [1].all(c, [1].all(d, spec.m.all(e, a.a.a.a.a.a.a.a.a == 1)))))",
         ] {
-            let condition = Condition::parse(text).unwrap_or_else(|r| panic!("{text}: {r}"));
+            let condition = CelCondition::parse(text).unwrap_or_else(|r| panic!("{text}: {r}"));
             let units = units(&condition, &data);
             let start = Instant::now();
             let verdict = condition.evaluate(&data).verdict;

@@ -7,7 +7,7 @@ use cel::common::types::{CelBool, CelList, CelMap, CelMapKey, DYN_TYPE};
 use cel::common::value::{CowVal, Val};
 use cel::{Context, Env, ExecutionError};
 
-use crate::condition::{Condition, ConditionVerdict, Evaluation};
+use crate::condition::{CelCondition, ConditionVerdict, Evaluation};
 use crate::project::Variables;
 use crate::value::Data;
 use crate::{cost, failure, names};
@@ -20,7 +20,7 @@ static FUNCTIONS: LazyLock<Arc<Env>> = LazyLock::new(|| {
     Arc::new(env)
 });
 
-pub(crate) fn evaluate(condition: &Condition, data: &dyn Data) -> Evaluation {
+pub(crate) fn evaluate(condition: &CelCondition, data: &dyn Data) -> Evaluation {
     let Some(seen) = condition.projection.ask(data) else {
         return failed("the data it reads is too large or too deep", Vec::new());
     };
@@ -35,11 +35,11 @@ pub(crate) fn evaluate(condition: &Condition, data: &dyn Data) -> Evaluation {
     Evaluation { verdict, saw: condition.projection.label(seen.values) }
 }
 
-fn failed(why: &str, saw: Vec<(String, Option<crate::Value>)>) -> Evaluation {
+fn failed(why: &str, saw: Vec<(String, Option<crate::CelValue>)>) -> Evaluation {
     Evaluation { verdict: ConditionVerdict::Failed(why.to_owned()), saw }
 }
 
-fn answer(condition: &Condition, variables: &Variables<'_>) -> ConditionVerdict {
+fn answer(condition: &CelCondition, variables: &Variables<'_>) -> ConditionVerdict {
     let mut context = Context::with_env(Arc::clone(&FUNCTIONS));
     context.set_variable_resolver(variables);
     match cel::Value::resolve_val(&condition.expression, &context) {

@@ -41,7 +41,7 @@ mod tokens;
 mod tree;
 mod value;
 
-pub use condition::{Condition, ConditionVerdict, Evaluation};
+pub use condition::{CelCondition, ConditionVerdict, Evaluation};
 pub use reads::ReadMember;
 pub use refusal::ConditionRefusal;
-pub use value::{Data, Shape, Value};
+pub use value::{CelValue, Data, ValueShape};

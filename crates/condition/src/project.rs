@@ -16,7 +16,7 @@ use crate::cost::Bound;
 use crate::limits::{BYTES_PER_UNIT, DATA_BYTES, DATA_DEPTH, DATA_NODES};
 use crate::names::MEMBERS;
 use crate::reads::ReadMember;
-use crate::value::{Data, Shape, Value};
+use crate::value::{CelValue, Data, ValueShape};
 
 /// What to ask a policy for.
 #[derive(Debug, Clone)]
@@ -84,7 +84,7 @@ fn grow(branches: &mut Vec<Branch>, path: &[Box<str>], read: usize) {
 
 /// The values of all reads, in their order.
 pub(crate) struct Values {
-    pub(crate) values: Vec<Option<Value>>,
+    pub(crate) values: Vec<Option<CelValue>>,
     pub(crate) bounds: SmallVec<[Bound; 8]>,
     /// Whether a number among them is not whole.
     pub(crate) fractions: bool,
@@ -94,7 +94,7 @@ impl Projection {
     /// Asks for the value of every read. None if it is more than one evaluation may look at.
     pub(crate) fn ask(&self, data: &dyn Data) -> Option<Values> {
         let mut meter = Meter { nodes: 0, bytes: 0, fractions: false };
-        let mut values: Vec<Option<Value>> = Vec::with_capacity(self.reads.len());
+        let mut values: Vec<Option<CelValue>> = Vec::with_capacity(self.reads.len());
         let mut bounds: SmallVec<[Bound; 8]> = SmallVec::new();
         for wanted in &self.reads {
             let value = match wanted.within {
@@ -119,10 +119,10 @@ impl Projection {
 
     fn inside<'v>(
         &self,
-        values: &'v [Option<Value>],
+        values: &'v [Option<CelValue>],
         above: usize,
         path: &[Box<str>],
-    ) -> Option<&'v Value> {
+    ) -> Option<&'v CelValue> {
         let skip = self.reads.get(above)?.path.len();
         let start = values.get(above)?.as_ref()?;
         path.iter().skip(skip).try_fold(start, |value, name| value.member(name))
@@ -132,7 +132,7 @@ impl Projection {
     pub(crate) fn variables<'v>(
         &self,
         data: &dyn Data,
-        values: &'v [Option<Value>],
+        values: &'v [Option<CelValue>],
     ) -> Variables<'v> {
         let mut found: Members<'v> = SmallVec::new();
         match self.reads.iter().position(|wanted| wanted.path.is_empty()) {
@@ -158,25 +158,25 @@ impl Projection {
     }
 
     /// The dotted text of every read beside its value.
-    pub(crate) fn label(&self, values: Vec<Option<Value>>) -> Vec<(String, Option<Value>)> {
+    pub(crate) fn label(&self, values: Vec<Option<CelValue>>) -> Vec<(String, Option<CelValue>)> {
         self.reads.iter().map(|wanted| wanted.dotted.clone()).zip(values).collect()
     }
 }
 
-fn fetch(data: &dyn Data, path: &[Box<str>]) -> Option<Value> {
+fn fetch(data: &dyn Data, path: &[Box<str>]) -> Option<CelValue> {
     let steps: Steps<'_> = path.iter().map(|name| &**name).collect();
     if !steps.is_empty() {
         return data.value(&steps);
     }
     let member = |name: &&str| Some(((*name).to_owned(), data.value(&[name])?));
-    Some(Value::Map(MEMBERS.iter().filter_map(member).collect()))
+    Some(CelValue::Map(MEMBERS.iter().filter_map(member).collect()))
 }
 
 impl Branch {
     fn build<'v, 'b>(
         &'b self,
         data: &dyn Data,
-        values: &'v [Option<Value>],
+        values: &'v [Option<CelValue>],
         steps: &mut Steps<'b>,
     ) -> Option<Box<dyn Val + 'v>> {
         if let Some(read) = self.read {
@@ -198,27 +198,31 @@ impl Branch {
 }
 
 /// The least value of a shape: members that are not in it are missing in the same way.
-fn empty<'v>(shape: Shape) -> Box<dyn Val + 'v> {
+fn empty<'v>(shape: ValueShape) -> Box<dyn Val + 'v> {
     match shape {
-        Shape::Null => Box::new(CelNull),
-        Shape::Bool => Box::new(CelBool::from(false)),
-        Shape::Int => Box::new(CelInt::from(0)),
-        Shape::Float => Box::new(CelDouble::from(0.0)),
-        Shape::Text => Box::new(CelString::from("")),
-        Shape::List => Box::new(CelList::from(Vec::new())),
-        Shape::Map => Box::new(CelMap::default()),
+        ValueShape::Null => Box::new(CelNull),
+        ValueShape::Bool => Box::new(CelBool::from(false)),
+        ValueShape::Int => Box::new(CelInt::from(0)),
+        ValueShape::Float => Box::new(CelDouble::from(0.0)),
+        ValueShape::Text => Box::new(CelString::from("")),
+        ValueShape::List => Box::new(CelList::from(Vec::new())),
+        ValueShape::Map => Box::new(CelMap::default()),
     }
 }
 
-fn to_cel<'v>(value: &'v Value) -> Box<dyn Val + 'v> {
+fn to_cel<'v>(value: &'v CelValue) -> Box<dyn Val + 'v> {
     match value {
-        Value::Null => Box::new(CelNull),
-        Value::Bool(value) => Box::new(CelBool::from(*value)),
-        Value::Int(value) => Box::new(CelInt::from(*value)),
-        Value::Float(value) => Box::new(CelDouble::from(*value)),
-        Value::Text(text) => Box::new(CelString::from(text.as_str())),
-        Value::List(items) => Box::new(CelList::from(items.iter().map(to_cel).collect::<Vec<_>>())),
-        Value::Map(members) => map_of(members.iter().map(|(name, v)| (name.as_str(), to_cel(v)))),
+        CelValue::Null => Box::new(CelNull),
+        CelValue::Bool(value) => Box::new(CelBool::from(*value)),
+        CelValue::Int(value) => Box::new(CelInt::from(*value)),
+        CelValue::Float(value) => Box::new(CelDouble::from(*value)),
+        CelValue::Text(text) => Box::new(CelString::from(text.as_str())),
+        CelValue::List(items) => {
+            Box::new(CelList::from(items.iter().map(to_cel).collect::<Vec<_>>()))
+        }
+        CelValue::Map(members) => {
+            map_of(members.iter().map(|(name, v)| (name.as_str(), to_cel(v))))
+        }
     }
 }
 
@@ -273,26 +277,26 @@ struct Meter {
 }
 
 impl Meter {
-    fn optional(&mut self, value: Option<&Value>) -> Option<Bound> {
+    fn optional(&mut self, value: Option<&CelValue>) -> Option<Bound> {
         value.map_or(Some(Bound::SMALL), |value| self.measure(value, DATA_DEPTH))
     }
 
     /// None as soon as it is too much.
-    fn measure(&mut self, value: &Value, levels: usize) -> Option<Bound> {
+    fn measure(&mut self, value: &CelValue, levels: usize) -> Option<Bound> {
         let levels = levels.checked_sub(1)?;
         let mut bound = Bound::SMALL;
         self.nodes += 1;
         match value {
-            Value::Null | Value::Bool(_) | Value::Int(_) => {}
-            Value::Float(_) => self.fractions = true,
-            Value::Text(text) => bound.size += self.text(text),
-            Value::List(items) => {
+            CelValue::Null | CelValue::Bool(_) | CelValue::Int(_) => {}
+            CelValue::Float(_) => self.fractions = true,
+            CelValue::Text(text) => bound.size += self.text(text),
+            CelValue::List(items) => {
                 bound = Bound::of_length(count(items.len()));
                 for item in items {
                     bound = bound.with(self.measure(item, levels)?);
                 }
             }
-            Value::Map(members) => {
+            CelValue::Map(members) => {
                 bound = Bound::of_length(count(members.len()));
                 for (name, member) in members {
                     let key = Bound { size: 1 + self.text(name), ..Bound::SMALL };

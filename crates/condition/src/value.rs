@@ -4,9 +4,9 @@
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-/// A plain value. Whole numbers are [`Value::Int`], all others [`Value::Float`]: CEL does not mix the two in arithmetic.
+/// A plain value. Whole numbers are [`CelValue::Int`], all others [`Value::Float`]: CEL does not mix the two in arithmetic.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum CelValue {
     /// Nothing, explicitly.
     Null,
     /// True or false.
@@ -18,27 +18,27 @@ pub enum Value {
     /// Text.
     Text(String),
     /// Elements in order.
-    List(Vec<Value>),
+    List(Vec<CelValue>),
     /// Members in the order written. Of equal names the last counts, as in JSON.
-    Map(Vec<(String, Value)>),
+    Map(Vec<(String, CelValue)>),
 }
 
 /// What a value is, without its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
-    /// [`Value::Null`].
+pub enum ValueShape {
+    /// [`CelValue::Null`].
     Null,
-    /// [`Value::Bool`].
+    /// [`CelValue::Bool`].
     Bool,
-    /// [`Value::Int`].
+    /// [`CelValue::Int`].
     Int,
-    /// [`Value::Float`].
+    /// [`CelValue::Float`].
     Float,
-    /// [`Value::Text`].
+    /// [`CelValue::Text`].
     Text,
-    /// [`Value::List`].
+    /// [`CelValue::List`].
     List,
-    /// [`Value::Map`].
+    /// [`CelValue::Map`].
     Map,
 }
 
@@ -48,31 +48,31 @@ pub trait Data {
     /// if something on the way is not a map: an index of a list is no member.
     ///
     /// Values nest at most as deep as documents may (128): they are dropped recursively.
-    fn value(&self, path: &[&str]) -> Option<Value>;
+    fn value(&self, path: &[&str]) -> Option<CelValue>;
 
     /// What is at a path, without its content. Asked about the parents of missing members only; worth writing where
     /// [`Data::value`] copies much.
-    fn shape(&self, path: &[&str]) -> Option<Shape> {
+    fn shape(&self, path: &[&str]) -> Option<ValueShape> {
         self.value(path).map(|value| value.shape())
     }
 }
 
-impl Value {
+impl CelValue {
     /// What it is.
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> ValueShape {
         match self {
-            Self::Null => Shape::Null,
-            Self::Bool(_) => Shape::Bool,
-            Self::Int(_) => Shape::Int,
-            Self::Float(_) => Shape::Float,
-            Self::Text(_) => Shape::Text,
-            Self::List(_) => Shape::List,
-            Self::Map(_) => Shape::Map,
+            Self::Null => ValueShape::Null,
+            Self::Bool(_) => ValueShape::Bool,
+            Self::Int(_) => ValueShape::Int,
+            Self::Float(_) => ValueShape::Float,
+            Self::Text(_) => ValueShape::Text,
+            Self::List(_) => ValueShape::List,
+            Self::Map(_) => ValueShape::Map,
         }
     }
 
     /// The member of a map.
-    pub fn member(&self, name: &str) -> Option<&Value> {
+    pub fn member(&self, name: &str) -> Option<&CelValue> {
         match self {
             Self::Map(members) => members.iter().rev().find(|(n, _)| n == name).map(|(_, v)| v),
             _ => None,
@@ -81,7 +81,7 @@ impl Value {
 }
 
 /// As JSON. Numbers that are not finite become null, as JSON has none.
-impl Serialize for Value {
+impl Serialize for CelValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Null => serializer.serialize_unit(),

@@ -16,7 +16,7 @@ mod common;
 use std::time::Instant;
 
 use common::{Json, on_small_stack};
-use overrule_condition::{Condition, ConditionVerdict};
+use overrule_condition::{CelCondition, ConditionVerdict};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -34,7 +34,7 @@ fn check(name: &str, text: String, data: serde_json::Value, end: End) {
     let shown = name.to_owned();
     let found = on_small_stack(move || {
         let start = Instant::now();
-        let parsed = Condition::parse(&text);
+        let parsed = CelCondition::parse(&text);
         let loaded = start.elapsed();
         let start = Instant::now();
         let end = match parsed {
@@ -96,7 +96,7 @@ fn texts_that_nest() {
     check("macros on macros", chain, json!({"spec": []}), End::Either);
     // As deep as it gets, each with the largest frames.
     let deepest = |make: &dyn Fn(usize) -> String| {
-        (1..200).map(make).take_while(|text| Condition::parse(text).is_ok()).last().unwrap()
+        (1..200).map(make).take_while(|text| CelCondition::parse(text).is_ok()).last().unwrap()
     };
     let data = json!({"spec": [1]});
     for (name, text) in [
@@ -195,14 +195,14 @@ fn texts_that_are_broken() {
     on_small_stack(move || {
         for seed in seeds {
             for (i, _) in seed.char_indices() {
-                let _ = Condition::parse(&seed[..i]);
+                let _ = CelCondition::parse(&seed[..i]);
                 for c in [
                     '(', ')', '\'', '"', '`', '\\', '?', '.', '@', 'é', '\0', '\n', '9', '!', '-',
                     '{',
                 ] {
                     let rest: String = seed[i..].chars().skip(1).collect();
                     let text = format!("{}{c}{rest}", &seed[..i]);
-                    if let Err(r) = Condition::parse(&text) {
+                    if let Err(r) = CelCondition::parse(&text) {
                         assert!(text.is_char_boundary(r.start) && text.is_char_boundary(r.end));
                         assert!(r.start <= r.end && !r.message.is_empty() && !r.help.is_empty());
                     }
@@ -303,7 +303,7 @@ proptest! {
         // Closed, more of them are conditions.
         let open = text.matches('(').count().saturating_sub(text.matches(')').count());
         text.push_str(&")".repeat(open));
-        if let Ok(condition) = Condition::parse(&text) {
+        if let Ok(condition) = CelCondition::parse(&text) {
             let data = json!({"kind": "k", "spec": {"a": [1, {"a": 2.5}], "b": {"a": "é", "b": i64::MIN}}});
             condition.evaluate(&Json(data));
         }

@@ -15,7 +15,7 @@ use std::sync::{Arc, LazyLock};
 use cel::parser::PrattParser;
 use cel::{Context, Env, ExecutionError};
 use common::Json;
-use overrule_condition::{Condition, ConditionVerdict};
+use overrule_condition::{CelCondition, ConditionVerdict};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -169,7 +169,7 @@ proptest! {
         let ordered = !text.contains("x,") && !text.contains("self");
         // Bound outside of a macro, too, so that most texts are accepted.
         let text = format!("[{{'a': [1], 'b': 'b'}}].exists(x, {text})");
-        let parsed = Condition::parse(&text);
+        let parsed = CelCondition::parse(&text);
         if let Err(refusal) = &parsed {
             let meant = refusal.message.starts_with("`self` has no member") || refusal.message.contains("too ");
             prop_assert!(meant, "{text}: {refusal}");

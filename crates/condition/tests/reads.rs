@@ -7,7 +7,7 @@
     reason = "a test may fail loudly, in its helpers too"
 )]
 
-use overrule_condition::Condition;
+use overrule_condition::CelCondition;
 
 const CASES: &[(&str, &str)] = &[
     ("true", ""),
@@ -50,7 +50,7 @@ const CASES: &[(&str, &str)] = &[
 fn paths() {
     let mut wrong = Vec::new();
     for (text, expected) in CASES {
-        let condition = Condition::parse(text).unwrap_or_else(|r| panic!("{text}: {r}"));
+        let condition = CelCondition::parse(text).unwrap_or_else(|r| panic!("{text}: {r}"));
         let shown: Vec<String> = condition
             .reads()
             .iter()

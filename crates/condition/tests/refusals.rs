@@ -8,7 +8,7 @@
     reason = "a test may fail loudly, in its helpers too"
 )]
 
-use overrule_condition::Condition;
+use overrule_condition::CelCondition;
 
 /// The text with the place between `«` and `»`, a part of the message, a part of the help.
 const CASES: &[(&str, &str, &str)] = &[
@@ -75,7 +75,7 @@ fn places_and_words() {
         let start = marked.find('«').unwrap();
         let end = marked.find('»').unwrap() - '«'.len_utf8();
         let text = marked.replace(['«', '»'], "");
-        match Condition::parse(&text) {
+        match CelCondition::parse(&text) {
             Ok(_) => wrong.push(format!("{text}: accepted")),
             Err(r) => {
                 let right = (r.start, r.end) == (start, end)
@@ -94,7 +94,7 @@ fn places_and_words() {
 #[test]
 fn limits_have_places() {
     let place = |text: &str| {
-        let refusal = Condition::parse(text).unwrap_err();
+        let refusal = CelCondition::parse(text).unwrap_err();
         (text[refusal.start..refusal.end].to_owned(), refusal.message)
     };
     let long = format!("kind == '{}'", "é".repeat(1100));

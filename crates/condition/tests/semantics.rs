@@ -10,7 +10,7 @@
 mod common;
 
 use common::evaluate;
-use overrule_condition::{ConditionVerdict, Value};
+use overrule_condition::{CelValue, ConditionVerdict};
 use serde_json::{Value as Json, json};
 
 fn policy() -> Json {
@@ -156,7 +156,7 @@ fn a_policy_without_parts() {
 fn what_it_saw() {
     let saw = |text: &str| -> Vec<(String, Json)> {
         let seen = evaluate(text, policy()).saw;
-        let json = |value: Option<Value>| match value {
+        let json = |value: Option<CelValue>| match value {
             Some(value) => serde_json::to_value(value).unwrap(),
             None => json!("absent"),
         };

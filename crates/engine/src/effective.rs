@@ -15,7 +15,7 @@ use crate::{Fate, LadderId, Ladders, Loss, Losses, Outcome, Prefer, Reason, Rung
 
 /// What a guard found, for explanations.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Check {
+pub struct GuardCheck {
     /// The step it guards.
     pub step: StepId,
     /// Whether the guard lets the step take part.
@@ -23,12 +23,12 @@ pub struct Check {
     /// Why it failed; empty if it did not.
     pub error: Box<str>,
     /// What it looked at.
-    pub saw: Vec<Seen>,
+    pub saw: Vec<SeenValue>,
 }
 
 /// A value a guard looked at.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
+pub struct SeenValue {
     /// Where, as the guard has it: `spec.limits.a`.
     pub path: Box<str>,
     /// The value as JSON text; none if there is no value.
@@ -48,7 +48,7 @@ pub enum Guard {
 
 /// What the fold did with a rung.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Done {
+pub enum FoldAction {
     /// It came first, or into nothing.
     Took,
     /// It replaced what was in force.
@@ -69,11 +69,11 @@ pub enum Done {
 
 /// One line of the log of a fold.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Verdict {
+pub struct FoldEntry {
     /// The rung.
     pub rung: Rung,
     /// What was done.
-    pub done: Done,
+    pub done: FoldAction,
     /// By which rule.
     pub reason: Reason,
 }
@@ -95,7 +95,7 @@ pub struct Effective {
 struct Line {
     /// Place of the rung among [`Ladders::rungs`].
     at: u32,
-    done: Done,
+    done: FoldAction,
     reason: Reason,
 }
 
@@ -109,7 +109,7 @@ impl Hash for Line {
 /// What most ladders have nothing of.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Rare {
-    pub(crate) checks: Vec<Check>,
+    pub(crate) checks: Vec<GuardCheck>,
     pub(crate) beside: Vec<StepId>,
     pub(crate) poison: Vec<(StepId, Reason)>,
 }
@@ -125,7 +125,7 @@ impl Rare {
 pub(crate) struct Draft {
     pub(crate) value: Option<Traced>,
     pub(crate) losses: Losses,
-    pub(crate) log: Vec<Verdict>,
+    pub(crate) log: Vec<FoldEntry>,
     pub(crate) rare: Rare,
 }
 
@@ -196,10 +196,10 @@ impl Common {
         effective.losses.settle()
     }
 
-    fn log(&mut self, rungs: &[Rung], log: &[Verdict]) -> Arc<[Line]> {
+    fn log(&mut self, rungs: &[Rung], log: &[FoldEntry]) -> Arc<[Line]> {
         self.lines.clear();
         let mut near = 0;
-        for Verdict { rung, done, reason } in log {
+        for FoldEntry { rung, done, reason } in log {
             near = place(rungs, near, *rung);
             let at = u32::try_from(near).unwrap_or(u32::MAX);
             self.lines.push(Line { at, done: *done, reason });
@@ -218,11 +218,11 @@ fn place(rungs: &[Rung], near: usize, rung: Rung) -> usize {
 
 impl Effective {
     /// What was done with each rung, in the order of folding. The ladders are those it was folded from.
-    pub fn log(&self, ladders: &Ladders) -> impl Iterator<Item = Verdict> + use<'_> {
+    pub fn log(&self, ladders: &Ladders) -> impl Iterator<Item = FoldEntry> + use<'_> {
         let rungs = ladders.rungs(self.ladder);
         self.log.iter().filter_map(move |Line { at, done, reason }| {
             let rung = *rungs.get(*at as usize)?;
-            Some(Verdict { rung, done: *done, reason })
+            Some(FoldEntry { rung, done: *done, reason })
         })
     }
 
@@ -244,7 +244,7 @@ impl Effective {
     }
 
     /// What guards found, in the same order.
-    pub fn checks(&self) -> &[Check] {
+    pub fn checks(&self) -> &[GuardCheck] {
         self.rare.as_ref().map_or(&[], |r| &r.checks)
     }
 
@@ -296,7 +296,7 @@ impl Effective {
         held.sort_unstable();
         lost.sort_unstable();
         let skipped = |step: StepId| {
-            let mut skips = self.log(ladders).filter(|v| v.done == Done::Skipped);
+            let mut skips = self.log(ladders).filter(|v| v.done == FoldAction::Skipped);
             skips.any(|v| v.rung == Rung::Step(step))
         };
         let outcome = |step: &StepId| {

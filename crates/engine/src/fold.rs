@@ -10,8 +10,8 @@ use overrule_source::Documents;
 use crate::effective::{Common, Draft};
 use crate::merge::{Combine, Merger, Prefer};
 use crate::{
-    Check, Done, Effective, Fate, Group, LadderId, Ladders, Loss, MergePlan, Reason, Rung, Step,
-    StepId, Traced, Verdict, reason,
+    Effective, Fate, FoldAction, FoldEntry, Group, GuardCheck, LadderId, Ladders, Loss, MergePlan,
+    Reason, Rung, Step, StepId, Traced, reason,
 };
 
 /// What to do with an admitted rung.
@@ -79,7 +79,7 @@ pub trait Algebra: Combine {
         state: &mut Self::State,
         turn: &Turn<'_>,
         held: Option<&Traced>,
-        checks: &mut Vec<Check>,
+        checks: &mut Vec<GuardCheck>,
     ) -> Action<'_>;
 
     /// Filter: removes parts of the incoming value, and records them as losses through `lose`.
@@ -293,13 +293,13 @@ impl<'a, A: Algebra> Fold<'a, A> {
         let held = draft.value.as_ref();
         match self.algebra.decide(state, &turn, held, &mut draft.rare.checks) {
             Action::Pass(why) => {
-                draft.log.push(Verdict { rung, done: Done::Passed, reason: why });
+                draft.log.push(FoldEntry { rung, done: FoldAction::Passed, reason: why });
             }
             Action::Skip(why) => {
-                draft.log.push(Verdict { rung, done: Done::Skipped, reason: why });
+                draft.log.push(FoldEntry { rung, done: FoldAction::Skipped, reason: why });
             }
             Action::Poison(why) => {
-                draft.log.push(Verdict { rung, done: Done::Poisoned, reason: why });
+                draft.log.push(FoldEntry { rung, done: FoldAction::Poisoned, reason: why });
                 draft.rare.poison.extend(turn.step.map(|(id, _)| (id, why)));
             }
             Action::Apply { op, plan, reason } => {
@@ -317,7 +317,7 @@ impl<'a, A: Algebra> Fold<'a, A> {
                     Some(incoming) => self.apply(rung, op, plan, reason, incoming, draft),
                     None => {
                         let reason = &reason::NOTHING_LEFT;
-                        draft.log.push(Verdict { rung, done: Done::Passed, reason });
+                        draft.log.push(FoldEntry { rung, done: FoldAction::Passed, reason });
                     }
                 }
             }
@@ -347,7 +347,7 @@ impl<'a, A: Algebra> Fold<'a, A> {
         draft: &mut Draft,
     ) {
         let Some(held) = draft.value.take() else {
-            draft.log.push(Verdict { rung, done: Done::Took, reason: &reason::FIRST });
+            draft.log.push(FoldEntry { rung, done: FoldAction::Took, reason: &reason::FIRST });
             draft.value = Some(incoming);
             return;
         };
@@ -356,16 +356,16 @@ impl<'a, A: Algebra> Fold<'a, A> {
                 Rung::Step(id) => draft.rare.beside.push(id),
                 Rung::Group(_) => draft.rare.beside.extend(incoming.steps()),
             }
-            draft.log.push(Verdict { rung, done: Done::Beside, reason: why });
+            draft.log.push(FoldEntry { rung, done: FoldAction::Beside, reason: why });
             draft.value = Some(held);
             return;
         }
         let empty = op == Op::FillIfEmpty && self.algebra.is_empty(self.documents, &held);
         let (done, prefer, merge) = match op {
-            Op::FillIfEmpty if empty => (Done::Took, Prefer::Incoming, false),
-            Op::Keep | Op::FillIfEmpty | Op::Beside => (Done::Kept, Prefer::Held, false),
-            Op::ReplaceAll => (Done::Replaced, Prefer::Incoming, false),
-            Op::Merge(prefer) => (Done::Merged(prefer), prefer, true),
+            Op::FillIfEmpty if empty => (FoldAction::Took, Prefer::Incoming, false),
+            Op::Keep | Op::FillIfEmpty | Op::Beside => (FoldAction::Kept, Prefer::Held, false),
+            Op::ReplaceAll => (FoldAction::Replaced, Prefer::Incoming, false),
+            Op::Merge(prefer) => (FoldAction::Merged(prefer), prefer, true),
         };
         let mut merger =
             Merger::new(self.documents, plan, self.algebra, prefer, why, draft.losses.own())
@@ -379,6 +379,6 @@ impl<'a, A: Algebra> Fold<'a, A> {
             Some(winner)
         };
         draft.value = value;
-        draft.log.push(Verdict { rung, done, reason: why });
+        draft.log.push(FoldEntry { rung, done, reason: why });
     }
 }

@@ -45,7 +45,7 @@ mod topology;
 mod traced;
 mod words;
 
-pub use effective::{Check, Done, Effective, Guard, Seen, Verdict};
+pub use effective::{Effective, FoldAction, FoldEntry, Guard, GuardCheck, SeenValue};
 pub use fold::{Action, Algebra, Fold, Op, Turn};
 pub use ladder::{Group, LadderId, Ladders, PolicyId, Rung, Step, StepId};
 pub use local::{Landed, LocalLadders};
@@ -53,13 +53,13 @@ pub use losses::{Loss, LossIter, Losses, Met, Steps};
 pub use merge::{Combine, Merger, Prefer};
 pub use outcome::{Fate, Outcome, Tally};
 pub use paths::{PathId, Paths};
-pub use plan::{ListRule, MergePlan, Nulls, PlanId, Rule};
-pub use rank::{Decision, KeyValues, Rank, RankKey, RankKeys};
+pub use plan::{ListRule, MergePlan, MergeRule, Nulls, PlanId};
+pub use rank::{KeyValues, Rank, RankDecision, RankKey, RankKeys};
 pub use reason::{Reason, ReasonInfo};
 pub use resolution::{
-    Attachment, Failure, KindId, KindResult, NewKind, NewSteps, PerStep, PolicyEntry, Rejection,
-    Resolution, ResolutionBuilder, Subjects,
+    Attachment, KindId, KindResult, NewKind, NewSteps, PathFailure, PerStep, PolicyEntry,
+    Rejection, Resolution, ResolutionBuilder, Subjects,
 };
 pub use topology::{Level, Node, NodeId, Topology};
-pub use traced::{Key, Leaf, Place, Traced, Word, dotted, pointer_segments};
+pub use traced::{FieldKey, Leaf, Place, SharedText, Traced, dotted, pointer_segments};
 pub use words::FamilyWords;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use hashbrown::HashSet;
 use smallvec::SmallVec;
 
-use crate::{Fate, Place, Reason, StepId, Word};
+use crate::{Fate, Place, Reason, SharedText, StepId};
 
 /// A part of a contribution that is not in force.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +20,7 @@ pub struct Loss {
     /// Whose it was.
     pub step: StepId,
     /// Where in the value, as a JSON pointer; empty for all of it.
-    pub pointer: Word,
+    pub pointer: SharedText,
     /// Where it is written.
     pub node: Place,
     /// Its outcome.

@@ -11,7 +11,8 @@ use smallvec::SmallVec;
 use crate::room::{Held, Room};
 use crate::traced::push_segment;
 use crate::{
-    Fate, Key, ListRule, Loss, MergePlan, Nulls, Place, PlanId, Reason, Rule, Steps, Traced,
+    Fate, FieldKey, ListRule, Loss, MergePlan, MergeRule, Nulls, Place, PlanId, Reason, Steps,
+    Traced,
 };
 
 /// Whose value stays where both have one.
@@ -23,7 +24,7 @@ pub enum Prefer {
     Incoming,
 }
 
-/// Combinators a family registers for [`Rule::Combinator`].
+/// Combinators a family registers for [`MergeRule::Combinator`].
 pub trait Combine {
     /// Combines two values; may call back into the merger for parts of them. A family that registers none takes the
     /// preferred value, whole.
@@ -80,13 +81,13 @@ impl<'a> Merger<'a> {
     pub fn merge(&mut self, at: PlanId, held: Traced, incoming: Traced) -> Option<Traced> {
         let (plan, documents) = (self.plan, self.documents);
         match plan.rule(at) {
-            Rule::Fields { .. } if held.is_map(documents) && incoming.is_map(documents) => {
+            MergeRule::Fields { .. } if held.is_map(documents) && incoming.is_map(documents) => {
                 Some(self.fields(at, &held, &incoming))
             }
-            Rule::List(rule) if held.is_list(documents) && incoming.is_list(documents) => {
+            MergeRule::List(rule) if held.is_list(documents) && incoming.is_list(documents) => {
                 Some(self.lists(rule, &held, &incoming))
             }
-            Rule::Combinator(number) => {
+            MergeRule::Combinator(number) => {
                 let combine = self.combine;
                 combine.combine(*number, self, held, incoming)
             }
@@ -109,7 +110,7 @@ impl<'a> Merger<'a> {
     }
 
     /// Does something with a member.
-    pub fn below<R>(&mut self, key: &Key, act: impl FnOnce(&mut Self) -> R) -> R {
+    pub fn below<R>(&mut self, key: &FieldKey, act: impl FnOnce(&mut Self) -> R) -> R {
         self.inside(key.text(self.documents), act)
     }
 
@@ -250,7 +251,7 @@ impl<'a> Merger<'a> {
 /// A member of what comes, until it is merged.
 struct Other<'a> {
     name: &'a str,
-    key: Key,
+    key: FieldKey,
     value: Option<Traced>,
 }
 
@@ -307,7 +308,7 @@ fn has_written_nulls(view: View<'_>) -> bool {
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Id<'a> {
     /// As written: what nearly all of them are.
-    Scalar(overrule_source::Kind, &'a str),
+    Scalar(overrule_source::NodeKind, &'a str),
     /// Anything else, by its fingerprint.
     Other(String),
 }
@@ -318,7 +319,7 @@ impl<'a> Id<'a> {
             Traced::Whole { node, .. } => {
                 let view = documents.view(*node);
                 match view.kind() {
-                    overrule_source::Kind::Map | overrule_source::Kind::List => {
+                    overrule_source::NodeKind::Map | overrule_source::NodeKind::List => {
                         Self::Other(fingerprint(documents, value))
                     }
                     kind => Self::Scalar(kind, view.scalar_text().unwrap_or("")),
@@ -366,7 +367,7 @@ fn fingerprint(documents: &Documents, value: &Traced) -> String {
 
 impl Traced {
     /// A mapping from entries a family computed.
-    pub fn map(entries: impl IntoIterator<Item = (Key, Self)>) -> Self {
+    pub fn map(entries: impl IntoIterator<Item = (FieldKey, Self)>) -> Self {
         Self::Map(entries.into_iter().collect::<Arc<[_]>>())
     }
 }

@@ -8,7 +8,7 @@ pub struct PlanId(u16);
 
 /// What to do where both sides have a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Rule {
+pub enum MergeRule {
     /// The preferred value, whole.
     Atomic,
     /// Mappings are united key by key; each member by its own rule, others by `rest`. Anything else: atomic.
@@ -55,7 +55,7 @@ pub enum Nulls {
 /// Rules by path. Rule 0 applies at the root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergePlan {
-    rules: Vec<Rule>,
+    rules: Vec<MergeRule>,
     /// Meaning of null.
     pub nulls: Nulls,
 }
@@ -70,7 +70,7 @@ impl MergePlan {
     /// RFC 7386: mappings recurse, everything else is replaced, null deletes.
     pub fn merge_patch() -> Self {
         let rest = Self::ROOT;
-        Self { rules: vec![Rule::Fields { named: Vec::new(), rest }], nulls: Nulls::Delete }
+        Self { rules: vec![MergeRule::Fields { named: Vec::new(), rest }], nulls: Nulls::Delete }
     }
 
     /// The rule of every path that no other rule names, in plans made by [`MergePlan::with_rules`]: recurse.
@@ -78,13 +78,13 @@ impl MergePlan {
 
     /// Recursing everywhere, with exceptions by path: `a.*.b` gets its own rule.
     pub fn with_rules<'a>(
-        rules: impl IntoIterator<Item = (Vec<&'a str>, Rule)>,
+        rules: impl IntoIterator<Item = (Vec<&'a str>, MergeRule)>,
         nulls: Nulls,
     ) -> Self {
-        let recurse = Rule::Fields { named: Vec::new(), rest: Self::REST };
+        let recurse = MergeRule::Fields { named: Vec::new(), rest: Self::REST };
         let mut plan = Self { rules: vec![recurse.clone(), recurse], nulls };
         // Short paths first, so that a rule for a part of a keyed element finds the list it is about.
-        let mut rules: Vec<(Vec<&str>, Rule)> = rules.into_iter().collect();
+        let mut rules: Vec<(Vec<&str>, MergeRule)> = rules.into_iter().collect();
         rules.sort_by_key(|(path, _)| path.len());
         for (path, rule) in rules {
             let mut at = Self::ROOT;
@@ -97,21 +97,21 @@ impl MergePlan {
     }
 
     /// The rule of an id.
-    pub fn rule(&self, id: PlanId) -> &Rule {
-        self.rules.get(id.0 as usize).unwrap_or(&Rule::Atomic)
+    pub fn rule(&self, id: PlanId) -> &MergeRule {
+        self.rules.get(id.0 as usize).unwrap_or(&MergeRule::Atomic)
     }
 
     /// The rule of a member below a rule.
     pub fn member(&self, id: PlanId, key: &str) -> PlanId {
         match self.rule(id) {
-            Rule::Fields { named, rest } => {
+            MergeRule::Fields { named, rest } => {
                 named.iter().find(|(name, _)| &**name == key).map_or(*rest, |(_, id)| *id)
             }
             _ => id,
         }
     }
 
-    fn set(&mut self, id: PlanId, rule: Rule) {
+    fn set(&mut self, id: PlanId, rule: MergeRule) {
         if let Some(slot) = self.rules.get_mut(id.0 as usize) {
             *slot = rule;
         }
@@ -121,8 +121,8 @@ impl MergePlan {
     fn child_for(&mut self, at: PlanId, segment: &str) -> PlanId {
         let at = self.element_of(at);
         let known = match (self.rule(at), segment) {
-            (Rule::Fields { rest, .. }, "*") => *rest,
-            (Rule::Fields { named, .. }, _) => {
+            (MergeRule::Fields { rest, .. }, "*") => *rest,
+            (MergeRule::Fields { named, .. }, _) => {
                 named.iter().find(|(n, _)| &**n == segment).map_or(Self::REST, |(_, id)| *id)
             }
             _ => Self::REST,
@@ -131,12 +131,12 @@ impl MergePlan {
             return known;
         }
         let new = PlanId(u16::try_from(self.rules.len()).unwrap_or(u16::MAX));
-        self.rules.push(Rule::Fields { named: Vec::new(), rest: Self::REST });
+        self.rules.push(MergeRule::Fields { named: Vec::new(), rest: Self::REST });
         let Some(slot) = self.rules.get_mut(at.0 as usize) else { return new };
-        if !matches!(slot, Rule::Fields { .. }) {
-            *slot = Rule::Fields { named: Vec::new(), rest: Self::REST };
+        if !matches!(slot, MergeRule::Fields { .. }) {
+            *slot = MergeRule::Fields { named: Vec::new(), rest: Self::REST };
         }
-        if let Rule::Fields { named, rest } = slot {
+        if let MergeRule::Fields { named, rest } = slot {
             if segment == "*" {
                 *rest = new;
             } else {
@@ -148,14 +148,14 @@ impl MergePlan {
 
     /// Below a keyed list stand its elements: the rule of an element, of its own once somebody asks for a part of it.
     fn element_of(&mut self, at: PlanId) -> PlanId {
-        let Rule::List(ListRule::Keyed { key, element }) = self.rule(at) else { return at };
+        let MergeRule::List(ListRule::Keyed { key, element }) = self.rule(at) else { return at };
         if *element != Self::REST {
             return *element;
         }
         let new = PlanId(u16::try_from(self.rules.len()).unwrap_or(u16::MAX));
         let keyed = ListRule::Keyed { key: key.clone(), element: new };
-        self.rules.push(Rule::Fields { named: Vec::new(), rest: Self::REST });
-        self.set(at, Rule::List(keyed));
+        self.rules.push(MergeRule::Fields { named: Vec::new(), rest: Self::REST });
+        self.set(at, MergeRule::List(keyed));
         new
     }
 }

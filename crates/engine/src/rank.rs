@@ -68,7 +68,7 @@ pub struct Rank(SmallVec<[i64; 4]>);
 
 /// The result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Decision {
+pub struct RankDecision {
     /// `Less`: the first is above the second.
     pub order: Ordering,
     /// Index of the key that decided; none if all keys are equal.
@@ -82,13 +82,13 @@ impl Rank {
     }
 
     /// Compares key by key; the first difference decides.
-    pub fn against(&self, other: &Self) -> Decision {
+    pub fn against(&self, other: &Self) -> RankDecision {
         for (i, (a, b)) in self.0.iter().zip(&other.0).enumerate() {
             if a != b {
-                return Decision { order: a.cmp(b), key: Some(i) };
+                return RankDecision { order: a.cmp(b), key: Some(i) };
             }
         }
-        Decision { order: self.0.len().cmp(&other.0.len()), key: None }
+        RankDecision { order: self.0.len().cmp(&other.0.len()), key: None }
     }
 
     /// The value of one key.

@@ -133,14 +133,14 @@ struct Fixed {
     by_spec: Vec<u64>,
     kept: Vec<(NodeId, LadderId)>,
     /// Paths that fail whatever policies say, by path.
-    failures: Vec<Failure>,
+    failures: Vec<PathFailure>,
     /// Made when it is first asked for.
     index: OnceLock<Index>,
 }
 
 /// A path that fails closed for a reason no policy has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Failure {
+pub struct PathFailure {
     /// The path.
     pub path: PathId,
     /// Why.
@@ -216,7 +216,7 @@ impl Resolution {
     }
 
     /// Why a path fails closed besides broken policies.
-    pub fn failures(&self, path: PathId) -> impl Iterator<Item = &Failure> {
+    pub fn failures(&self, path: PathId) -> impl Iterator<Item = &PathFailure> {
         let start = self.fixed.failures.partition_point(|f| f.path < path);
         self.fixed.failures.iter().skip(start).take_while(move |f| f.path == path)
     }

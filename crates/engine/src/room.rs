@@ -4,21 +4,21 @@
 
 use hashbrown::HashSet;
 
-use crate::{Key, Traced, Word};
+use crate::{FieldKey, SharedText, Traced};
 
 /// What merges have in common, and room for the next one.
 #[derive(Debug, Default)]
 pub(crate) struct Room {
-    pointers: HashSet<Word>,
+    pointers: HashSet<SharedText>,
     /// For a pointer on its way down.
     pub(crate) text: String,
     /// Members of all mappings that are being merged; each has those from a place on.
-    pub(crate) members: Vec<(Key, Traced)>,
+    pub(crate) members: Vec<(FieldKey, Traced)>,
 }
 
 impl Room {
     /// The one text of a pointer.
-    pub(crate) fn share(&mut self, pointer: &str) -> Word {
+    pub(crate) fn share(&mut self, pointer: &str) -> SharedText {
         self.pointers.get_or_insert_with(pointer, |new| new.into()).clone()
     }
 }

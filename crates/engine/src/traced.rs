@@ -11,37 +11,37 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use overrule_source::{DocId, Documents, Kind, NodeId, NodeRef, View};
+use overrule_source::{DocId, Documents, NodeKind, NodeRef, TreeNodeId, View};
 use smallvec::SmallVec;
 
 use crate::StepId;
 
 /// A mapping key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Key {
+pub enum FieldKey {
     /// As written somewhere.
     Node(NodeRef),
     /// Made by a family.
-    Text(Word),
+    Text(SharedText),
 }
 
 /// A shared text. One pointer wide, not two: there are many more of them than there are texts.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Word(Arc<Box<str>>);
+pub struct SharedText(Arc<Box<str>>);
 
-impl From<&str> for Word {
+impl From<&str> for SharedText {
     fn from(text: &str) -> Self {
         Self(Arc::new(text.into()))
     }
 }
 
-impl From<String> for Word {
+impl From<String> for SharedText {
     fn from(text: String) -> Self {
         Self(Arc::new(text.into()))
     }
 }
 
-impl Deref for Word {
+impl Deref for SharedText {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -49,25 +49,25 @@ impl Deref for Word {
     }
 }
 
-impl Borrow<str> for Word {
+impl Borrow<str> for SharedText {
     fn borrow(&self) -> &str {
         &self.0
     }
 }
 
-impl fmt::Display for Word {
+impl fmt::Display for SharedText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl fmt::Debug for Word {
+impl fmt::Debug for SharedText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&**self, f)
     }
 }
 
-impl Key {
+impl FieldKey {
     /// The text of the key.
     pub fn text<'a>(&'a self, documents: &'a Documents) -> &'a str {
         match self {
@@ -83,7 +83,7 @@ pub struct Place(NodeRef);
 
 impl Place {
     /// No place. There is never a document of this number.
-    pub const NONE: Self = Self(NodeRef { doc: DocId(u32::MAX), node: NodeId(u32::MAX) });
+    pub const NONE: Self = Self(NodeRef { doc: DocId(u32::MAX), node: TreeNodeId(u32::MAX) });
 
     /// The place, if there is one.
     pub fn get(self) -> Option<NodeRef> {
@@ -114,7 +114,7 @@ pub enum Traced {
         node: NodeRef,
     },
     /// A mapping merged from several steps.
-    Map(Arc<[(Key, Traced)]>),
+    Map(Arc<[(FieldKey, Traced)]>),
     /// A list merged from several steps.
     List(Arc<[Traced]>),
     /// A value that no policy wrote: a schema default, a canonical form, or a mapping (`{}`) whose members were all
@@ -124,7 +124,7 @@ pub enum Traced {
         /// Who implies it.
         step: StepId,
         /// The value as JSON text.
-        json: Word,
+        json: SharedText,
         /// What it was made from, if one place says it in other words.
         from: Place,
     },
@@ -151,9 +151,10 @@ impl Traced {
         match (self, other) {
             (Self::Whole { step, .. }, Self::Whole { step: other, .. }) => step == other,
             (Self::Map(entries), Self::Map(others)) => {
-                let same = |((key, value), (name, other)): (&(Key, Self), &(Key, Self))| {
-                    key.text(ours) == name.text(theirs) && value.is_alike(other, documents)
-                };
+                let same =
+                    |((key, value), (name, other)): (&(FieldKey, Self), &(FieldKey, Self))| {
+                        key.text(ours) == name.text(theirs) && value.is_alike(other, documents)
+                    };
                 entries.len() == others.len() && entries.iter().zip(others.iter()).all(same)
             }
             (Self::List(items), Self::List(others)) => {
@@ -179,8 +180,8 @@ impl Traced {
             Self::Whole { node, .. } => {
                 let view = documents.view(*node);
                 match view.kind() {
-                    Kind::Map => Leaf::Map,
-                    Kind::List => Leaf::List,
+                    NodeKind::Map => Leaf::Map,
+                    NodeKind::List => Leaf::List,
                     _ => Leaf::Scalar(view),
                 }
             }
@@ -192,7 +193,7 @@ impl Traced {
         match self {
             Self::Whole { node, .. } => documents.view(*node).to_json(),
             Self::Map(entries) => {
-                let member = |(key, value): &(Key, Self)| {
+                let member = |(key, value): &(FieldKey, Self)| {
                     (key.text(documents).to_owned(), value.to_json(documents))
                 };
                 entries.iter().map(member).collect()
@@ -228,7 +229,7 @@ impl Traced {
     }
 
     /// Members of a mapping, in order; empty for anything else.
-    pub fn entries(&self, documents: &Documents) -> SmallVec<[(Key, Self); 8]> {
+    pub fn entries(&self, documents: &Documents) -> SmallVec<[(FieldKey, Self); 8]> {
         match self {
             Self::Map(entries) => entries.iter().cloned().collect(),
             Self::Whole { step, node } => documents
@@ -236,7 +237,7 @@ impl Traced {
                 .entries()
                 .map(|(key, value)| {
                     let at = |view: View<'_>| NodeRef { doc: node.doc, node: view.id() };
-                    (Key::Node(at(key)), Self::Whole { step: *step, node: at(value) })
+                    (FieldKey::Node(at(key)), Self::Whole { step: *step, node: at(value) })
                 })
                 .collect(),
             Self::List(_) | Self::Implied { .. } => SmallVec::new(),
@@ -247,7 +248,7 @@ impl Traced {
     pub(crate) fn members<'a>(
         &'a self,
         documents: &'a Documents,
-    ) -> impl Iterator<Item = (&'a str, Key, Self)> {
+    ) -> impl Iterator<Item = (&'a str, FieldKey, Self)> {
         let (written, made) = match self {
             Self::Whole { step, node } => (Some((*step, *node)), &[][..]),
             Self::Map(entries) => (None, &**entries),
@@ -256,7 +257,7 @@ impl Traced {
         let written = written.into_iter().flat_map(|(step, node)| {
             let at = move |view: View<'_>| NodeRef { doc: node.doc, node: view.id() };
             documents.view(node).entries().map(move |(key, value)| {
-                (key.key_text(), Key::Node(at(key)), Self::Whole { step, node: at(value) })
+                (key.key_text(), FieldKey::Node(at(key)), Self::Whole { step, node: at(value) })
             })
         });
         let made = made.iter().map(|(k, v)| (k.text(documents), k.clone(), v.clone()));

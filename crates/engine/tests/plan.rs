@@ -11,7 +11,7 @@
 mod lab;
 
 use lab::{Lab, at};
-use overrule_engine::{ListRule, MergePlan, Nulls, Prefer, Rule};
+use overrule_engine::{ListRule, MergePlan, MergeRule, Nulls, Prefer};
 use serde_json::{Value, json};
 
 /// Merges `held` and `incoming` both ways and compares the values: (held preferred, incoming preferred).
@@ -24,7 +24,7 @@ fn check(plan: &MergePlan, held: &str, incoming: &str, expected: [Value; 2]) {
     }
 }
 
-fn rules(list: &[(&'static str, Rule)], nulls: Nulls) -> MergePlan {
+fn rules(list: &[(&'static str, MergeRule)], nulls: Nulls) -> MergePlan {
     let split = |path: &'static str| path.split('.').filter(|s| !s.is_empty()).collect::<Vec<_>>();
     MergePlan::with_rules(list.iter().map(|(path, rule)| (split(path), rule.clone())), nulls)
 }
@@ -32,7 +32,7 @@ fn rules(list: &[(&'static str, Rule)], nulls: Nulls) -> MergePlan {
 #[test]
 fn atomic_takes_one_side_whole() {
     check(&MergePlan::ATOMIC, "{a: 1, b: 2}", "{a: 3}", [json!({"a": 1, "b": 2}), json!({"a": 3})]);
-    let plan = rules(&[("a", Rule::Atomic)], Nulls::Keep);
+    let plan = rules(&[("a", MergeRule::Atomic)], Nulls::Keep);
     check(
         &plan,
         "{a: {x: 1}, b: {x: 1}}",
@@ -93,7 +93,7 @@ fn a_kept_null_is_a_value() {
 #[test]
 fn lists_by_rule() {
     let both = |rule: ListRule, expected: [Value; 2]| {
-        let plan = rules(&[("l", Rule::List(rule))], Nulls::Delete);
+        let plan = rules(&[("l", MergeRule::List(rule))], Nulls::Delete);
         check(&plan, "{l: [1, 2]}", "{l: [2, 3]}", expected);
     };
     both(ListRule::Append, [json!({"l": [1, 2, 2, 3]}), json!({"l": [1, 2, 2, 3]})]);
@@ -103,14 +103,14 @@ fn lists_by_rule() {
 
 #[test]
 fn a_list_rule_leaves_other_shapes_alone() {
-    let plan = rules(&[("l", Rule::List(ListRule::Append))], Nulls::Delete);
+    let plan = rules(&[("l", MergeRule::List(ListRule::Append))], Nulls::Delete);
     check(&plan, "{l: 1}", "{l: [2]}", [json!({"l": 1}), json!({"l": [2]})]);
     check(&plan, "{l: [1]}", "{l: ~}", [json!({"l": [1]}), json!({})]);
     check(&plan, "{l: []}", "{l: [2]}", [json!({"l": [2]}), json!({"l": [2]})]);
 }
 
-fn keyed(element: overrule_engine::PlanId) -> Rule {
-    Rule::List(ListRule::Keyed { key: "name".into(), element })
+fn keyed(element: overrule_engine::PlanId) -> MergeRule {
+    MergeRule::List(ListRule::Keyed { key: "name".into(), element })
 }
 
 #[test]
@@ -166,9 +166,9 @@ fn elements_without_the_key_are_nobodys_equal() {
 fn rules_reach_through_wildcards() {
     let plan = rules(
         &[
-            ("limits.*.rates", Rule::List(ListRule::Append)),
-            ("limits.*.when", Rule::Atomic),
-            ("limits.free", Rule::Atomic),
+            ("limits.*.rates", MergeRule::List(ListRule::Append)),
+            ("limits.*.when", MergeRule::Atomic),
+            ("limits.free", MergeRule::Atomic),
         ],
         Nulls::Delete,
     );
@@ -185,7 +185,7 @@ fn rules_reach_through_wildcards() {
 
 #[test]
 fn a_rule_may_stand_at_the_root() {
-    let plan = rules(&[("", Rule::List(ListRule::Append))], Nulls::Keep);
+    let plan = rules(&[("", MergeRule::List(ListRule::Append))], Nulls::Keep);
     check(&plan, "[1]", "[2]", [json!([1, 2]), json!([1, 2])]);
 }
 
@@ -193,7 +193,7 @@ fn a_rule_may_stand_at_the_root() {
 fn every_part_of_a_merge_has_one_origin_and_every_loss_a_winner() {
     let text =
         "{a: {x: 1, v: 1}, l: [1], k: {m: 1}, only: 1}\n---\n{a: {x: 2, z: 2}, l: [2], k: ~}\n";
-    let plan = rules(&[("l", Rule::List(ListRule::Append))], Nulls::Delete);
+    let plan = rules(&[("l", MergeRule::List(ListRule::Append))], Nulls::Delete);
     let mut lab = Lab::new(text);
     let (value, losses) = lab.merge(&plan, Prefer::Incoming);
     let value = value.expect("value");
@@ -210,7 +210,7 @@ fn every_part_of_a_merge_has_one_origin_and_every_loss_a_winner() {
 
 #[test]
 fn a_rule_below_a_keyed_list_is_about_its_elements_whatever_the_order_of_rules() {
-    let append = || Rule::List(ListRule::Append);
+    let append = || MergeRule::List(ListRule::Append);
     let expected = [
         json!({"l": [{"name": "a", "r": [1, 2], "x": 1}]}),
         json!({"l": [{"name": "a", "r": [1, 2], "x": 2}]}),

@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 
-use overrule_engine::{Decision, Rank};
+use overrule_engine::{Rank, RankDecision};
 use proptest::prelude::*;
 
 #[test]
@@ -21,8 +21,12 @@ fn the_first_difference_decides() {
     ];
     for (a, b, order, key) in table {
         let (x, y) = (Rank::new(a.iter().copied()), Rank::new(b.iter().copied()));
-        assert_eq!(x.against(&y), Decision { order, key }, "{a:?} against {b:?}");
-        assert_eq!(y.against(&x), Decision { order: order.reverse(), key }, "{b:?} against {a:?}");
+        assert_eq!(x.against(&y), RankDecision { order, key }, "{a:?} against {b:?}");
+        assert_eq!(
+            y.against(&x),
+            RankDecision { order: order.reverse(), key },
+            "{b:?} against {a:?}"
+        );
     }
 }
 

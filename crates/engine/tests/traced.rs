@@ -13,7 +13,7 @@ mod lab;
 use std::sync::Arc;
 
 use lab::{Block, Lab, at};
-use overrule_engine::{Key, Leaf, Place, Traced};
+use overrule_engine::{FieldKey, Leaf, Place, Traced};
 use serde_json::json;
 
 const TWO: &str = "{a: {b: [1, {c: true}], 'd/e~f': ~}, s: text}\n---\n{x: 1}\n";
@@ -48,9 +48,9 @@ fn parts_are_maximal_and_pointers_are_escaped() {
     let list =
         Traced::List(Arc::from([second.clone(), first.get(&lab.documents, "s").expect("s")]));
     let value = Traced::map([
-        (Key::Text("m/n".into()), first.clone()),
-        (Key::Text("o~p".into()), list),
-        (Key::Text("q".into()), implied.clone()),
+        (FieldKey::Text("m/n".into()), first.clone()),
+        (FieldKey::Text("o~p".into()), list),
+        (FieldKey::Text("q".into()), implied.clone()),
     ]);
     assert_eq!(lab.origins(&value), at([("/m~1n", 0), ("/o~0p/0", 1), ("/o~0p/1", 0), ("/q", 1)]));
     assert_eq!(value.steps().len(), 2, "each writer once");
@@ -67,7 +67,7 @@ fn keys_know_where_they_were_written() {
     let entries = first.entries(&lab.documents);
     let (key, value) = &entries[1];
     assert_eq!(key.text(&lab.documents), "s");
-    let (Key::Node(key), Traced::Whole { node: value, .. }) = (key, value) else {
+    let (FieldKey::Node(key), Traced::Whole { node: value, .. }) = (key, value) else {
         panic!("written, not made")
     };
     let position =

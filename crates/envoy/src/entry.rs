@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use overrule_access::{Identity, Match, PathMatch, Rule};
+use overrule_access::{AccessRule, Identity, Match, PathMatch};
 
 use crate::Protocol;
 use crate::problem::FilterProblem;
@@ -13,7 +13,7 @@ use crate::proto::matcher::{GoogleRe2, Input, Predicate, RegexMatcher, StringMat
 /// A rule that can be written.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry<'a> {
-    pub rule: &'a Rule,
+    pub rule: &'a AccessRule,
     /// What must hold besides the identity; all of them.
     pub rest: Vec<Predicate<'a>>,
 }
@@ -35,7 +35,7 @@ impl<'a> Entry<'a> {
 
 /// The rules that can be written, in their order.
 pub(crate) fn entries<'a>(
-    rules: &'a [Rule],
+    rules: &'a [AccessRule],
     protocol: Protocol,
     problems: &mut Vec<FilterProblem>,
 ) -> Vec<Entry<'a>> {
@@ -43,7 +43,7 @@ pub(crate) fn entries<'a>(
 }
 
 fn entry<'a>(
-    rule: &'a Rule,
+    rule: &'a AccessRule,
     protocol: Protocol,
     problems: &mut Vec<FilterProblem>,
 ) -> Option<Entry<'a>> {

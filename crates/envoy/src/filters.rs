@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use overrule_access::Rule;
+use overrule_access::AccessRule;
 use serde::Serialize;
 
 use crate::entry::{Entry, entries};
@@ -62,8 +62,8 @@ impl FilterForm {
 #[derive(Debug, Clone, Copy)]
 pub struct FilterInput<'a> {
     /// In list order. Denies are put before allows here, whatever the order.
-    pub rules: &'a [Rule],
-    /// The KRI for each [`Rule::policy`]. [`FilterForm::Kuma`] takes their order for the order of the entries.
+    pub rules: &'a [AccessRule],
+    /// The KRI for each [`AccessRule::policy`]. [`FilterForm::Kuma`] takes their order for the order of the entries.
     pub names: &'a [String],
     /// What it speaks.
     pub protocol: Protocol,
@@ -237,7 +237,7 @@ pub(crate) fn network(rbac: NetworkRbac<'_>) -> RbacFilter<'_> {
 }
 
 /// The server name is known only if it is looked at before TLS begins.
-fn listener_filters(rules: &[Rule]) -> Vec<ListenerFilter> {
+fn listener_filters(rules: &[AccessRule]) -> Vec<ListenerFilter> {
     let inspector = TypedExtensionConfig {
         name: "envoy.filters.listener.tls_inspector",
         typed_config: ListenerFilterConfig::TlsInspector {},

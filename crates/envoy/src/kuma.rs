@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use overrule_access::{Effect, Rule};
+use overrule_access::{AccessRule, Effect};
 
 use crate::entry::{identity_verbatim, sni};
 use crate::names::{DEFAULT, Names, answer};
@@ -27,14 +27,14 @@ pub enum Release {
 /// The rules of one entry of one policy.
 #[derive(Default)]
 struct Conf<'a> {
-    deny: Vec<&'a Rule>,
-    shadow: Vec<&'a Rule>,
-    allow: Vec<&'a Rule>,
+    deny: Vec<&'a AccessRule>,
+    shadow: Vec<&'a AccessRule>,
+    allow: Vec<&'a AccessRule>,
 }
 
 /// The deciding matcher, and the shadow if there is one.
 pub(crate) fn matchers<'a>(
-    rules: &'a [Rule],
+    rules: &'a [AccessRule],
     release: Release,
     names: &Names<'a>,
     problems: &mut Vec<FilterProblem>,
@@ -50,7 +50,7 @@ pub(crate) fn matchers<'a>(
     let mut allows = Vec::new();
     let mut shadows = Vec::new();
     for (policy, conf) in confs {
-        let mut add = |into: &mut Vec<_>, rules: &[&'a Rule], action| {
+        let mut add = |into: &mut Vec<_>, rules: &[&'a AccessRule], action| {
             into.extend(field(rules, policy, action, names, problems));
         };
         let allow: Vec<_> = conf.allow.into_iter().chain(conf.shadow.iter().copied()).collect();
@@ -69,7 +69,7 @@ pub(crate) fn matchers<'a>(
 }
 
 /// Policies are numbered in the order of the entries they stand for.
-fn by_policy(rules: &[Rule]) -> BTreeMap<u32, Conf<'_>> {
+fn by_policy(rules: &[AccessRule]) -> BTreeMap<u32, Conf<'_>> {
     let mut confs = BTreeMap::<u32, Conf<'_>>::new();
     for rule in rules {
         let conf = confs.entry(rule.policy).or_default();
@@ -83,7 +83,7 @@ fn by_policy(rules: &[Rule]) -> BTreeMap<u32, Conf<'_>> {
 }
 
 fn field<'a>(
-    rules: &[&'a Rule],
+    rules: &[&'a AccessRule],
     policy: u32,
     action: RbacAction,
     names: &Names<'a>,
@@ -100,7 +100,7 @@ fn field<'a>(
     Some(FieldMatcher { on_match: names.answer(action, policy), predicate })
 }
 
-fn predicate(rule: &Rule) -> Option<Predicate<'_>> {
+fn predicate(rule: &AccessRule) -> Option<Predicate<'_>> {
     let mut parts: Vec<_> = rule.matches.identity.iter().map(identity_verbatim).collect();
     parts.extend(rule.matches.sni.iter().map(|name| sni(name)));
     Predicate::all(parts)

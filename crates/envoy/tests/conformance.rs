@@ -20,7 +20,7 @@ mod yaml;
 
 use std::path::PathBuf;
 
-use overrule_access::{Effect, Identity, Match, Rule, RuleSource};
+use overrule_access::{AccessRule, Effect, Identity, Match, RuleSource};
 use overrule_envoy::{
     Chains, FilterForm, FilterInput, FilterOptions, LegacyInput, LegacySubset, LegacyTag,
     Projection, Protocol, Release, SubsetAction, apply, filters, json, legacy,
@@ -44,7 +44,7 @@ fn kuma(release: Release) -> FilterOptions {
 }
 
 /// Rules in list order and names, of inbound rules as the data has them.
-fn rules(inbound: &Value) -> (Vec<Rule>, Vec<String>) {
+fn rules(inbound: &Value) -> (Vec<AccessRule>, Vec<String>) {
     let entries = inbound.as_array().unwrap();
     let names = entries.iter().map(|entry| kri(&entry["origin"])).collect();
     let mut rules = Vec::new();
@@ -57,7 +57,7 @@ fn rules(inbound: &Value) -> (Vec<Rule>, Vec<String>) {
             for written in entry["conf"][list].as_array().into_iter().flatten() {
                 let matches = matches(written);
                 let source = RuleSource(u32::try_from(rules.len()).unwrap());
-                rules.push(Rule { effect, matches, source, policy });
+                rules.push(AccessRule { effect, matches, source, policy });
             }
         }
     }

@@ -13,7 +13,7 @@
 
 mod support;
 
-use overrule_access::{Effect, Identity, Match, PathMatch, Rule};
+use overrule_access::{AccessRule, Effect, Identity, Match, PathMatch};
 use overrule_envoy::proto::matcher::Matcher;
 use overrule_envoy::proto::rbac::{Rbac, RbacAction};
 use overrule_envoy::{
@@ -27,7 +27,11 @@ fn options(form: FilterForm) -> FilterOptions {
     FilterOptions { form, version: Some(Version::RESUMES), ..FilterOptions::default() }
 }
 
-fn project<'a>(rules: &'a [Rule], names: &'a [String], options: &FilterOptions) -> Projection<'a> {
+fn project<'a>(
+    rules: &'a [AccessRule],
+    names: &'a [String],
+    options: &FilterOptions,
+) -> Projection<'a> {
     filters(&FilterInput { rules, names, protocol: Protocol::Http, stat_prefix: "in" }, options)
 }
 
@@ -41,13 +45,13 @@ fn matchers<'p, 'a>(projection: &'p Projection<'a>) -> (&'p Matcher<'a>, Option<
 }
 
 /// Whom the list names: the first that matches, denies first.
-fn first(rules: &[Rule], seen: &Seen, wanted: impl Fn(Effect) -> bool) -> Option<u32> {
+fn first(rules: &[AccessRule], seen: &Seen, wanted: impl Fn(Effect) -> bool) -> Option<u32> {
     rules.iter().find(|r| wanted(r.effect) && means(&r.matches, seen)).map(|r| r.policy)
 }
 
 /// Whom the tree names: of those without identity the first, then of the exact ones, then of the longest prefix.
-fn closest(rules: &[Rule], seen: &Seen, wanted: impl Fn(Effect) -> bool) -> Option<u32> {
-    let closeness = |r: &&Rule| match &r.matches.identity {
+fn closest(rules: &[AccessRule], seen: &Seen, wanted: impl Fn(Effect) -> bool) -> Option<u32> {
+    let closeness = |r: &&AccessRule| match &r.matches.identity {
         None => (0, 0),
         Some(Identity::Exact(_)) => (1, 0),
         Some(Identity::Prefix(id)) => (2, usize::MAX - id.len()),
@@ -57,9 +61,9 @@ fn closest(rules: &[Rule], seen: &Seen, wanted: impl Fn(Effect) -> bool) -> Opti
     all.min_by_key(closeness).map(|r| r.policy)
 }
 
-type Finder = fn(&[Rule], &Seen, fn(Effect) -> bool) -> Option<u32>;
+type Finder = fn(&[AccessRule], &Seen, fn(Effect) -> bool) -> Option<u32>;
 
-fn expected(rules: &[Rule], names: &[String], seen: &Seen, find: Finder) -> (Answer, Answer) {
+fn expected(rules: &[AccessRule], names: &[String], seen: &Seen, find: Finder) -> (Answer, Answer) {
     let name = |policy: u32| names[policy as usize].clone();
     let several = seen.san.as_ref().is_some_and(|san| san.contains(','));
     let any_shadow = rules.iter().any(|r| r.effect == Effect::AllowWithShadowDeny);
@@ -77,7 +81,7 @@ fn expected(rules: &[Rule], names: &[String], seen: &Seen, find: Finder) -> (Ans
     (enforced, shadow)
 }
 
-fn check(rules: &[Rule], seen: &Seen) -> Result<(), TestCaseError> {
+fn check(rules: &[AccessRule], seen: &Seen) -> Result<(), TestCaseError> {
     let names = names(8);
     let forms: [(FilterForm, Finder); 2] = [
         (FilterForm::List, |r, s, w| first(r, s, w)),
@@ -129,7 +133,7 @@ fn any_match() -> impl Strategy<Value = Match> {
         .prop_filter("a match that asks for nothing is none", |m| *m != Match::default())
 }
 
-fn any_rules() -> impl Strategy<Value = Vec<Rule>> {
+fn any_rules() -> impl Strategy<Value = Vec<AccessRule>> {
     let one = (any_effect(), any_match(), 0..8u32);
     prop::collection::vec(one.prop_map(|(effect, m, policy)| rule(effect, m, policy)), 0..10)
 }
@@ -193,7 +197,7 @@ fn trees_are_only_for_an_envoy_that_resumes() {
     }
 }
 
-fn on_tcp<'a>(rules: &'a [Rule], names: &'a [String], form: FilterForm) -> Projection<'a> {
+fn on_tcp<'a>(rules: &'a [AccessRule], names: &'a [String], form: FilterForm) -> Projection<'a> {
     let input = FilterInput { rules, names, protocol: Protocol::Tcp, stat_prefix: "in" };
     filters(&input, &options(form))
 }

@@ -7,7 +7,7 @@
     reason = "test code: a broken expectation shall stop the test"
 )]
 
-use overrule_access::{Effect, Match, PathMatch, Rule, RuleSource};
+use overrule_access::{AccessRule, Effect, Match, PathMatch, RuleSource};
 use overrule_envoy::{Chains, FilterInput, FilterOptions, Protocol, apply, filters};
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ fn applied(chains: Chains<'_>, times: usize) -> (Value, usize) {
         path: Some(PathMatch::Prefix("/a".into())),
         ..Match::default()
     };
-    let rules = [Rule { effect: Effect::Deny, matches, source: RuleSource(0), policy: 0 }];
+    let rules = [AccessRule { effect: Effect::Deny, matches, source: RuleSource(0), policy: 0 }];
     let names = ["kri".to_owned()];
     let [http, tcp] = [Protocol::Http, Protocol::Tcp].map(|protocol| {
         let input = FilterInput { rules: &rules, names: &names, protocol, stat_prefix: "in" };

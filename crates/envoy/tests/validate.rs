@@ -21,7 +21,7 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use overrule_access::{Effect, Identity, Match, PathMatch, Rule};
+use overrule_access::{AccessRule, Effect, Identity, Match, PathMatch};
 use overrule_envoy::{
     EnvoyInbound, FilterForm, FilterInput, FilterOptions, HostPort, LegacyInput, LegacySubset,
     LegacyTag, Projection, Protocol, Release, SubsetAction, TlsFiles, Trust, Upstream, Version,
@@ -93,7 +93,7 @@ impl Lab {
     }
 }
 
-fn all_kinds() -> Vec<Rule> {
+fn all_kinds() -> Vec<AccessRule> {
     let path = |path: PathMatch, of: Match| Match { path: Some(path), ..of };
     let method = |name: &str, of: Match| Match { method: Some(name.into()), ..of };
     let sni = |of: Match| Match { sni: Some("a.io".into()), ..of };
@@ -121,7 +121,7 @@ fn all_kinds() -> Vec<Rule> {
 fn envoy_takes_what_we_write() {
     let Some(lab) = Lab::new() else { return };
     let all = all_kinds();
-    let known = |r: &&Rule| {
+    let known = |r: &&AccessRule| {
         r.matches.identity.as_ref().is_some_and(|id| *id != Identity::Prefix("".into()))
     };
     let kuma: Vec<_> = all.iter().filter(known).cloned().collect();

@@ -2,7 +2,7 @@
 //! Out: what a family offers whose targets are called by clients with identities: who may call whom, and what proxies need
 //! to enforce it. Not here: deciding; a family does that with `overrule_access`.
 
-use overrule_access::{Caller, Clause, Effect, Request, Rule, Ruling};
+use overrule_access::{AccessRule, Caller, Clause, Effect, Request, Ruling};
 use overrule_model::ObjectId;
 use overrule_source::NodeRef;
 
@@ -92,8 +92,8 @@ pub struct FilterSource<'a> {
     /// Whether there are sets of clients.
     pub has_client_sets: bool,
     /// Rules, in the order in which they count.
-    pub rules: &'a [Rule],
-    /// Identities of the policies, by [`Rule::policy`].
+    pub rules: &'a [AccessRule],
+    /// Identities of the policies, by [`AccessRule::policy`].
     pub names: Vec<String>,
     /// Sets of clients, the first that contains a client decides.
     pub client_sets: Vec<ClientSet>,

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// What a run wants beyond its input.
 #[derive(Debug, Clone, Default)]
-pub struct Options {
+pub struct ResolveOptions {
     /// Kinds to resolve although no policy of them exists (to list what they do not cover), lower case.
     pub include: Vec<String>,
     /// Leave findings out, if nobody reads them.
@@ -23,7 +23,7 @@ pub struct Options {
     pub compare: bool,
 }
 
-impl Options {
+impl ResolveOptions {
     /// Whether the question names a kind.
     pub fn includes(&self, kind: &str) -> bool {
         self.include.iter().any(|name| name.eq_ignore_ascii_case(kind))

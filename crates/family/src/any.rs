@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::{
     Access, Affected, Condition, ContentChange, ControllerMetrics, Dialect, Extra, Family, Ground,
-    Options, OwnKind, Reading, Resolved, Setting, Settings, Updated, World,
+    OwnKind, Reading, ResolveOptions, Resolved, Setting, SettingValues, Updated, World,
 };
 
 /// What some family read besides policies.
@@ -62,7 +62,7 @@ pub trait AnyFamily: FamilyWords {
     fn settings(&self) -> &'static [Setting];
     fn check(&self, key: &str, value: &Value) -> Result<(), String>;
     fn metrics(&self) -> Option<ControllerMetrics>;
-    fn read(&self, reading: Reading<'_>, settings: &Settings) -> Box<dyn AnyGround>;
+    fn read(&self, reading: Reading<'_>, settings: &SettingValues) -> Box<dyn AnyGround>;
     fn policies(&self, reading: Reading<'_>, ground: &dyn AnyGround) -> AnyPolicies;
     fn changed_policies(
         &self,
@@ -73,28 +73,33 @@ pub trait AnyFamily: FamilyWords {
     ) -> Option<AnyPolicies>;
     fn updated(&self, change: ContentChange<'_>) -> Option<Updated<AnyPolicies>>;
     fn is_policy(&self, policies: &AnyPolicies, object: ObjectId) -> bool;
-    fn judge(&self, known: Known<'_>, profile: &str) -> Vec<Diagnostic>;
-    fn concerns(&self, known: Known<'_>, asked: &[String]) -> bool;
-    fn resolve(&self, known: Known<'_>, profile: &str, options: &Options) -> AnyAnswer;
-    fn conditions(&self, known: Known<'_>, profile: &str, of: &Resolution) -> Vec<Vec<Condition>>;
-    fn affected(&self, known: Known<'_>, profile: &str, of: &Resolution) -> Vec<Affected>;
+    fn judge(&self, known: ReadWorld<'_>, profile: &str) -> Vec<Diagnostic>;
+    fn concerns(&self, known: ReadWorld<'_>, asked: &[String]) -> bool;
+    fn resolve(&self, known: ReadWorld<'_>, profile: &str, options: &ResolveOptions) -> AnyAnswer;
+    fn conditions(
+        &self,
+        known: ReadWorld<'_>,
+        profile: &str,
+        of: &Resolution,
+    ) -> Vec<Vec<Condition>>;
+    fn affected(&self, known: ReadWorld<'_>, profile: &str, of: &Resolution) -> Vec<Affected>;
     fn access<'a>(
         &self,
-        known: Known<'a>,
+        known: ReadWorld<'a>,
         profile: &str,
         resolution: &'a Resolution,
         extra: &'a dyn AnyExtra,
     ) -> Option<Box<dyn Access<'a> + 'a>>;
-    fn refused(&self, known: Known<'_>, profile: &str) -> Vec<ObjectId>;
+    fn refused(&self, known: ReadWorld<'_>, profile: &str) -> Vec<ObjectId>;
     fn dialect(&self) -> Dialect;
     fn is_one_rule(&self, kind: &str) -> bool;
-    fn content(&self, known: Known<'_>, object: ObjectId) -> Option<Value>;
+    fn content(&self, known: ReadWorld<'_>, object: ObjectId) -> Option<Value>;
     fn normal(&self, value: &Value) -> Value;
 }
 
 /// Everything that was read of a world, for one of its families.
 #[derive(Debug, Clone, Copy)]
-pub struct Known<'a> {
+pub struct ReadWorld<'a> {
     /// Texts and trees.
     pub documents: &'a Documents,
     /// Resources.
@@ -107,7 +112,7 @@ pub struct Known<'a> {
     pub policies: &'a AnyPolicies,
 }
 
-impl<'a> Known<'a> {
+impl<'a> ReadWorld<'a> {
     /// The same, as a family wants it. None if this is about another family.
     pub fn typed<F: Family>(self, profile: F::Profile) -> Option<World<'a, F>> {
         let Self { documents, snapshot, topology, ground, policies } = self;
@@ -154,7 +159,7 @@ impl<F: Family> AnyFamily for F {
         Family::metrics(self)
     }
 
-    fn read(&self, reading: Reading<'_>, settings: &Settings) -> Box<dyn AnyGround> {
+    fn read(&self, reading: Reading<'_>, settings: &SettingValues) -> Box<dyn AnyGround> {
         Box::new(Family::read(self, reading, settings))
     }
 
@@ -186,17 +191,17 @@ impl<F: Family> AnyFamily for F {
         policies.is_some_and(|policies| Family::is_policy(self, policies, object))
     }
 
-    fn judge(&self, known: Known<'_>, profile: &str) -> Vec<Diagnostic> {
+    fn judge(&self, known: ReadWorld<'_>, profile: &str) -> Vec<Diagnostic> {
         let world = known.typed(self.profile(profile));
         world.map(|world| Family::judge(self, world)).unwrap_or_default()
     }
 
-    fn concerns(&self, known: Known<'_>, asked: &[String]) -> bool {
+    fn concerns(&self, known: ReadWorld<'_>, asked: &[String]) -> bool {
         let world = known.typed(self.profile(""));
         world.is_some_and(|world| Family::concerns(self, world, asked))
     }
 
-    fn resolve(&self, known: Known<'_>, profile: &str, options: &Options) -> AnyAnswer {
+    fn resolve(&self, known: ReadWorld<'_>, profile: &str, options: &ResolveOptions) -> AnyAnswer {
         match known.typed(self.profile(profile)) {
             Some(world) => {
                 let Resolved { resolution, diagnostics, extra } =
@@ -207,19 +212,24 @@ impl<F: Family> AnyFamily for F {
         }
     }
 
-    fn conditions(&self, known: Known<'_>, profile: &str, of: &Resolution) -> Vec<Vec<Condition>> {
+    fn conditions(
+        &self,
+        known: ReadWorld<'_>,
+        profile: &str,
+        of: &Resolution,
+    ) -> Vec<Vec<Condition>> {
         let world = known.typed(self.profile(profile));
         world.map(|world| Family::conditions(self, world, of)).unwrap_or_default()
     }
 
-    fn affected(&self, known: Known<'_>, profile: &str, of: &Resolution) -> Vec<Affected> {
+    fn affected(&self, known: ReadWorld<'_>, profile: &str, of: &Resolution) -> Vec<Affected> {
         let world = known.typed(self.profile(profile));
         world.map(|world| Family::affected(self, world, of)).unwrap_or_default()
     }
 
     fn access<'a>(
         &self,
-        known: Known<'a>,
+        known: ReadWorld<'a>,
         profile: &str,
         resolution: &'a Resolution,
         extra: &'a dyn AnyExtra,
@@ -228,7 +238,7 @@ impl<F: Family> AnyFamily for F {
         Family::access(self, world, resolution, extra.typed()?)
     }
 
-    fn refused(&self, known: Known<'_>, profile: &str) -> Vec<ObjectId> {
+    fn refused(&self, known: ReadWorld<'_>, profile: &str) -> Vec<ObjectId> {
         let world = known.typed(self.profile(profile));
         world.map(|world| Family::refused(self, world)).unwrap_or_default()
     }
@@ -241,7 +251,7 @@ impl<F: Family> AnyFamily for F {
         Family::is_one_rule(self, kind)
     }
 
-    fn content(&self, known: Known<'_>, object: ObjectId) -> Option<Value> {
+    fn content(&self, known: ReadWorld<'_>, object: ObjectId) -> Option<Value> {
         Family::content(self, known.typed(self.profile(""))?, object)
     }
 

@@ -30,10 +30,10 @@ use overrule_topology::GatewayTopology;
 pub use access::{
     Access, CitedClause, Client, ClientSet, ClientTag, FilterSource, Guarded, InboundId,
 };
-pub use answer::{Affected, Condition, ControllerMetrics, Extra, Fit, Options, Resolved};
-pub use any::{AnyAnswer, AnyExtra, AnyFamily, AnyGround, AnyPolicies, Known};
+pub use answer::{Affected, Condition, ControllerMetrics, Extra, Fit, ResolveOptions, Resolved};
+pub use any::{AnyAnswer, AnyExtra, AnyFamily, AnyGround, AnyPolicies, ReadWorld};
 pub use dialect::{Conflicts, Dialect};
-pub use settings::{Setting, Settings};
+pub use settings::{Setting, SettingValues};
 pub use update::{
     About, Before, ContentChange, Incremental, Refolded, Replaced, Updated, kinds_of, position,
     update,
@@ -89,7 +89,7 @@ pub trait Family: FamilyWords + Sized + 'static {
     }
 
     /// Reads what does not depend on policies.
-    fn read(&self, reading: Reading<'_>, settings: &Settings) -> Self::Ground;
+    fn read(&self, reading: Reading<'_>, settings: &SettingValues) -> Self::Ground;
 
     /// Reads its policies.
     fn policies(&self, reading: Reading<'_>, ground: &Self::Ground) -> Self::Policies;
@@ -121,7 +121,7 @@ pub trait Family: FamilyWords + Sized + 'static {
     fn concerns(&self, world: World<'_, Self>, asked: &[String]) -> bool;
 
     /// Resolves every kind under one profile.
-    fn resolve(&self, world: World<'_, Self>, options: &Options) -> Resolved<Self::Extra>;
+    fn resolve(&self, world: World<'_, Self>, options: &ResolveOptions) -> Resolved<Self::Extra>;
 
     /// Whether an object is one of its policies.
     fn is_policy(&self, policies: &Self::Policies, object: ObjectId) -> bool;
@@ -178,8 +178,8 @@ pub trait Ground: Debug + Send + Sync + 'static {
     fn connect(&mut self, _: &Documents, _: &mut Snapshot, _: &mut Topology) {}
 
     /// What a name refers to, if it is an identity of the family.
-    fn identify(&self, _: &str) -> Identity {
-        Identity::Other
+    fn identify(&self, _: &str) -> NamedIdentity {
+        NamedIdentity::Other
     }
 
     /// The identities of its own that objects have.
@@ -197,7 +197,7 @@ impl Ground for () {}
 
 /// What a name refers to that may be an identity of a family.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Identity {
+pub enum NamedIdentity {
     /// It is a name of another form.
     Other,
     /// It looks like one, but is invalid; why.

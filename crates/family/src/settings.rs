@@ -20,9 +20,9 @@ pub struct Setting {
 
 /// The settings that somebody changed, by family and key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Settings(BTreeMap<(&'static str, String), Value>);
+pub struct SettingValues(BTreeMap<(&'static str, String), Value>);
 
-impl Settings {
+impl SettingValues {
     /// Changes one. Whether the family can read it is for [`Family::check`](crate::Family::check) to say.
     pub fn set(&mut self, family: &'static str, key: &str, value: Value) {
         self.0.insert((family, key.to_owned()), value);

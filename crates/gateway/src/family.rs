@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use overrule_engine::FamilyWords;
 use overrule_family::{
-    Conflicts, ContentChange, Dialect, Family, Ground, Options, OwnKind, Reading, Resolved,
-    Settings, Updated, position, update,
+    Conflicts, ContentChange, Dialect, Family, Ground, OwnKind, Reading, ResolveOptions, Resolved,
+    SettingValues, Updated, position, update,
 };
 use overrule_model::ObjectId;
 use overrule_source::{Code, CowVec, Diagnostic};
@@ -60,7 +60,7 @@ impl Family for Gep713 {
         codes_policy::ALL
     }
 
-    fn read(&self, reading: Reading<'_>, _: &Settings) -> KnownKinds {
+    fn read(&self, reading: Reading<'_>, _: &SettingValues) -> KnownKinds {
         let (kinds, found) =
             Kinds::collect_beside(reading.documents, reading.snapshot, reading.own_kinds);
         reading.diagnostics.extend(found);
@@ -101,7 +101,7 @@ impl Family for Gep713 {
         true
     }
 
-    fn resolve(&self, world: World<'_>, options: &Options) -> Resolved {
+    fn resolve(&self, world: World<'_>, options: &ResolveOptions) -> Resolved {
         let World { documents, snapshot, topology, ground: KnownKinds(kinds), policies, .. } =
             world;
         match policies.as_slice() {

@@ -19,7 +19,7 @@ pub mod walk;
 
 pub use family::{Gep713, KnownKinds, World};
 pub use kinds::Kinds;
-pub use overrule_family::{Options, Resolved};
+pub use overrule_family::{ResolveOptions, Resolved};
 pub use overrule_topology as topology;
 pub use overrule_topology::codes;
 pub use resolve::resolve;

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a helper of tests that fails is a failing test")]
 
 use overrule_engine::Outcome;
-use overrule_testkit::run::{Run, run_text};
+use overrule_testkit::run::{PipelineRun, run_text};
 
 const WORLD: &str = r#"
 {apiVersion: overrule/v1, kind: PolicyKind, metadata: {name: p}, spec: {group: e.io, kind: P, class: Inherited}}
@@ -18,19 +18,19 @@ const WORLD: &str = r#"
 "#;
 
 /// The world with one policy whose spec is given.
-fn with_policy(spec: &str) -> Run {
+fn with_policy(spec: &str) -> PipelineRun {
     run_text(&format!(
         "{WORLD}{{apiVersion: e.io/v1, kind: P, metadata: {{name: p, namespace: n}}, spec: {spec}}}\n"
     ))
 }
 
 /// Attachments, then rejections as (reference, reason).
-fn ends(run: &Run) -> (usize, Vec<(u32, &'static str)>) {
+fn ends(run: &PipelineRun) -> (usize, Vec<(u32, &'static str)>) {
     let rejections = run.resolution.rejections.iter().map(|r| (r.reference, r.reason.id));
     (run.resolution.attachments.len(), rejections.collect())
 }
 
-fn codes(run: &Run) -> Vec<&'static str> {
+fn codes(run: &PipelineRun) -> Vec<&'static str> {
     run.diagnostics
         .iter()
         .map(|d| d.code.id)

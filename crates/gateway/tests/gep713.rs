@@ -18,7 +18,7 @@ use std::path::Path;
 
 use overrule_engine::{KindId, PathId};
 use overrule_source::{ReadOptions, Severity};
-use overrule_testkit::run::{Answer, Answers, Run, leaves, run_text};
+use overrule_testkit::run::{Answers, PipelineRun, TracedPolicy, leaves, run_text};
 use overrule_testkit::yaml;
 use serde_json::{Map, Value};
 
@@ -99,7 +99,7 @@ impl Case {
     }
 
     /// Every listed code is found; if the case lists any, every error that is found is listed.
-    fn diagnostics(&self, run: &Run) -> Option<String> {
+    fn diagnostics(&self, run: &PipelineRun) -> Option<String> {
         let expected: BTreeSet<&str> =
             self.list("diagnostics").iter().filter_map(|d| d["code"].as_str()).collect();
         let found: BTreeSet<&str> = run.diagnostics.iter().map(|d| d.code.id).collect();
@@ -111,7 +111,7 @@ impl Case {
     }
 
     /// Conflicts are findings about the loser that name the winner.
-    fn conflicts(&self, run: &Run) -> Vec<String> {
+    fn conflicts(&self, run: &PipelineRun) -> Vec<String> {
         let found: Vec<_> = run.diagnostics.iter().filter(|d| d.code.id == "OV1307").collect();
         let names = |v: &Value| ["policy", "by"].map(|k| format!("`{}`", v[k].as_str().unwrap()));
         let is_said = |v: &&Value| {
@@ -140,14 +140,14 @@ fn short(path: &str) -> String {
     }
 }
 
-fn find<'a>(answers: &'a Answers, place: &(String, String)) -> Option<&'a Option<Answer>> {
+fn find<'a>(answers: &'a Answers, place: &(String, String)) -> Option<&'a Option<TracedPolicy>> {
     answers
         .iter()
         .find(|((path, kind), _)| (short(path), kind.clone()) == *place)
         .map(|(_, answer)| answer)
 }
 
-fn check(run: &Run, answers: &Answers, expect: &Value) -> Result<(), String> {
+fn check(run: &PipelineRun, answers: &Answers, expect: &Value) -> Result<(), String> {
     let at = place(expect);
     let answer = find(answers, &at)
         .ok_or_else(|| format!("no such path: {at:?} in {:?}", answers.keys()))?;
@@ -170,7 +170,7 @@ fn check(run: &Run, answers: &Answers, expect: &Value) -> Result<(), String> {
     }
 }
 
-fn context(run: &Run, at: &(String, String)) -> (KindId, PathId) {
+fn context(run: &PipelineRun, at: &(String, String)) -> (KindId, PathId) {
     let kind = run.resolution.kinds().find(|(id, _)| run.kind_name(*id) == at.1).unwrap().0;
     let path = run
         .resolution
@@ -183,9 +183,9 @@ fn context(run: &Run, at: &(String, String)) -> (KindId, PathId) {
 
 /// Losses, as a set: policy, pointer of the leaf, and who holds it now, or who took it away.
 fn losses(
-    run: &Run,
+    run: &PipelineRun,
     at: &(String, String),
-    answer: &Answer,
+    answer: &TracedPolicy,
     expected: &[Value],
 ) -> Result<(), String> {
     let (kind, path) = context(run, at);

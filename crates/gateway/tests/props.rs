@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use overrule_engine::{LadderId, Outcome, PolicyId, Rung};
 use overrule_gateway::kinds::Strategy as Merge;
 use overrule_source::Input;
-use overrule_testkit::generate::{World, tame_world, world};
-use overrule_testkit::run::{Answer, Answers, Run, run, run_text};
+use overrule_testkit::generate::{SmallWorld, tame_world, world};
+use overrule_testkit::run::{Answers, PipelineRun, TracedPolicy, run, run_text};
 use overrule_testkit::{oracle, yaml};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -37,7 +37,7 @@ fn differences(ours: &Answers, theirs: &Answers) -> String {
 }
 
 /// Everything a run says, without positions, one fact per line.
-fn digest(run: &Run) -> Vec<String> {
+fn digest(run: &PipelineRun) -> Vec<String> {
     let r = &run.resolution;
     let node = |n| {
         run.topology.nodes.get(n).map(|n| {
@@ -74,7 +74,7 @@ fn digest(run: &Run) -> Vec<String> {
 }
 
 /// The whole resolution as text, ids included.
-fn bytes(run: &Run) -> String {
+fn bytes(run: &PipelineRun) -> String {
     let r = &run.resolution;
     let mut out = format!("{:?}\n{:?}\n", r.attachments, r.rejections);
     for (kind, _) in r.kinds() {
@@ -90,7 +90,7 @@ fn bytes(run: &Run) -> String {
 }
 
 /// The policies of the steps of a ladder and their strategies, top first.
-fn rungs(run: &Run, ladder: LadderId) -> Vec<(PolicyId, Merge)> {
+fn rungs(run: &PipelineRun, ladder: LadderId) -> Vec<(PolicyId, Merge)> {
     let rungs = &run.resolution.ladders.get(ladder).rungs;
     let steps = rungs.iter().filter_map(|rung| match rung {
         Rung::Step(step) => run.resolution.ladders.get_step(*step),
@@ -100,14 +100,14 @@ fn rungs(run: &Run, ladder: LadderId) -> Vec<(PolicyId, Merge)> {
 }
 
 /// The world without one resource.
-fn without(world: &World, index: usize) -> World {
+fn without(world: &SmallWorld, index: usize) -> SmallWorld {
     let mut resources = world.resources.clone();
     resources.remove(index);
-    World { resources }
+    SmallWorld { resources }
 }
 
 /// The id of the policy that is a resource of the world.
-fn id_of(run: &Run, policy: &serde_json::Value) -> Option<PolicyId> {
+fn id_of(run: &PipelineRun, policy: &serde_json::Value) -> Option<PolicyId> {
     let name = format!(
         "{}/{}",
         policy["metadata"]["namespace"].as_str()?,
@@ -128,7 +128,7 @@ proptest! {
         let mut ours: BTreeMap<(String, String), bool> = BTreeMap::new();
         for (id, policy) in run.resolution.policies() {
             let kind = run.kind_name(policy.kind);
-            let owns = |a: &Answer| a.origins.values().any(|o| *o == run.policy_name(id));
+            let owns = |a: &TracedPolicy| a.origins.values().any(|o| *o == run.policy_name(id));
             if run.resolution.attachments_of(id).next().is_some() {
                 let in_force = answers.iter().any(|((_, k), a)| *k == kind && a.as_ref().is_some_and(owns));
                 ours.insert((kind, run.policy_name(id)), in_force);
@@ -332,8 +332,8 @@ fn a_shadowed_rung_still_passes_its_strategy_on() {
     let input = overrule_source::read_one("case", text, &overrule_source::ReadOptions::default());
     let case = input.documents.root(input.documents.ids().next().unwrap()).to_json();
     let resources = case["input"].as_array().unwrap().clone();
-    let world = World { resources };
-    let value = |w: &World| {
+    let world = SmallWorld { resources };
+    let value = |w: &SmallWorld| {
         let answers = run_text(&w.text()).answers();
         answers.values().flatten().map(|a| a.spec["colour"].clone()).collect::<Vec<_>>()
     };

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use overrule_engine::{FamilyWords, PathId, Resolution};
 use overrule_family::{
-    Condition, ContentChange, Dialect, Extra, Family, Fit, Ground, Options, OwnKind, Reading,
-    Resolved, Setting, Settings as Given, Updated, position, update,
+    Condition, ContentChange, Dialect, Extra, Family, Fit, Ground, OwnKind, Reading,
+    ResolveOptions, Resolved, Setting, SettingValues as Given, Updated, position, update,
 };
 use overrule_gateway::policy::FamilyKind;
 use overrule_gateway::topology::{GatewayClass, HttpRequest, http_weight};
@@ -153,7 +153,7 @@ impl Family for Kgateway {
             || asked.iter().any(is_ours)
     }
 
-    fn resolve(&self, world: World<'_>, options: &Options) -> Resolved<Matches> {
+    fn resolve(&self, world: World<'_>, options: &ResolveOptions) -> Resolved<Matches> {
         resolve(world, options)
     }
 

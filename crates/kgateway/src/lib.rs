@@ -23,7 +23,7 @@ mod settings;
 pub mod status;
 
 pub use family::{CONTROLLER, FAMILY, Kgateway, Matches, World};
-pub use overrule_family::{Options, Resolved};
+pub use overrule_family::{ResolveOptions, Resolved};
 pub use policy::{Policies, parse};
 pub use profile::{InheritedPriority, Profile};
 pub use resolve::{KEYS, resolve};

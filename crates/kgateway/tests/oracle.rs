@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use overrule_kgateway::Profile;
-use overrule_testkit::kgateway::{self as oracle, Answer, world};
+use overrule_testkit::kgateway::{self as oracle, OraclePolicy, world};
 use overrule_testkit::yaml;
 use serde_json::{Value, json};
 use support::shrink::shrink;
@@ -55,7 +55,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn add(&mut self, answer: &Answer) {
+    fn add(&mut self, answer: &OraclePolicy) {
         self.answers += 1;
         self.units += answer.fields.len();
         self.of_several += answer.sources.values().filter(|policies| policies.len() > 1).count();
@@ -97,7 +97,7 @@ fn compare(profile: Profile, naive: oracle::Profile) {
 /// Everything that is different in one world.
 fn disagree(
     objects: &[Value],
-    settings: &oracle::Settings,
+    settings: &oracle::OracleSettings,
     (profile, naive): (Profile, oracle::Profile),
     counts: &mut Counts,
 ) -> Vec<Difference> {
@@ -130,13 +130,13 @@ fn in_small(seed: u64, what: &str, profiles: (Profile, oracle::Profile)) -> Stri
 }
 
 /// What is different in one world; one line for each path and kind.
-fn differences(run: &Run<'_>, theirs: &mut [Answer]) -> Vec<Difference> {
+fn differences(run: &Run<'_>, theirs: &mut [OraclePolicy]) -> Vec<Difference> {
     let mut ours = run.answers();
     normal(&mut ours);
     normal(theirs);
     let mut wrong = Vec::new();
-    let key = |a: &Answer| (a.kind, a.path.clone(), a.rules.clone());
-    let keys = |answers: &[Answer]| answers.iter().map(key).collect::<Vec<_>>();
+    let key = |a: &OraclePolicy| (a.kind, a.path.clone(), a.rules.clone());
+    let keys = |answers: &[OraclePolicy]| answers.iter().map(key).collect::<Vec<_>>();
     let (our_paths, their_paths) = (keys(&ours), keys(theirs));
     if our_paths != their_paths {
         let (a, b): (BTreeSet<_>, BTreeSet<_>) =
@@ -166,7 +166,7 @@ fn differences(run: &Run<'_>, theirs: &mut [Answer]) -> Vec<Difference> {
 }
 
 /// An answer in parts to be compared one by one. The part without a name says where it is.
-fn parts(answer: &Answer) -> BTreeMap<String, Value> {
+fn parts(answer: &OraclePolicy) -> BTreeMap<String, Value> {
     let mut parts = BTreeMap::new();
     let mut put = |name: &str, value: Value| parts.insert(name.to_owned(), value);
     put("", json!([answer.kind, answer.path, answer.rules]));

@@ -380,7 +380,7 @@ fn selectors_of_sections_are_accounted_for_too() {
         policy("by-another", "rule-2"),
     ]
     .join("\n---\n");
-    let ground = ground(&text, &overrule_testkit::kgateway::Settings::default());
+    let ground = ground(&text, &overrule_testkit::kgateway::OracleSettings::default());
     for profile in Profile::ALL {
         let run = ground.resolve(profile);
         let found: BTreeMap<String, (usize, usize)> =

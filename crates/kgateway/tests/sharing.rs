@@ -21,7 +21,7 @@ use std::fmt::Write as _;
 
 use overrule_engine::LadderId;
 use overrule_kgateway::Profile;
-use overrule_testkit::kgateway::Settings;
+use overrule_testkit::kgateway::OracleSettings;
 use support::{Run, ground};
 
 /// Routes of one level below a route of the level above, and stacks.
@@ -112,7 +112,7 @@ fn leaves(run: &Run<'_>) -> BTreeMap<LadderId, (usize, BTreeSet<String>)> {
 #[test]
 fn what_is_shared_is_folded_once() {
     let text = fleet();
-    let ground = ground(&text, &Settings::default());
+    let ground = ground(&text, &OracleSettings::default());
     for profile in Profile::ALL {
         let run = ground.resolve(profile);
         let leaves = leaves(&run);
@@ -140,7 +140,7 @@ fn what_differs_is_folded_once_more() {
         "---\n{apiVersion: gateway.kgateway.dev/v1alpha1, kind: TrafficPolicy, metadata: {name: gw, namespace: n}, spec: {\
          targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: gw}], csrf: {}}}\n",
     );
-    let ground = ground(&text, &Settings::default());
+    let ground = ground(&text, &OracleSettings::default());
     let run = ground.resolve(Profile::Shipped);
     assert_eq!(leaves(&run).values().map(|(number, _)| *number).min(), Some(2));
     assert_eq!(run.resolution.folds(), 11);

@@ -3,8 +3,8 @@
 
 use overrule_engine::{FamilyWords, Resolution};
 use overrule_family::{
-    Affected, Condition, Conflicts, ContentChange, ControllerMetrics, Dialect, Family, Options,
-    OwnKind, Reading, Resolved, Settings, Updated, position, update,
+    Affected, Condition, Conflicts, ContentChange, ControllerMetrics, Dialect, Family, OwnKind,
+    Reading, ResolveOptions, Resolved, SettingValues, Updated, position, update,
 };
 use overrule_gateway::policy::FamilyKind;
 use overrule_model::ObjectId;
@@ -73,7 +73,7 @@ impl Family for Kuadrant {
         })
     }
 
-    fn read(&self, _: Reading<'_>, _: &Settings) {}
+    fn read(&self, _: Reading<'_>, _: &SettingValues) {}
 
     fn policies(&self, reading: Reading<'_>, (): &()) -> Policies {
         let (policies, found) = policy::parse(reading.documents, reading.snapshot);
@@ -94,7 +94,7 @@ impl Family for Kuadrant {
         !world.policies.list.is_empty() || asked.iter().any(is_ours)
     }
 
-    fn resolve(&self, world: World<'_>, options: &Options) -> Resolved {
+    fn resolve(&self, world: World<'_>, options: &ResolveOptions) -> Resolved {
         resolve(world, options)
     }
 

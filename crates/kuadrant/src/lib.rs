@@ -20,7 +20,7 @@ mod resolve;
 pub mod status;
 
 pub use family::{FAMILY, Kuadrant, World};
-pub use overrule_family::{Options, Resolved};
+pub use overrule_family::{ResolveOptions, Resolved};
 pub use policy::{Policies, parse};
 pub use profile::Profile;
 pub use resolve::{KEYS, resolve};

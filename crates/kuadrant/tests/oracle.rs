@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 
 use overrule_engine::{Fate, LadderId, Outcome};
 use overrule_kuadrant::Profile;
-use overrule_testkit::kuadrant::{self as oracle, Shape, effective, world};
+use overrule_testkit::kuadrant::{self as oracle, WorldShape, effective, world};
 use overrule_testkit::rng::Rng;
 use overrule_testkit::yaml;
 use support::run_text;
@@ -30,7 +30,7 @@ fn compare(profile: Profile, naive: oracle::Profile, one_block: bool) {
     let (mut answers, mut removed, mut skipped, mut deep) = (0, 0, 0, 0);
     for seed in 0..worlds() {
         let mut rng = Rng::new(profile as u64, "kuadrant", seed);
-        let objects = world(&mut rng, &Shape { one_block, ..Shape::default() });
+        let objects = world(&mut rng, &WorldShape { one_block, ..WorldShape::default() });
         let text = yaml::documents(&objects);
         let run = run_text(&text, profile);
         let (ours, theirs) = (run.answers(), effective(&objects, naive));
@@ -84,7 +84,7 @@ fn operator() {
 fn order_free_conserving_and_one_origin() {
     for seed in 0..worlds() / 5 {
         let mut rng = Rng::new(7, "kuadrant", seed);
-        let mut objects = world(&mut rng, &Shape::default());
+        let mut objects = world(&mut rng, &WorldShape::default());
         let run = run_text(&yaml::documents(&objects), Profile::Design);
         for i in (1..objects.len()).rev() {
             objects.swap(i, usize::try_from(rng.below(i as u64 + 1)).unwrap());

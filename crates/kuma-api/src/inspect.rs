@@ -3,18 +3,20 @@
 
 use http::StatusCode;
 use overrule::model::ObjectId;
-use overrule_mesh::inspect::{self as shapes, Ask, Times, route};
+use overrule_mesh::inspect::{self as shapes, InspectQuestion, Times, route};
 use overrule_mesh::kri::Kri;
 use overrule_server::extension::{
-    Answer, Call, Endpoint, Media, Param, Problem, Reply, Running, State, Type, key_of, may_read,
+    Call, Endpoint, Media, Param, PendingReply, Problem, Reply, ResponseSpec, State, Type, key_of,
+    may_read,
 };
 
 use crate::lookups::Lookups;
 use crate::{flavour, mesh_key, not_found};
 
-const ANSWER: &[Answer] =
-    &[Answer { status: 200, media: Media::Json("KumaAnswer"), about: "the answer" }];
-const PAGE: &[Answer] = &[Answer { status: 200, media: Media::Json("KumaList"), about: "a page" }];
+const ANSWER: &[ResponseSpec] =
+    &[ResponseSpec { status: 200, media: Media::Json("KumaAnswer"), about: "the answer" }];
+const PAGE: &[ResponseSpec] =
+    &[ResponseSpec { status: 200, media: Media::Json("KumaList"), about: "a page" }];
 
 const PAGING: &[Param] = &[
     Param::new("name", Type::Any, "only names that contain this"),
@@ -27,7 +29,7 @@ const fn inspect(
     path: &'static str,
     about: &'static str,
     query: &'static [Param],
-    answers: &'static [Answer],
+    answers: &'static [ResponseSpec],
 ) -> Endpoint {
     Endpoint { query, answers, errors: &[404, 500], ..Endpoint::reading(id, path, about, run) }
 }
@@ -119,13 +121,13 @@ pub const ENDPOINTS: &[Endpoint] = &[
         "/_kri/{kri}",
         "A resource by its identity.",
         &[Param::new("format", Type::Like("^(universal|k8s|kubernetes)?$"), "how it is written")],
-        &[Answer { status: 200, media: Media::Json("KumaEither"), about: "the resource" }],
+        &[ResponseSpec { status: 200, media: Media::Json("KumaEither"), about: "the resource" }],
     ),
     inspect("kumaKinds", "/_resources", "Every kind of resource.", &[], ANSWER),
     inspect("kumaPolicyKinds", "/policies", "Every kind of policy.", &[], ANSWER),
 ];
 
-fn run(call: Call) -> Running {
+fn run(call: Call) -> PendingReply {
     Box::pin(answer(call))
 }
 
@@ -139,7 +141,7 @@ async fn answer(call: Call) -> Result<Reply, Problem> {
     let flavour = flavour(call.app.extensions.on());
     let lookups = state.derived(move |state| Lookups::new(&state.analysis, flavour)).await?;
     let times = |object: ObjectId| times(&state, object);
-    let base = shapes::Call { base: &call.base, times: &times };
+    let base = shapes::InspectCall { base: &call.base, times: &times };
     let answer = lookups.answer(&state.analysis, base, &ask);
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let reply = Reply::bytes(status, "application/json", answer.body.into_bytes());
@@ -147,18 +149,18 @@ async fn answer(call: Call) -> Result<Reply, Problem> {
 }
 
 /// Who may not read everything is answered within meshes it may read whole; another mesh looks as if it were not there.
-fn visible(call: &Call, ask: &Ask<'_>) -> Result<(), Problem> {
+fn visible(call: &Call, ask: &InspectQuestion<'_>) -> Result<(), Problem> {
     let grants = &call.who.grants;
     let (mesh, title) = match ask {
-        Ask::Kinds | Ask::PolicyKinds => return Ok(()),
-        Ask::Kri { kri, .. } => match Kri::parse(kri) {
+        InspectQuestion::Kinds | InspectQuestion::PolicyKinds => return Ok(()),
+        InspectQuestion::Kri { kri, .. } => match Kri::parse(kri) {
             Ok(kri) => (kri.mesh.to_string(), "Could not retrieve a resource"),
             Err(_) => return Ok(()),
         },
-        Ask::Proxy { mesh, .. }
-        | Ask::GatewayRules { mesh, .. }
-        | Ask::Dataplanes { mesh, .. }
-        | Ask::Hostnames { mesh, .. } => (mesh.to_string(), "Failed to retrieve Mesh"),
+        InspectQuestion::Proxy { mesh, .. }
+        | InspectQuestion::GatewayRules { mesh, .. }
+        | InspectQuestion::Dataplanes { mesh, .. }
+        | InspectQuestion::Hostnames { mesh, .. } => (mesh.to_string(), "Failed to retrieve Mesh"),
     };
     // Resources of no mesh are for those who read everything.
     let in_mesh = || !mesh.is_empty() && may_read(grants, &mesh_key(&mesh));

@@ -22,7 +22,7 @@ use overrule::source::{Diagnostic, DuplicateKeys, SingleLetters};
 use overrule_mesh::inspect::Flavour;
 use overrule_mesh::{FAMILY, GROUP, LabelSource, Settings};
 use overrule_server::extension::{Endpoint, Extension, Problem, Switch, Switches};
-use overrule_store::{Key, Place};
+use overrule_store::{ResourceKey, ResourceScope};
 use serde_json::Value;
 
 /// The flag for answers that are those of that release to the letter.
@@ -83,9 +83,9 @@ impl Extension for KumaApi {
     }
 
     /// Under another name, no path would lead to a resource.
-    fn refusal(&self, key: &Key) -> Option<Diagnostic> {
+    fn refusal(&self, key: &ResourceKey) -> Option<Diagnostic> {
         let mesh = match &key.place {
-            Place::Mesh(mesh) => mesh,
+            ResourceScope::Mesh(mesh) => mesh,
             _ => "default",
         };
         if key.group != GROUP || (is_name(&key.name) && is_name(mesh)) {
@@ -118,11 +118,11 @@ fn flavour(on: &Switches) -> Flavour {
 }
 
 /// Who a mesh is.
-fn mesh_key(name: &str) -> Key {
-    Key {
+fn mesh_key(name: &str) -> ResourceKey {
+    ResourceKey {
         group: GROUP.to_owned(),
         kind: "Mesh".to_owned(),
-        place: Place::Cluster,
+        place: ResourceScope::Cluster,
         name: name.to_owned(),
     }
 }

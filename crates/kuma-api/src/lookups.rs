@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use overrule::Analysis;
-use overrule_mesh::inspect::{Answer, Ask, Call, Flavour, Inspector, Live};
+use overrule_mesh::inspect::{
+    Flavour, InspectAnswer, InspectCall, InspectInput, InspectQuestion, Inspector,
+};
 use overrule_mesh::resolve::ProxyRules;
 use overrule_mesh::{FAMILY, Profile};
 
@@ -25,15 +27,20 @@ impl Lookups {
     }
 
     /// Answers. The analysis must be the one it was made of.
-    pub(crate) fn answer(&self, analysis: &Analysis, call: Call<'_>, ask: &Ask<'_>) -> Answer {
+    pub(crate) fn answer(
+        &self,
+        analysis: &Analysis,
+        call: InspectCall<'_>,
+        ask: &InspectQuestion<'_>,
+    ) -> InspectAnswer {
         self.inspector.answer(live(analysis, &self.profile), call, ask)
     }
 }
 
-fn live<'a>(analysis: &'a Analysis, profile: &'a Profile) -> Live<'a> {
+fn live<'a>(analysis: &'a Analysis, profile: &'a Profile) -> InspectInput<'a> {
     let shown = analysis.shown().find(|a| a.family.name() == FAMILY);
     let proxies: &'a [Vec<Arc<ProxyRules>>] = shown.map_or(&[], |a| a.proxies());
-    Live {
+    InspectInput {
         documents: &analysis.documents,
         resources: &analysis.meshes().resources,
         profile,

@@ -8,14 +8,14 @@ use http::StatusCode;
 use overrule::source::{Documents, NodeRef};
 use overrule_ask::percent::encode;
 use overrule_mesh::inspect::{self as shapes, Times};
-use overrule_mesh::kinds::{Kind, Scope};
+use overrule_mesh::kinds::{KindScope, ResourceKind};
 use overrule_mesh::{FAMILY, GROUP, Profile, Settings};
 use overrule_server::extension::write::{self, expectation};
 use overrule_server::extension::{
-    AT_LEAST, Answer, Body, Call, Cause, Endpoint, Manifest, Media, Param, Problem, Reply, Running,
-    State, Type, Verb, blocking, may_read, state,
+    AT_LEAST, BodySpec, Call, Cause, Endpoint, Manifest, Media, Param, PendingReply, Problem,
+    Reply, ResponseSpec, State, Type, Verb, blocking, may_read, state,
 };
-use overrule_store::{Change, Expect, Key, Place, Record};
+use overrule_store::{Change, Precondition, Record, ResourceKey, ResourceScope};
 use serde_json::{Value, json};
 
 use crate::{mesh_key, not_found};
@@ -24,21 +24,23 @@ const SIZE: Param = Param::new("size", Type::Number(1000), "most items; 100 if a
 const OFFSET: Param = Param::new("offset", Type::Number(u64::MAX >> 1), "items to pass over");
 const NAME: Param = Param::new("name", Type::Text, "only names that contain this");
 
-const READ: &[Answer] =
-    &[Answer { status: 200, media: Media::Json("KumaResource"), about: "the resource" }];
-const PAGE: &[Answer] = &[Answer { status: 200, media: Media::Json("KumaList"), about: "a page" }];
-const WRITTEN: &[Answer] = &[
-    Answer { status: 200, media: Media::Json("KumaWritten"), about: "it is stored" },
-    Answer { status: 201, media: Media::Json("KumaWritten"), about: "it is stored and new" },
+const READ: &[ResponseSpec] =
+    &[ResponseSpec { status: 200, media: Media::Json("KumaResource"), about: "the resource" }];
+const PAGE: &[ResponseSpec] =
+    &[ResponseSpec { status: 200, media: Media::Json("KumaList"), about: "a page" }];
+const WRITTEN: &[ResponseSpec] = &[
+    ResponseSpec { status: 200, media: Media::Json("KumaWritten"), about: "it is stored" },
+    ResponseSpec { status: 201, media: Media::Json("KumaWritten"), about: "it is stored and new" },
 ];
-const DELETED: &[Answer] = &[Answer { status: 200, media: Media::None, about: "it is deleted" }];
+const DELETED: &[ResponseSpec] =
+    &[ResponseSpec { status: 200, media: Media::None, about: "it is deleted" }];
 
 const fn reading(
     id: &'static str,
     path: &'static str,
     query: &'static [Param],
-    answers: &'static [Answer],
-    run: fn(Call) -> Running,
+    answers: &'static [ResponseSpec],
+    run: fn(Call) -> PendingReply,
 ) -> Endpoint {
     let about = "Resources of meshes, as Kuma's API has them.";
     Endpoint { query, answers, errors: &[404, 412], ..Endpoint::reading(id, path, about, run) }
@@ -48,13 +50,13 @@ const fn writing(
     id: &'static str,
     method: Verb,
     path: &'static str,
-    run: fn(Call) -> Running,
+    run: fn(Call) -> PendingReply,
 ) -> Endpoint {
     let put = matches!(method, Verb::Put);
     let about = "Writes a resource of a mesh, as Kuma's API does.";
     Endpoint {
         method,
-        body: if put { Body::Manifests } else { Body::None },
+        body: if put { BodySpec::Manifests } else { BodySpec::None },
         answers: if put { WRITTEN } else { DELETED },
         errors: &[403, 404, 409, 415],
         ..Endpoint::reading(id, path, about, run)
@@ -99,11 +101,11 @@ struct Named {
 }
 
 impl Named {
-    fn key(&self) -> Key {
-        Key {
+    fn key(&self) -> ResourceKey {
+        ResourceKey {
             group: GROUP.to_owned(),
             kind: self.kind.to_owned(),
-            place: self.mesh.clone().map_or(Place::Cluster, Place::Mesh),
+            place: self.mesh.clone().map_or(ResourceScope::Cluster, ResourceScope::Mesh),
             name: self.name.clone(),
         }
     }
@@ -115,8 +117,8 @@ fn collection(call: &Call) -> Result<(&'static str, bool), Problem> {
         "" => "meshes",
         path => path,
     };
-    let kind = Kind::by_path(path).ok_or_else(|| not_found("Not Found"))?;
-    Ok((kind.name, kind.scope == Scope::Global))
+    let kind = ResourceKind::by_path(path).ok_or_else(|| not_found("Not Found"))?;
+    Ok((kind.name, kind.scope == KindScope::Global))
 }
 
 fn named(call: &Call) -> Result<Named, Problem> {
@@ -150,9 +152,9 @@ fn record_object(state: &State, record: &Record) -> Option<overrule::model::Obje
     let snapshot = &state.analysis.snapshot;
     let names = snapshot.names();
     let scope = match &record.key.place {
-        Place::Cluster => overrule::model::Scope::Cluster,
-        Place::Namespace(name) => overrule::model::Scope::Namespace(names.lookup(name)?),
-        Place::Mesh(name) => overrule::model::Scope::Mesh(names.lookup(name)?),
+        ResourceScope::Cluster => overrule::model::Scope::Cluster,
+        ResourceScope::Namespace(name) => overrule::model::Scope::Namespace(names.lookup(name)?),
+        ResourceScope::Mesh(name) => overrule::model::Scope::Mesh(names.lookup(name)?),
     };
     let kind = overrule::model::GroupKind {
         group: names.lookup(&record.key.group)?,
@@ -186,7 +188,7 @@ async fn list(call: Call) -> Result<Reply, Problem> {
         let key = &record.key;
         key.group == GROUP
             && key.kind == kind
-            && (mesh.is_empty() || matches!(&key.place, Place::Mesh(own) if own == mesh))
+            && (mesh.is_empty() || matches!(&key.place, ResourceScope::Mesh(own) if own == mesh))
             && call.query.text("name").is_none_or(|part| key.name.contains(part))
             && may_read(&call.who.grants, key)
     };
@@ -239,7 +241,7 @@ async fn manifest(call: &Call, named: &Named) -> Result<Manifest, Problem> {
         say("type");
     }
     if let Some(mesh) = &named.mesh
-        && key.place != Place::Mesh(mesh.clone())
+        && key.place != ResourceScope::Mesh(mesh.clone())
     {
         say("mesh");
     }
@@ -258,7 +260,7 @@ async fn manifest(call: &Call, named: &Named) -> Result<Manifest, Problem> {
 }
 
 /// What that release refuses a body for, in its order and its words.
-fn violations(call: &Call, documents: &Documents) -> Vec<shapes::Cause> {
+fn violations(call: &Call, documents: &Documents) -> Vec<shapes::RefusedField> {
     let options = &call.app.reading;
     let Some(doc) = documents.ids().next() else { return Vec::new() };
     let root = NodeRef { doc, node: documents.root(doc).id() };
@@ -286,7 +288,7 @@ async fn put(call: Call) -> Result<Reply, Problem> {
         }
     }
     let committed = write::commit(&call, vec![write::put(manifest, expect)]).await?;
-    let created = committed.written.iter().any(|w| w.done == overrule_store::Done::Created);
+    let created = committed.written.iter().any(|w| w.done == overrule_store::ChangeKind::Created);
     let status = if created { StatusCode::CREATED } else { StatusCode::OK };
     Ok(Reply::json(status, &json!({})).version(committed.revision))
 }
@@ -303,7 +305,7 @@ async fn delete(call: Call) -> Result<Reply, Problem> {
     write::allowed(&call, std::slice::from_ref(&key))?;
     let mut changes = vec![Change::Delete { key, expect }];
     if named.kind == "Mesh" {
-        let inside = |place: &Place| matches!(place, Place::Mesh(mesh) if *mesh == named.name);
+        let inside = |place: &ResourceScope| matches!(place, ResourceScope::Mesh(mesh) if *mesh == named.name);
         let of_mesh = state.records.keys().filter(|key| inside(&key.place));
         for key in of_mesh {
             if key.kind == "Dataplane" {
@@ -311,7 +313,7 @@ async fn delete(call: Call) -> Result<Reply, Problem> {
                 return Err(violation("mesh", message));
             }
             // What belongs to a mesh goes with it.
-            changes.push(Change::Delete { key: key.clone(), expect: Expect::Any });
+            changes.push(Change::Delete { key: key.clone(), expect: Precondition::Any });
         }
     }
     let committed = write::commit(&call, changes).await?;

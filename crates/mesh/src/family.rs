@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use overrule_engine::{FamilyWords, NodeId, Resolution, Topology};
 use overrule_family::{
-    Access, Dialect, Extra, Family, Ground, Identity, Options as Asked, OwnKind, Reading,
-    Resolved as Answer, Setting, Settings as Given, World as Known,
+    Access, Dialect, Extra, Family, Ground, NamedIdentity, OwnKind, Reading,
+    ResolveOptions as Asked, Resolved as Answer, Setting, SettingValues as Given, World as Known,
 };
 use overrule_model::{ObjectId, Snapshot, Sym};
 use overrule_source::{Code, Documents};
@@ -18,8 +18,8 @@ use crate::kri::Kri;
 use crate::resolve::{FAMILY, ProxyRules};
 use crate::topology::{self, MeshTopology};
 use crate::{
-    GROUP, Options, Profile, Resources, Settings, World, codes, concerns, kinds, parse, report,
-    resolve,
+    GROUP, Profile, ProxyOptions, Resources, Settings, World, codes, concerns, kinds, parse,
+    report, resolve,
 };
 
 /// Kuma's policies: rules and resource rules for proxies of meshes.
@@ -56,18 +56,18 @@ impl Ground for Meshes {
     }
 
     /// A KRI.
-    fn identify(&self, text: &str) -> Identity {
+    fn identify(&self, text: &str) -> NamedIdentity {
         if !text.starts_with("kri_") {
-            return Identity::Other;
+            return NamedIdentity::Other;
         }
         let kri = match Kri::parse(text) {
             Ok(kri) => kri,
-            Err(why) => return Identity::Malformed(why.to_string()),
+            Err(why) => return NamedIdentity::Malformed(why.to_string()),
         };
         let whole = kri.without_section();
         match self.resources.metas.iter().find(|(_, meta)| meta.kri() == whole) {
-            Some((object, _)) => Identity::Object(*object, kri.section),
-            None => Identity::Unknown,
+            Some((object, _)) => NamedIdentity::Object(*object, kri.section),
+            None => NamedIdentity::Unknown,
         }
     }
 
@@ -158,7 +158,7 @@ impl Family for Kuma {
             Vec::new()
         };
         let (include, focus) = (asked.include.clone(), asked.focus.clone());
-        let options = Options { include, focus, beside, ..Default::default() };
+        let options = ProxyOptions { include, focus, beside, ..Default::default() };
         let resolved = resolve(world, &options);
         let diagnostics = if asked.silent { Vec::new() } else { report(world, &resolved) };
         let extra = Proxies { rules: resolved.proxies, alike: resolved.alike };

@@ -39,17 +39,17 @@ pub(crate) use merge::steps;
 pub use merge::{chain, conf, entries, rules, subset};
 pub use order::matches as order_matches;
 pub use profile::Profile;
-pub use read::resources::{GROUP, MeshResources, Read, Refusal, Resources, parse};
+pub use read::resources::{GROUP, MeshResources, ReadObject, Refusal, Resources, parse};
 pub use read::{dataplane, kinds, kri, labels, names, policy, resource, role, targetref, topology};
 pub(crate) use read::{quote, resources};
-pub use resolve::{FAMILY, Options, Resolved, World, concerns, reasons, resolve};
+pub use resolve::{FAMILY, MeshResolution, ProxyOptions, World, concerns, reasons, resolve};
 pub use select::{matched, targets};
 pub use settings::{LabelSource, Settings};
 
 use overrule_source::Diagnostic;
 
 /// What a person should know about an answer.
-pub fn report(world: World<'_>, resolved: &Resolved) -> Vec<Diagnostic> {
+pub fn report(world: World<'_>, resolved: &MeshResolution) -> Vec<Diagnostic> {
     let World { documents, snapshot, resources, profile, .. } = world;
     let mut found = findings::report(documents, snapshot, resources, &resolved.found, profile);
     if *profile == Profile::Release {

@@ -14,9 +14,9 @@ mod support;
 use std::collections::BTreeMap;
 
 use overrule_engine::{Fold, Group, Ladders, PolicyId, Rung, Step, StepId, Traced};
-use overrule_mesh::conf::plan::{Identity, reversed};
+use overrule_mesh::conf::plan::{KeyEquality, reversed};
 use overrule_mesh::conf::{
-    Append, Keyed, Kuma, Merged, Plan, Position, Strategy, conf_of, merge_by,
+    Append, ConfAlgebra, ConfStrategy, EntryPosition, Keyed, Merged, Plan, conf_of, merge_by,
 };
 use overrule_source::Documents;
 use serde_json::{Map, Value, json};
@@ -28,8 +28,12 @@ fn values(confs: &[(StepId, Traced)]) -> Vec<Traced> {
 
 /// The values of confs of a kind.
 fn merge(documents: &Documents, kind: &str, confs: &[(StepId, Traced)]) -> Vec<Traced> {
-    let plan =
-        Plan::new(documents, Strategy::of(support::kind(kind)), confs.iter().map(|(_, c)| c), 0);
+    let plan = Plan::new(
+        documents,
+        ConfStrategy::of(support::kind(kind)),
+        confs.iter().map(|(_, c)| c),
+        0,
+    );
     merge_by(documents, &plan, values(confs)).into_iter().map(|m| m.value).collect()
 }
 
@@ -41,7 +45,7 @@ struct World {
 }
 
 impl World {
-    fn new(kind: &'static str, position: Position, text: &str) -> Self {
+    fn new(kind: &'static str, position: EntryPosition, text: &str) -> Self {
         let documents = documents(text);
         let entries = (0..).map(StepId).zip(roots(&documents));
         let confs = entries
@@ -53,7 +57,7 @@ impl World {
     fn merge(&self) -> Vec<Merged> {
         let plan = Plan::new(
             &self.documents,
-            Strategy::of(support::kind(self.kind)),
+            ConfStrategy::of(support::kind(self.kind)),
             self.confs.iter().map(|(_, c)| c),
             0,
         );
@@ -86,8 +90,8 @@ impl World {
         let confs = values(&self.confs);
         // Two plans, so that numbers of combinators are put to the test.
         let plans = [
-            Plan::new(&self.documents, Strategy::of(&overrule_mesh::kinds::TIMEOUT), [], 0),
-            Plan::new(&self.documents, Strategy::of(support::kind(self.kind)), &confs, 1),
+            Plan::new(&self.documents, ConfStrategy::of(&overrule_mesh::kinds::TIMEOUT), [], 0),
+            Plan::new(&self.documents, ConfStrategy::of(support::kind(self.kind)), &confs, 1),
         ];
         let hostnames: Vec<Box<str>> = merged.iter().filter_map(|m| m.group.clone()).collect();
         for one in merged {
@@ -95,7 +99,7 @@ impl World {
             let extra = extra.map_or(0, |i| u32::try_from(i).unwrap() + 1);
             let ladder =
                 ladders.group(Group { spec: 1, extra, rungs: rungs.iter().copied().collect() });
-            let algebra = Kuma {
+            let algebra = ConfAlgebra {
                 documents: &self.documents,
                 plans: &plans,
                 confs: &confs,
@@ -110,7 +114,7 @@ impl World {
 
 #[test]
 fn later_confs_win_field_by_field() {
-    let world = World::new("MeshTimeout", Position::To, "
+    let world = World::new("MeshTimeout", EntryPosition::To, "
 default: {idleTimeout: 10s, connectionTimeout: 60s, http: {requestTimeout: 1s, streamIdleTimeout: 2s}}
 ---
 default: {idleTimeout: 20s}
@@ -139,18 +143,21 @@ default: {http: {requestTimeout: 3s}}
 fn no_confs_and_empty_confs() {
     let documents = documents("{}");
     assert_eq!(merge(&documents, "MeshTimeout", &[]), []);
-    let world = World::new("MeshTimeout", Position::To, "targetRef: {}\n---\ntargetRef: {}\n");
+    let world = World::new("MeshTimeout", EntryPosition::To, "targetRef: {}\n---\ntargetRef: {}\n");
     let merged = world.merge();
     assert_eq!(world.json(&merged[0].value), json!({}));
     assert_eq!(merged[0].value.steps().to_vec(), [StepId(1)], "the last one implies it");
-    let world =
-        World::new("MeshTimeout", Position::To, "default: {idleTimeout: 1s}\n---\ntargetRef: {}\n");
+    let world = World::new(
+        "MeshTimeout",
+        EntryPosition::To,
+        "default: {idleTimeout: 1s}\n---\ntargetRef: {}\n",
+    );
     assert_eq!(world.json(&world.merge()[0].value), json!({"idleTimeout": "1s"}));
 }
 
 #[test]
 fn lists_replace_unless_their_name_says_append() {
-    let world = World::new("MeshMetric", Position::Single, "
+    let world = World::new("MeshMetric", EntryPosition::Single, "
 default: {applications: [{port: 1}], sidecar: {profiles: {appendProfiles: [{name: All}], include: [{match: a}]}}}
 ---
 default: {sidecar: {includeUnused: true}}
@@ -180,7 +187,7 @@ default: {applications: [{port: 2}], sidecar: {profiles: {appendProfiles: [{name
 fn names_inside_lists_append_nothing() {
     let world = World::new(
         "MeshTrace",
-        Position::Single,
+        EntryPosition::Single,
         "
 default: {backends: [{appendX: [1]}], appendNot: a, tags: [{name: a}]}
 ---
@@ -196,7 +203,7 @@ default: {backends: [{appendX: [2]}], appendNot: b}
 fn defaults_of_the_schema_override() {
     let world = World::new(
         "MeshTLS",
-        Position::From,
+        EntryPosition::From,
         "
 default: {tlsVersion: {min: TLS12, max: TLS13}}
 ---
@@ -210,7 +217,7 @@ default: {tlsVersion: {min: TLS13}}
 
 #[test]
 fn rules_of_the_strongest_route_come_first() {
-    let world = World::new("MeshHTTPRoute", Position::To, "
+    let world = World::new("MeshHTTPRoute", EntryPosition::To, "
 rules:
 - {matches: [{path: {type: Exact, value: /low}}], default: {backendRefs: [{name: low}]}}
 - {matches: [{headers: [{name: h, value: v}]}], default: {filters: [{type: low}], backendRefs: [{name: low}]}}
@@ -239,7 +246,7 @@ rules:
 fn in_one_route_the_first_of_equal_rules_wins() {
     let world = World::new(
         "MeshHTTPRoute",
-        Position::To,
+        EntryPosition::To,
         "
 rules:
 - {matches: [{method: GET}], default: {filters: [{type: first}]}}
@@ -263,7 +270,7 @@ fn one_conf_per_hostname() {
     let rule = |name: &str| format!("[{{matches: [{{method: {name}}}], default: {{}}}}]");
     let world = World::new(
         "MeshHTTPRoute",
-        Position::To,
+        EntryPosition::To,
         &format!(
             "
 {{hostnames: [b.com, a.com, b.com], rules: {}}}
@@ -369,7 +376,7 @@ fn random_routes_agree_with_the_steps_as_told() {
             confs.push(json!({"rules": rules}));
         }
         let text = confs.iter().map(Value::to_string).collect::<Vec<_>>().join("\n---\n");
-        let world = World::new("MeshHTTPRoute", Position::To, &text);
+        let world = World::new("MeshHTTPRoute", EntryPosition::To, &text);
         let merged = world.merge();
         assert_eq!(world.json(&merged[0].value), told(&confs), "round {round}: {text}");
     }
@@ -427,7 +434,7 @@ fn random_confs_agree_with_the_patches_as_told() {
             .map(|c| json!({"default": c}).to_string())
             .collect::<Vec<_>>()
             .join("\n---\n");
-        let world = World::new("MeshProxyPatch", Position::Single, &text);
+        let world = World::new("MeshProxyPatch", EntryPosition::Single, &text);
         assert_eq!(world.json(&world.merge()[0].value), told, "round {round}: {text}");
         compared += 1;
     }
@@ -449,7 +456,7 @@ fn a_hundred_routes_of_ten_rules() {
         json!({"rules": (0..10).map(rule).collect::<Vec<_>>()}).to_string()
     };
     let text = (0..100).map(route).collect::<Vec<_>>().join("\n---\n");
-    let world = World::new("MeshHTTPRoute", Position::To, &text);
+    let world = World::new("MeshHTTPRoute", EntryPosition::To, &text);
     let merged = merge(&world.documents, world.kind, &world.confs);
     let rules = merged[0].get(&world.documents, "rules").expect("rules").items(&world.documents);
     assert_eq!(rules.len(), 99 * 7 + 10);
@@ -467,9 +474,9 @@ fn a_strategy_by_path() {
 {items: [{default: {r: 1}}, {default: {r: 2}}], more: {list: null}}
 ",
     );
-    let strategy = Strategy {
+    let strategy = ConfStrategy {
         append: Append::Paths(vec!["more.list".into()]),
-        keyed: Some(Keyed { list: "items".into(), key: "id".into(), identity: Identity::Value }),
+        keyed: Some(Keyed { list: "items".into(), key: "id".into(), identity: KeyEquality::Value }),
         group_by: Some("names".into()),
         first_counts: false,
     };

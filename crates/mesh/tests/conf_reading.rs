@@ -12,22 +12,22 @@ mod support;
 
 use overrule_engine::{StepId, Traced};
 use overrule_mesh::conf::http_route::text_of_matches;
-use overrule_mesh::conf::schema::{What, rows};
-use overrule_mesh::conf::{Position, conf_of, entry_of, hash_of_matches, spec_of};
-use overrule_mesh::kinds::Kind;
+use overrule_mesh::conf::schema::{SchemaAction, rows};
+use overrule_mesh::conf::{EntryPosition, conf_of, entry_of, hash_of_matches, spec_of};
+use overrule_mesh::kinds::ResourceKind;
 use overrule_source::Documents;
 use serde_json::{Value, json};
 use support::{at, documents, find, origins, roots};
 
 const STEP: StepId = StepId(7);
 
-fn conf(kind: &str, position: Position, text: &str) -> (Documents, Traced) {
+fn conf(kind: &str, position: EntryPosition, text: &str) -> (Documents, Traced) {
     let documents = documents(text);
     let conf = conf_of(&documents, support::kind(kind), STEP, roots(&documents)[0], position);
     (documents, conf)
 }
 
-fn check(kind: &str, position: Position, text: &str, expected: &Value) {
+fn check(kind: &str, position: EntryPosition, text: &str, expected: &Value) {
     let (documents, conf) = conf(kind, position, text);
     assert_eq!(support::json(&documents, &conf), *expected, "{kind} {text}");
     conf.each_step(&mut |step| assert_eq!(step, STEP));
@@ -36,26 +36,26 @@ fn check(kind: &str, position: Position, text: &str, expected: &Value) {
 #[test]
 fn a_conf_is_the_default_of_its_entry() {
     let entry = "{targetRef: {kind: Mesh}, default: {idleTimeout: 5s}}";
-    for position in [Position::To, Position::From, Position::Rules] {
+    for position in [EntryPosition::To, EntryPosition::From, EntryPosition::Rules] {
         check("MeshTimeout", position, entry, &json!({"idleTimeout": "5s"}));
     }
-    check("MeshTimeout", Position::To, "{targetRef: {kind: Mesh}}", &json!({}));
-    check("MeshTimeout", Position::To, "{default: null}", &json!({}));
-    check("MeshTimeout", Position::To, "{default: {idleTimeout: null}}", &json!({}));
-    check("MeshTrace", Position::Single, "{targetRef: {kind: Mesh}}", &json!({}));
+    check("MeshTimeout", EntryPosition::To, "{targetRef: {kind: Mesh}}", &json!({}));
+    check("MeshTimeout", EntryPosition::To, "{default: null}", &json!({}));
+    check("MeshTimeout", EntryPosition::To, "{default: {idleTimeout: null}}", &json!({}));
+    check("MeshTrace", EntryPosition::Single, "{targetRef: {kind: Mesh}}", &json!({}));
 }
 
 #[test]
 fn what_nothing_is_done_to_is_a_pointer() {
     let (_, same) = conf(
         "MeshTimeout",
-        Position::To,
+        EntryPosition::To,
         "{default: {idleTimeout: 5s, http: {requestTimeout: 1m0s}}}",
     );
     assert!(matches!(same, Traced::Whole { step: STEP, .. }), "{same:?}");
     let (documents, changed) = conf(
         "MeshTimeout",
-        Position::To,
+        EntryPosition::To,
         "{default: {idleTimeout: 60s, http: {requestTimeout: 1s}}}",
     );
     let parts = origins(&documents, &changed);
@@ -71,12 +71,12 @@ fn durations_that_are_none_stay_as_they_are() {
     let text = "{default: {idleTimeout: soon, connectionTimeout: 5, http: {requestTimeout: [1h]}}}";
     let expected =
         json!({"idleTimeout": "soon", "connectionTimeout": 5, "http": {"requestTimeout": ["1h"]}});
-    check("MeshTimeout", Position::To, text, &expected);
+    check("MeshTimeout", EntryPosition::To, text, &expected);
     // The same name somewhere else is no duration.
     let text = "{default: {http: {idleTimeout: 60s}, requestTimeout: 60s}}";
     check(
         "MeshTimeout",
-        Position::To,
+        EntryPosition::To,
         text,
         &json!({"http": {"idleTimeout": "60s"}, "requestTimeout": "60s"}),
     );
@@ -107,7 +107,7 @@ fn durations_of_other_kinds() {
         ),
     ];
     for (kind, text, expected) in table {
-        check(kind, Position::To, &format!("default: {{{text}}}"), &expected);
+        check(kind, EntryPosition::To, &format!("default: {{{text}}}"), &expected);
     }
 }
 
@@ -154,7 +154,7 @@ fn defaults_need_the_mapping_around_them() {
         ),
     ];
     for (kind, text, expected) in table {
-        check(kind, Position::Single, &format!("default: {{{text}}}"), &expected);
+        check(kind, EntryPosition::Single, &format!("default: {{{text}}}"), &expected);
     }
 }
 
@@ -162,26 +162,26 @@ fn defaults_need_the_mapping_around_them() {
 fn null_is_absent_and_takes_the_default() {
     check(
         "MeshTLS",
-        Position::From,
+        EntryPosition::From,
         "default: {tlsVersion: {min: null}, mode: null}",
         &json!({"tlsVersion": {"min": "TLSAuto", "max": "TLSAuto"}}),
     );
     // An explicit empty list is a value; null elements and free-form values are not looked into.
     check(
         "MeshRetry",
-        Position::To,
+        EntryPosition::To,
         "default: {http: {retryOn: [], x: [null]}}",
         &json!({"http": {"retryOn": [], "x": [null]}}),
     );
     check(
         "MeshAccessLog",
-        Position::To,
+        EntryPosition::To,
         "default: {backends: [{openTelemetry: {body: {a: null}, attributes: null}}]}",
         &json!({"backends": [{"openTelemetry": {"body": {"a": null}}}]}),
     );
     check(
         "MeshProxyPatch",
-        Position::Single,
+        EntryPosition::Single,
         "default: {appendModifications: [{cluster: {jsonPatches: [{op: add, value: {a: null}}], value: null}}]}",
         &json!({"appendModifications": [{"cluster": {"jsonPatches": [{"op": "add", "value": {"a": null}}]}}]}),
     );
@@ -207,25 +207,25 @@ rules:
             "filters": [
                 {"type": "RequestRedirect", "requestRedirect": {"hostname": "z", "statusCode": 302}},
                 {"type": "RequestMirror", "requestMirror": {"backendRef": {"kind": "MeshService", "name": "m", "weight": 1}}}]}}]});
-    check("MeshHTTPRoute", Position::To, text, &expected);
+    check("MeshHTTPRoute", EntryPosition::To, text, &expected);
     check(
         "MeshHTTPRoute",
-        Position::To,
+        EntryPosition::To,
         "{targetRef: {}, hostnames: [], rules: []}",
         &json!({"rules": []}),
     );
-    check("MeshHTTPRoute", Position::To, "{targetRef: {kind: Mesh}}", &json!({}));
+    check("MeshHTTPRoute", EntryPosition::To, "{targetRef: {kind: Mesh}}", &json!({}));
     let text = "{targetRef: {}, rules: [{default: {backendRefs: [{name: a}]}}, {default: {}}]}";
     check(
         "MeshTCPRoute",
-        Position::To,
+        EntryPosition::To,
         text,
         &json!({"default": {"backendRefs": [{"name": "a", "weight": 1}]}}),
     );
     let expected = json!({"default": {"backendRefs": [{"kind": "MeshService", "labels": {"a": "b"}, "weight": 1}]}});
     for rules in ["", ", rules: []", ", rules: null"] {
         let text = format!("{{targetRef: {{kind: MeshService, labels: {{a: b}}}}{rules}}}");
-        check("MeshTCPRoute", Position::To, &text, &expected);
+        check("MeshTCPRoute", EntryPosition::To, &text, &expected);
     }
 }
 
@@ -240,7 +240,7 @@ fn whole_specs_and_entries() {
     let read = |kind, n: usize| {
         support::json(
             &documents,
-            &spec_of(&documents, Kind::by_type(kind), STEP, roots(&documents)[n]),
+            &spec_of(&documents, ResourceKind::by_type(kind), STEP, roots(&documents)[n]),
         )
     };
     let expected = json!({"targetRef": {"kind": "Mesh"}, "to": [{"default": {"idleTimeout": "1m0s"}}, {"default": {"idleTimeout": "1s"}}]});
@@ -281,12 +281,14 @@ fn every_line_of_the_schema_acts() {
     for kind in kinds {
         for (path, what) in rows(support::kind(kind)) {
             let (before, after): (Option<Value>, Value) = match what {
-                What::Default(default) => (None, serde_json::from_str(default).expect("JSON")),
-                What::Duration => (Some(json!("61s")), json!("1m1s")),
-                What::Free => (Some(json!({"a": null})), json!({"a": null})),
+                SchemaAction::Default(default) => {
+                    (None, serde_json::from_str(default).expect("JSON"))
+                }
+                SchemaAction::Duration => (Some(json!("61s")), json!("1m1s")),
+                SchemaAction::Free => (Some(json!({"a": null})), json!({"a": null})),
             };
             let documents = documents(&around(path, before).to_string());
-            let read = spec_of(&documents, Kind::by_type(kind), STEP, roots(&documents)[0]);
+            let read = spec_of(&documents, ResourceKind::by_type(kind), STEP, roots(&documents)[0]);
             let pointer =
                 format!("/{}", path.replace("[]", ".0").replace('*', "any").replace('.', "/"));
             let json = support::json(&documents, &read);

@@ -7,7 +7,7 @@ mod support;
 
 use overrule_mesh::Profile;
 use overrule_mesh::policy::Policy;
-use overrule_mesh::resource::Resource;
+use overrule_mesh::resource::PlacedResource;
 use overrule_mesh::rules::resource_rules;
 use overrule_mesh::targets::Destination;
 
@@ -36,8 +36,8 @@ spec: {ports: [{port: 80}]}
 fn the_stronger_route_owns_what_both_have() {
     let documents = support::documents(WORLD);
     let roots = support::roots(&documents);
-    let all: Vec<Resource> =
-        roots.into_iter().filter_map(|root| Resource::read(&documents, root)).collect();
+    let all: Vec<PlacedResource> =
+        roots.into_iter().filter_map(|root| PlacedResource::read(&documents, root)).collect();
     let policies: Vec<Policy> = all.iter().filter_map(|r| Policy::read(&documents, r)).collect();
     let policies: Vec<&Policy> = policies.iter().collect();
     let services: Vec<Destination> =

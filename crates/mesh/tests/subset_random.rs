@@ -11,7 +11,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use overrule_mesh::subset::{Built, Rule, Subset, Tag, build, combinations, decide, exact, first};
+use overrule_mesh::subset::{
+    Built, ElementRule, Subset, Tag, build, combinations, decide, exact, first,
+};
 
 const KEYS: [&str; 3] = ["a", "b", "c"];
 const VALUES: [&str; 4] = ["1", "2", "3", "4"];
@@ -64,13 +66,13 @@ fn elements() -> Vec<Element> {
     all
 }
 
-fn complete(entries: &[Subset], negations: bool) -> Vec<Rule> {
+fn complete(entries: &[Subset], negations: bool) -> Vec<ElementRule> {
     let built = build(entries, negations, 100_000);
     assert!(!built.cut);
     built.rules
 }
 
-fn last(rules: &[Rule], at: Option<usize>) -> Option<usize> {
+fn last(rules: &[ElementRule], at: Option<usize>) -> Option<usize> {
     at.and_then(|at| rules[at].relevant.last().copied())
 }
 
@@ -120,7 +122,7 @@ fn rules_without_negations_mean_the_same() {
 }
 
 /// The rules as told: groups by trying all sets of entries, combinations one by one, containment tag by tag.
-fn told(entries: &[Subset]) -> Vec<Rule> {
+fn told(entries: &[Subset]) -> Vec<ElementRule> {
     let n = entries.len();
     let nodes = |mask: usize| (0..n).filter(move |v| mask >> v & 1 == 1);
     let alike = |mask: usize| {
@@ -142,7 +144,7 @@ fn told(entries: &[Subset]) -> Vec<Rule> {
             let relevant: Vec<usize> =
                 (0..n).filter(|e| entries[*e].contains_subset(&subset)).collect();
             if !relevant.is_empty() {
-                rules.push(Rule { subset, relevant });
+                rules.push(ElementRule { subset, relevant });
             }
         }
     }

@@ -10,15 +10,15 @@
 )]
 
 use overrule_mesh::policy::Policy;
-use overrule_mesh::resource::Resource;
-use overrule_mesh::validate::{Problem, policy};
+use overrule_mesh::resource::PlacedResource;
+use overrule_mesh::validate::{AdmissionProblem, policy};
 use overrule_source::{Documents, Input, NodeRef, ReadOptions, read};
 
-fn problems(text: &str) -> (Documents, Vec<Problem>) {
+fn problems(text: &str) -> (Documents, Vec<AdmissionProblem>) {
     let documents = read(vec![Input::new("a.yaml", text)], &ReadOptions::default()).documents;
     let doc = documents.ids().next().unwrap();
     let root = NodeRef { doc, node: documents.root(doc).id() };
-    let resource = Resource::read(&documents, root).unwrap();
+    let resource = PlacedResource::read(&documents, root).unwrap();
     let read = Policy::read(&documents, &resource).unwrap();
     let found = policy(&documents, &read);
     (documents, found)

@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use overrule_source::{Code, Diagnostic, Kind, View};
+use overrule_source::{Code, Diagnostic, NodeKind, View};
 
 use crate::codes;
 
@@ -78,10 +78,10 @@ impl Fields {
     pub fn wrong_type(&mut self, at: &At<'_>, view: View<'_>, wanted: &str) {
         let message = format!("`{at}` must be {wanted}, but is {}", kind_word(view.kind()));
         let help = match (view.kind(), wanted) {
-            (Kind::Bool | Kind::Int | Kind::Float | Kind::Null, "a string") => {
+            (NodeKind::Bool | NodeKind::Int | NodeKind::Float | NodeKind::Null, "a string") => {
                 "put the value in quotes to make it a string"
             }
-            (Kind::Map, "a list") => "start each element with `- `",
+            (NodeKind::Map, "a list") => "start each element with `- `",
             _ => "change the value to the expected type",
         };
         self.report(&codes::WRONG_TYPE, at, view, message, help);
@@ -184,12 +184,12 @@ impl Fields {
 
     /// An optional list member; anything else there is reported.
     pub fn list<'a>(&mut self, of: View<'a>, at: &At<'_>, key: &str) -> Option<View<'a>> {
-        self.container(of, at, key, Kind::List, "a list")
+        self.container(of, at, key, NodeKind::List, "a list")
     }
 
     /// An optional mapping member; anything else there is reported.
     pub fn map<'a>(&mut self, of: View<'a>, at: &At<'_>, key: &str) -> Option<View<'a>> {
-        self.container(of, at, key, Kind::Map, "a mapping")
+        self.container(of, at, key, NodeKind::Map, "a mapping")
     }
 
     fn container<'a>(
@@ -197,7 +197,7 @@ impl Fields {
         of: View<'a>,
         at: &At<'_>,
         key: &str,
-        kind: Kind,
+        kind: NodeKind,
         wanted: &str,
     ) -> Option<View<'a>> {
         let view = self.member(of, key)?;
@@ -226,14 +226,14 @@ impl Fields {
     }
 }
 
-fn kind_word(kind: Kind) -> &'static str {
+fn kind_word(kind: NodeKind) -> &'static str {
     match kind {
-        Kind::Null => "null",
-        Kind::Bool => "a boolean",
-        Kind::Int => "an integer",
-        Kind::Float => "a number",
-        Kind::String => "a string",
-        Kind::List => "a list",
-        Kind::Map => "a mapping",
+        NodeKind::Null => "null",
+        NodeKind::Bool => "a boolean",
+        NodeKind::Int => "an integer",
+        NodeKind::Float => "a number",
+        NodeKind::String => "a string",
+        NodeKind::List => "a list",
+        NodeKind::Map => "a mapping",
     }
 }

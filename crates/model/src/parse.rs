@@ -4,7 +4,7 @@
 
 use std::cmp::Ordering;
 
-use overrule_source::{Diagnostic, DocId, Documents, Kind, NodeId, NodeRef, View};
+use overrule_source::{Diagnostic, DocId, Documents, NodeKind, NodeRef, TreeNodeId, View};
 
 use crate::scope::cluster_scoped;
 use crate::universal::{self, MeshScope, mesh_scoped};
@@ -47,7 +47,7 @@ pub fn again(
     }
     let told = !parser.fields.diagnostics.is_empty() || !parser.cluster_scoped.is_empty();
     let roots = parser.objects.iter().map(|object| object.root);
-    let whole = roots.eq(changed.iter().map(|doc| NodeRef { doc: *doc, node: NodeId(0) }));
+    let whole = roots.eq(changed.iter().map(|doc| NodeRef { doc: *doc, node: TreeNodeId(0) }));
     (!told && whole).then(|| before.with(parser.names, parser.objects)).flatten()
 }
 
@@ -77,13 +77,13 @@ impl<'a> Parser<'a> {
     /// One document: a resource, a List of them, a bare list of them, or something else.
     fn document(&mut self, root: View<'a>, place: NodeRef) {
         match root.kind() {
-            Kind::Null => {}
-            Kind::List => {
+            NodeKind::Null => {}
+            NodeKind::List => {
                 for item in root.items() {
                     self.document(item, NodeRef { node: item.id(), ..place });
                 }
             }
-            Kind::Map => self.mapping(root, place),
+            NodeKind::Map => self.mapping(root, place),
             _ => self.not_a_resource(root),
         }
     }
@@ -404,7 +404,7 @@ fn is_policy_test(root: View<'_>) -> bool {
 fn is_list(root: View<'_>) -> bool {
     let Some(items) = root.get("items") else { return false };
     let kind = root.get("kind").and_then(View::as_str);
-    items.kind() == Kind::List
+    items.kind() == NodeKind::List
         && (kind.is_none_or(|k| k.ends_with("List")) || root.get("metadata").is_none())
 }
 
@@ -415,6 +415,6 @@ fn is_kustomization(root: View<'_>) -> bool {
         || (root.get("kind").is_none()
             && ["resources", "patches", "bases", "patchesStrategicMerge"]
                 .iter()
-                .any(|k| root.get(k).is_some_and(|v| v.kind() == Kind::List)))
+                .any(|k| root.get(k).is_some_and(|v| v.kind() == NodeKind::List)))
         || matches!(kind, "Kustomization" | "Component") && api.contains("kustomize")
 }

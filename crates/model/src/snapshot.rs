@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
-use overrule_source::{CowVec, Run, SourceMap};
+use overrule_source::{CowVec, ItemsRun, SourceMap};
 
 use crate::scope::short_names;
 use crate::{Created, GroupKind, Names, Object, ObjectId, Scope, Sym, TargetName};
@@ -164,13 +164,13 @@ impl Snapshot {
     }
 
     /// Every kind there is, with its objects.
-    pub fn kinds(&self) -> impl Iterator<Item = (GroupKind, Run<'_, Object>)> {
+    pub fn kinds(&self) -> impl Iterator<Item = (GroupKind, ItemsRun<'_, Object>)> {
         let run = |start: u32, end: u32| self.objects.range(start as usize..end as usize);
         self.kinds.iter().map(move |(kind, start, end)| (*kind, run(*start, *end)))
     }
 
     /// The objects of one kind, by namespace and name.
-    pub fn of_kind(&self, group: &str, kind: &str) -> Run<'_, Object> {
+    pub fn of_kind(&self, group: &str, kind: &str) -> ItemsRun<'_, Object> {
         let found =
             self.kinds().find(|(k, _)| self.text(k.kind) == kind && self.text(k.group) == group);
         found.map_or_else(|| self.objects.range(0..0), |(_, objects)| objects)

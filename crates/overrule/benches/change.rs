@@ -21,10 +21,10 @@ use std::time::Duration;
 
 use cpu_time::ProcessTime;
 use overrule::gateway::topology;
-use overrule::live::{Edit, Text, Workspace};
+use overrule::live::{Edit, KeyedText, Workspace};
 use overrule::source::Input;
 use overrule::{Analysis, Options, Touched};
-use overrule_testkit::fleet::{FleetSpec, Format, MeshSpec, manifests};
+use overrule_testkit::fleet::{FleetSpec, ManifestFormat, MeshSpec, manifests};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use report::{Report, best};
 
@@ -68,7 +68,7 @@ struct Fleet {
 
 impl Fleet {
     fn new(spec: &FleetSpec, report: &mut Report) -> Self {
-        let texts: Vec<(String, String)> = manifests(spec, Format::Yaml).collect();
+        let texts: Vec<(String, String)> = manifests(spec, ManifestFormat::Yaml).collect();
         let given = texts.iter().map(|(name, text)| given(name, text)).collect();
         report.line(format!("{} routes, {} gateways", spec.routes, spec.gateways));
         let start = ProcessTime::now();
@@ -101,7 +101,7 @@ fn one_thread() -> ThreadPool {
 fn last_part(whole: &Analysis) -> Duration {
     let mut snapshot = whole.snapshot.clone();
     let (resources, _) = topology::parse(&whole.documents, &mut snapshot);
-    let options = overrule::gateway::Options::default();
+    let options = overrule::gateway::ResolveOptions::default();
     let policies: Vec<_> =
         whole.policies::<overrule::gateway::Gep713>().into_iter().flatten().cloned().collect();
     let (time, _) = best(3, || {
@@ -171,7 +171,7 @@ fn all_routes(spec: &FleetSpec, report: &mut Report) {
 
 /// Whatever is no policy takes the whole pipeline, without reading.
 fn one_proxy(spec: &MeshSpec, report: &mut Report) {
-    let texts: Vec<(String, String)> = manifests(spec, Format::Yaml).collect();
+    let texts: Vec<(String, String)> = manifests(spec, ManifestFormat::Yaml).collect();
     let all = texts.iter().map(|(name, text)| given(name, text)).collect();
     let start = ProcessTime::now();
     let mut workspace = Workspace::new(all, Options::default());
@@ -201,8 +201,8 @@ fn changed(name: &str, text: &str, run: u32) -> Edit {
     Edit::Put(given(name, &text))
 }
 
-fn given(name: &str, text: &str) -> Text {
-    Text { key: name.into(), input: Input::new(name, text.as_bytes()), created: None }
+fn given(name: &str, text: &str) -> KeyedText {
+    KeyedText { key: name.into(), input: Input::new(name, text.as_bytes()), created: None }
 }
 
 /// Whether a text is a policy that names a target of a kind.

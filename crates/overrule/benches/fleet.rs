@@ -25,7 +25,7 @@ use overrule::gateway::kinds::Kinds;
 use overrule::gateway::{Resolved, policy, topology};
 use overrule::model::{Parsed, Snapshot};
 use overrule::source::{Documents, Input, ReadOptions, read};
-use overrule_testkit::fleet::{FleetSpec, Format, manifests};
+use overrule_testkit::fleet::{FleetSpec, ManifestFormat, manifests};
 use report::{Report, best};
 
 fn main() -> ExitCode {
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     if report.holds() || quick { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn inputs(spec: &FleetSpec, format: Format) -> Vec<Input> {
+fn inputs(spec: &FleetSpec, format: ManifestFormat) -> Vec<Input> {
     manifests(spec, format).map(|(name, text)| Input::new(name, text)).collect()
 }
 
@@ -71,7 +71,7 @@ impl Ready {
     /// Connect, attach, order, merge, findings.
     fn resolve(&self) -> (topology::BuiltTopology, Resolved) {
         let built = self.resources.connect(&self.snapshot);
-        let options = overrule::gateway::Options::default();
+        let options = overrule::gateway::ResolveOptions::default();
         let resolved = overrule::gateway::resolve(
             &self.documents,
             &self.snapshot,
@@ -97,8 +97,8 @@ fn serde_json_time(files: &[Input]) -> Duration {
 }
 
 fn whole_fleet(spec: &FleetSpec, runs: usize, one: &rayon::ThreadPool, report: &mut Report) {
-    let json = inputs(spec, Format::Json);
-    let yaml = inputs(spec, Format::Yaml);
+    let json = inputs(spec, ManifestFormat::Json);
+    let yaml = inputs(spec, ManifestFormat::Yaml);
     let (json_size, yaml_size) = (size(&json), size(&yaml));
     report.line(format!(
         "whole fleet: {} routes, {} policies, {} gateways; {:.0} MB YAML, {:.0} MB JSON",
@@ -186,7 +186,7 @@ fn big_gateway(small: u32, big: u32, runs: usize, one: &rayon::ThreadPool, repor
         .line("\none gateway, 64 listeners, every route on all of them, 16 rules each".to_owned());
     let mut times = Vec::new();
     for routes in [small, big] {
-        let ready = Ready::new(inputs(&FleetSpec::bar2(routes), Format::Yaml));
+        let ready = Ready::new(inputs(&FleetSpec::bar2(routes), ManifestFormat::Yaml));
         let (time, (_, resolved)) = best(runs, || one.install(|| ready.resolve()));
         report.row(&format!("resolve, {routes} routes"), time, None);
         let resolution = &resolved.resolution;

@@ -21,9 +21,9 @@ use std::time::Duration;
 
 use allocation_counter::{AllocationInfo, measure};
 use overrule::gateway::kinds::Kinds;
-use overrule::gateway::{Options, policy, topology};
+use overrule::gateway::{ResolveOptions, policy, topology};
 use overrule::source::{Documents, Input, ReadOptions, read};
-use overrule_testkit::fleet::{FleetSpec, Format, Spec as _, manifests};
+use overrule_testkit::fleet::{FleetSpec, ManifestFormat, Spec as _, manifests};
 use overrule_testkit::oracle;
 use report::{Report, best};
 
@@ -81,17 +81,17 @@ fn stage<T>(name: &'static str, runs: usize, mut work: impl FnMut() -> T) -> (St
     (Stage { name, time, heap }, result.expect("it ran"))
 }
 
-fn texts(spec: &FleetSpec, format: Format) -> Vec<Input> {
+fn texts(spec: &FleetSpec, format: ManifestFormat) -> Vec<Input> {
     manifests(spec, format).map(|(name, text)| Input::new(name, text)).collect()
 }
 
 impl Size {
     fn measure(spec: &FleetSpec, runs: usize) -> Self {
-        let json = texts(spec, Format::Json);
+        let json = texts(spec, ManifestFormat::Json);
         let parse = |file: &Input| serde_json::from_slice::<serde_json::Value>(&file.bytes);
         let (serde, _) = best(runs, || json.iter().map(parse).collect::<Result<Vec<_>, _>>());
         drop(json);
-        let yaml = texts(spec, Format::Yaml);
+        let yaml = texts(spec, ManifestFormat::Yaml);
         let mut copies: Vec<Vec<Input>> = vec![yaml; runs + 1];
         let (reading, documents) = stage("read", runs, || {
             read(copies.pop().expect("a copy"), &ReadOptions::default()).documents
@@ -177,7 +177,7 @@ fn below(documents: &Documents, runs: usize) -> Vec<Stage> {
         (kinds, policies, snapshot)
     });
     let (connecting, built) = stage("topology connect", runs, || resources.connect(&snapshot));
-    let options = Options::default();
+    let options = ResolveOptions::default();
     let (resolving, _) = stage("resolve", runs, || {
         overrule::gateway::resolve(
             documents,
@@ -208,7 +208,7 @@ fn exponent((size, amount): (u32, f64), (more, amount_then): (u32, f64)) -> f64 
 fn naive(spec: &FleetSpec, runs: usize, one: &rayon::ThreadPool, report: &mut Report) {
     let world: Vec<serde_json::Value> = spec.iter().collect();
     let (slow, verdict) = best(1, || oracle::judge(&world));
-    let yaml = texts(spec, Format::Yaml);
+    let yaml = texts(spec, ManifestFormat::Yaml);
     let (ours, _) = one.install(|| {
         best(runs, || overrule::Analysis::new(yaml.clone(), &overrule::Options::default()))
     });

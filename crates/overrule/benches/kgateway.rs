@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use overrule::gateway::topology;
-use overrule::kgateway::{self, Options, Policies, Profile, Resolved, Settings, World};
+use overrule::kgateway::{self, Policies, Profile, ResolveOptions, Resolved, Settings, World};
 use overrule::model::Snapshot;
 use overrule::source::{Documents, Input, ReadOptions, read};
 use report::{Report, best};
@@ -240,7 +240,7 @@ impl Ready {
             profile: Profile::Design,
             ground: &self.settings,
         };
-        kgateway::resolve(world, &Options::default())
+        kgateway::resolve(world, &ResolveOptions::default())
     }
 }
 

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use overrule::gateway::topology;
-use overrule::kuadrant::{self, Options, Policies, Profile, Resolved, World};
+use overrule::kuadrant::{self, Policies, Profile, ResolveOptions, Resolved, World};
 use overrule::model::Snapshot;
 use overrule::source::{Documents, Input, ReadOptions, read};
 use overrule_testkit::kuadrant::{With, fleet};
@@ -71,7 +71,7 @@ impl Ready {
             policies: &self.policies,
             profile: Profile::Design,
         };
-        kuadrant::resolve(world, &Options::default())
+        kuadrant::resolve(world, &ResolveOptions::default())
     }
 }
 

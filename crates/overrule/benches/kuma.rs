@@ -22,9 +22,9 @@ use std::time::Duration;
 
 use overrule::engine::Topology;
 use overrule::kuma::resolve::Outbounds;
-use overrule::kuma::targets::Place;
+use overrule::kuma::targets::DestinationIndex;
 use overrule::kuma::topology::{self, MeshTopology};
-use overrule::kuma::{self, Options, Profile, Resolved, Resources, Settings, World};
+use overrule::kuma::{self, MeshResolution, Profile, ProxyOptions, Resources, Settings, World};
 use overrule::model::Snapshot;
 use overrule::source::{Documents, Input, ReadOptions, read};
 use overrule_testkit::kuma::{self as naive, Fleet};
@@ -84,7 +84,7 @@ impl Ready {
     }
 
     /// Shapes, selection, order, rules, paths, merged confs.
-    fn resolve(&self) -> Resolved {
+    fn resolve(&self) -> MeshResolution {
         let world = World {
             documents: &self.documents,
             snapshot: &self.snapshot,
@@ -92,7 +92,7 @@ impl Ready {
             topology: &self.topology,
             profile: &self.profile,
         };
-        kuma::resolve(world, &Options::default())
+        kuma::resolve(world, &ProxyOptions::default())
     }
 }
 
@@ -101,7 +101,7 @@ fn fleet(size: Fleet, sample: usize, rounds: usize, report: &mut Report) {
     let documents = naive::fleet_documents(size);
     let ready = Ready::new(&documents);
     let (ours, resolved) = best(rounds, || ready.resolve());
-    let world = naive::World::read(&documents);
+    let world = naive::OracleMeshes::read(&documents);
     // Replicas follow each other shape by shape, so the first ones are of all shapes.
     assert!(sample >= size.shapes && sample <= world.proxies());
     let (some, rules) = best(rounds, || {
@@ -275,14 +275,18 @@ fn look_up_among(destinations: usize) {
     let outbounds = resolved.proxies[0][0].outbounds(timeouts).expect("entries about destinations");
     // The Mesh is the first of what entries may mean.
     let place = |n: usize| (u32::try_from(1 + n * 7_919 % destinations).expect("a place"), 0);
-    let places: Vec<Place> = (0..LOOKUPS).map(place).collect();
+    let places: Vec<DestinationIndex> = (0..LOOKUPS).map(place).collect();
     let found = look_up_all(&resolved, outbounds, &places);
     assert_eq!(found, LOOKUPS, "every destination has a conf");
 }
 
 #[inline(never)]
-fn look_up_all(resolved: &Resolved, outbounds: &Outbounds, places: &[Place]) -> usize {
-    let conf = |place: &&Place| {
+fn look_up_all(
+    resolved: &MeshResolution,
+    outbounds: &Outbounds,
+    places: &[DestinationIndex],
+) -> usize {
+    let conf = |place: &&DestinationIndex| {
         let effective = resolved.resolution.effective(outbounds.of(**place));
         effective.is_some_and(|e| e.value.is_some())
     };

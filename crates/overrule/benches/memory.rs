@@ -17,11 +17,11 @@ mod report;
 use std::process::ExitCode;
 
 use overrule::gateway::kinds::Kinds;
-use overrule::gateway::{Options as GatewayOptions, policy, topology};
-use overrule::live::{Text, Workspace};
+use overrule::gateway::{ResolveOptions as GatewayOptions, policy, topology};
+use overrule::live::{KeyedText, Workspace};
 use overrule::source::{Input, ReadOptions, read};
 use overrule::{Analysis, Options};
-use overrule_testkit::fleet::{FleetSpec, Format, manifests};
+use overrule_testkit::fleet::{FleetSpec, ManifestFormat, manifests};
 use peak_alloc::PeakAlloc;
 use report::Report;
 
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
 
 /// Texts without the room the generator left behind them.
 fn inputs(spec: &FleetSpec) -> Vec<Input> {
-    let all = manifests(spec, Format::Yaml).map(|(name, mut text)| {
+    let all = manifests(spec, ManifestFormat::Yaml).map(|(name, mut text)| {
         text.shrink_to_fit();
         Input::new(name, text)
     });
@@ -155,7 +155,7 @@ fn live(spec: &FleetSpec, report: &mut Report) {
     let analysis = Analysis::new(inputs(spec), &Options::default());
     let (alone, resources) = (held(), analysis.snapshot.len());
     drop(analysis);
-    let given = |input: Input| Text { key: input.name.clone(), input, created: None };
+    let given = |input: Input| KeyedText { key: input.name.clone(), input, created: None };
     let workspace =
         Workspace::new(inputs(spec).into_iter().map(given).collect(), Options::default());
     let more = (held() - alone) as f64;

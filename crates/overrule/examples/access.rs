@@ -4,16 +4,16 @@
 
 use std::error::Error;
 
-use overrule::{Call, Manifests};
+use overrule::{Manifests, MeshCall};
 
 /// Asks and prints the decisions.
 pub fn main() -> Result<(), Box<dyn Error>> {
     let manifests =
         Manifests::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/access/mesh"))?;
-    let call = Call {
+    let call = MeshCall {
         from: "dataplane/default/backend-1",
         to: "dataplane/default/ledger-1",
-        ..Call::default()
+        ..MeshCall::default()
     };
     for decision in manifests.can(call)? {
         println!("{}", overrule::view::json_line(&decision));

@@ -4,7 +4,7 @@
 
 use std::error::Error;
 
-use overrule::live::{Edit, Text, Workspace};
+use overrule::live::{Edit, KeyedText, Workspace};
 use overrule::source::Input;
 use overrule::{Manifests, Options};
 
@@ -14,7 +14,7 @@ const CART: &str = "httproute/shop/cart";
 pub fn main() -> Result<(), Box<dyn Error>> {
     let text = |key: &str, content: &str| {
         let input = Input::new(format!("{key}.yaml"), content);
-        Text { key: key.into(), input, created: None }
+        KeyedText { key: key.into(), input, created: None }
     };
     let (rest, policy) = overrule::doc_example().rsplit_once("---\n").ok_or("no policy")?;
     let texts = vec![text("rest", rest), text("policy", policy)];

@@ -6,7 +6,7 @@ use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
 
 use overrule_engine::{LadderId, Resolution};
-use overrule_family::{AnyGround, AnyPolicies, Family, Reading, Settings};
+use overrule_family::{AnyGround, AnyPolicies, Family, Reading, SettingValues};
 use overrule_gateway::kinds::Kinds;
 use overrule_gateway::requirements::{self, Requirement};
 use overrule_gateway::topology::{self, GatewayResources, GatewayTopology};
@@ -16,7 +16,7 @@ use overrule_source::{
     Diagnostic, Documents, DuplicateKeys, Input, ParseCount, Read, ReadOptions, Redaction,
     SingleLetters, SourceId,
 };
-use overrule_view::{Findings, Other, Part, Scene};
+use overrule_view::{Findings, Other, Scene, ScenePart};
 
 use crate::answers::{Answered, Resolving, nothing};
 use crate::families;
@@ -56,7 +56,7 @@ pub struct Options {
     /// Whether to resolve under the other profiles of each family too, for comparison.
     pub compare: bool,
     /// Settings of families' controllers.
-    pub settings: Settings,
+    pub settings: SettingValues,
     /// Targets of the question, as typed: their paths are never left out, however large the fleet is.
     pub focus: Vec<String>,
     /// Counts the documents that are parsed.
@@ -370,7 +370,7 @@ impl Analysis {
 
 /// Holds the parts of a scene; keep it while you read the scene.
 pub struct Stage<'a> {
-    parts: Vec<Part<'a>>,
+    parts: Vec<ScenePart<'a>>,
     others: Vec<Other<'a>>,
     findings: Findings<'a>,
     analysis: &'a Analysis,

@@ -6,14 +6,15 @@ use std::sync::{Arc, LazyLock};
 
 use overrule_engine::{PathId, Resolution};
 use overrule_family::{
-    Access, AnyExtra, AnyFamily, AnyPolicies, Before, Family, Fit, Known, Options as FamilyOptions,
+    Access, AnyExtra, AnyFamily, AnyPolicies, Before, Family, Fit, ReadWorld,
+    ResolveOptions as FamilyOptions,
 };
 use overrule_gateway::codes_policy::BAD_REQUIREMENT;
 use overrule_gateway::requirements::{Missing, report};
 use overrule_gateway::topology::{GatewayTopology, HttpRequest};
 use overrule_model::{ObjectId, Snapshot, TargetName};
 use overrule_source::{Diagnostic, Documents};
-use overrule_view::Part;
+use overrule_view::ScenePart;
 
 use crate::{Base, Options, families};
 
@@ -93,13 +94,13 @@ impl Answered {
     }
 
     /// Who may call whom, if the family says so.
-    pub(crate) fn access<'a>(&'a self, known: Known<'a>) -> Option<Box<dyn Access<'a> + 'a>> {
+    pub(crate) fn access<'a>(&'a self, known: ReadWorld<'a>) -> Option<Box<dyn Access<'a> + 'a>> {
         self.family.access(known, self.profile, &self.resolution, &*self.extra)
     }
 
     /// What views read.
-    pub(crate) fn part<'a>(&'a self, topology: &'a GatewayTopology) -> Part<'a> {
-        Part {
+    pub(crate) fn part<'a>(&'a self, topology: &'a GatewayTopology) -> ScenePart<'a> {
+        ScenePart {
             family: self.family.name(),
             profile: self.profile,
             shipped: self.family.is_shipped(self.profile),
@@ -142,7 +143,7 @@ impl Resolving<'_> {
         let read = base.grounds.iter().zip(self.policies);
         for (family, (ground, policies)) in families().iter().zip(read) {
             let topology = &base.topology;
-            let known = Known { documents, snapshot, topology, ground: &**ground, policies };
+            let known = ReadWorld { documents, snapshot, topology, ground: &**ground, policies };
             // A family without policies says nothing, unless one of its kinds is asked for.
             if !family.concerns(known, self.include_kinds) {
                 continue;

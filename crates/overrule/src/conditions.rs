@@ -2,7 +2,7 @@
 //! In: an analysis. Out: the conditions controllers would write on policies and on their targets. Not here: which
 //! words they have; each family knows its own.
 
-use overrule_family::{Affected, Condition, Known};
+use overrule_family::{Affected, Condition, ReadWorld};
 use overrule_model::ObjectId;
 
 use crate::{Analysis, Answered, families};
@@ -41,9 +41,9 @@ impl Analysis {
     }
 
     /// What the family of an answer read.
-    pub(crate) fn known(&self, answer: &Answered) -> Option<Known<'_>> {
+    pub(crate) fn known(&self, answer: &Answered) -> Option<ReadWorld<'_>> {
         let place = families().iter().position(|f| f.name() == answer.family.name())?;
-        Some(Known {
+        Some(ReadWorld {
             documents: &self.documents,
             snapshot: &self.snapshot,
             topology: &self.topology,

@@ -41,7 +41,7 @@ pub struct File {
 
 /// What the given paths lead to.
 #[derive(Debug, Clone, Default)]
-pub struct Found {
+pub struct FoundFiles {
     /// Files, by name, each once.
     pub files: Vec<File>,
     /// What the world refused.
@@ -52,8 +52,8 @@ pub struct Found {
 const SKIPPED: &[&str] = &["node_modules", "target", "vendor", "__pycache__"];
 
 /// Finds every manifest below the given paths. A file that is named is read whatever its ending.
-pub fn find(paths: &[PathBuf]) -> Found {
-    let mut found = Found::default();
+pub fn find(paths: &[PathBuf]) -> FoundFiles {
+    let mut found = FoundFiles::default();
     let mut seen = BTreeSet::new();
     for path in paths {
         if path.as_os_str() == "-" {
@@ -90,7 +90,7 @@ fn explain(error: &std::io::Error) -> String {
     }
 }
 
-fn add(path: &Path, real: PathBuf, seen: &mut BTreeSet<PathBuf>, found: &mut Found) {
+fn add(path: &Path, real: PathBuf, seen: &mut BTreeSet<PathBuf>, found: &mut FoundFiles) {
     if seen.insert(real) {
         let name = path.strip_prefix("./").unwrap_or(path).to_string_lossy().into_owned();
         found.files.push(File { name, path: path.to_path_buf() });
@@ -122,7 +122,7 @@ impl Folder {
     }
 }
 
-fn walk(root: &Path, seen: &mut BTreeSet<PathBuf>, found: &mut Found) {
+fn walk(root: &Path, seen: &mut BTreeSet<PathBuf>, found: &mut FoundFiles) {
     let inside = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf());
     let refused = std::sync::Arc::new(Mutex::new(Vec::new()));
     let collect = std::sync::Arc::clone(&refused);

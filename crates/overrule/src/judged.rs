@@ -2,7 +2,7 @@
 //! In: texts as they were read. Out: what is wrong with them by themselves, whatever else exists. Not here: where
 //! policies attach and what is in force, which depends on everything.
 
-use overrule_family::{AnyPolicies, Known};
+use overrule_family::{AnyPolicies, ReadWorld};
 use overrule_model::Snapshot;
 use overrule_source::Read;
 
@@ -32,7 +32,7 @@ impl Judged {
             diagnostics.extend(found.iter().cloned());
             let (topology, policies): (_, &AnyPolicies) = (&base.topology, &policies);
             let known =
-                Known { documents, snapshot: &snapshot, topology, ground: &**ground, policies };
+                ReadWorld { documents, snapshot: &snapshot, topology, ground: &**ground, policies };
             diagnostics.extend(family.judge(known, family.chosen(&options.profiles)));
         }
         Self { snapshot, diagnostics: diagnostics.into() }

@@ -45,11 +45,12 @@ pub use families::{families, family, register, setting_keys};
 pub use finding_set::FindingSet;
 pub use judged::Judged;
 pub use lookup::{LookupError, Suggestions};
-pub use manifests::{Call, Manifests, Unread};
+pub use manifests::{Manifests, MeshCall, Unread};
 pub use overrule_access;
 pub use overrule_engine as engine;
 pub use overrule_family::{
-    self as family_kit, Affected, Client, Condition, Fit, Identity, InboundId, Setting, Settings,
+    self as family_kit, Affected, Client, Condition, Fit, InboundId, NamedIdentity, Setting,
+    SettingValues,
 };
 pub use overrule_gateway as gateway;
 pub use overrule_kgateway as kgateway;

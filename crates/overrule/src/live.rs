@@ -27,7 +27,7 @@ const FEW_TEXTS: usize = 64;
 
 /// A text, with what its keeper knows about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Text {
+pub struct KeyedText {
     /// Its unique key, whatever its name is.
     pub key: Box<str>,
     /// Its name, as findings and origins show it, and its content.
@@ -40,7 +40,7 @@ pub struct Text {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
     /// It exists, with this text.
-    Put(Text),
+    Put(KeyedText),
     /// The same, read already with the options of the workspace.
     PutRead {
         /// What tells it apart from all others.
@@ -72,7 +72,7 @@ struct Kept {
 
 impl Workspace {
     /// Reads and resolves everything. Of two texts with one key the last counts.
-    pub fn new(texts: Vec<Text>, options: Options) -> Self {
+    pub fn new(texts: Vec<KeyedText>, options: Options) -> Self {
         let reading = options.reading();
         let (inputs, known): (Vec<Input>, Vec<_>) =
             texts.into_iter().map(|t| (t.input, (t.key, t.created))).unzip();
@@ -94,7 +94,7 @@ impl Workspace {
         let mut changed: Option<BTreeSet<Box<str>>> = Some(BTreeSet::new());
         for edit in edits {
             let (key, now) = match edit {
-                Edit::Put(Text { key, input, created }) => {
+                Edit::Put(KeyedText { key, input, created }) => {
                     let piece = overrule_source::read_piece(input, &self.reading);
                     (key, Kept { piece, created })
                 }

@@ -12,7 +12,7 @@ use overrule_source::{Input, Read};
 use overrule_view::{self as view, Scene, access, v1};
 
 use crate::files::{self, WorldError};
-use crate::lookup::{self, Context, Finder, LookupError};
+use crate::lookup::{self, Finder, LookupError, PolicyContext};
 use crate::{Analysis, Options};
 
 /// Manifests, resolved and ready for questions.
@@ -43,7 +43,7 @@ impl std::error::Error for Unread {}
 
 /// A call to a proxy of a mesh.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Call<'a> {
+pub struct MeshCall<'a> {
     /// The client: a SPIFFE ID, a dataplane, or `nobody`.
     pub from: &'a str,
     /// The callee: a dataplane, one of its inbounds, or a service.
@@ -124,7 +124,8 @@ impl Manifests {
         let nodes = [finder.node(&scene, target)?];
         let kinds = finder.kinds(&scene, None)?;
         let here = lookup::contexts(&kinds, &nodes).filter(|c| c.is_covered(&scene));
-        let explain = |c: Context<'_>| view::explain(&scene, c.part, c.path, Some(c.kind), None);
+        let explain =
+            |c: PolicyContext<'_>| view::explain(&scene, c.part, c.path, Some(c.kind), None);
         Ok(here.map(explain).collect())
     }
 
@@ -137,8 +138,8 @@ impl Manifests {
     }
 
     /// Whether a client may call, and which policy decides: one decision per inbound.
-    pub fn can(&self, call: Call<'_>) -> Result<Vec<v1::AccessDecision>, LookupError> {
-        let Call { from, to, method, path, sni } = call;
+    pub fn can(&self, call: MeshCall<'_>) -> Result<Vec<v1::AccessDecision>, LookupError> {
+        let MeshCall { from, to, method, path, sni } = call;
         let finder = Finder::new(&self.analysis);
         let inbounds = finder.inbounds(to)?;
         let caller = self.analysis.caller(finder.client(from)?);

@@ -2,22 +2,22 @@
 //! In: names people type, and objects. Out: nodes of every family's targets. Not here: what is said about them.
 
 use overrule_engine::NodeId;
-use overrule_family::Identity;
+use overrule_family::NamedIdentity;
 use overrule_model::{ObjectId, Sym};
 
 use crate::Base;
 
 impl Base {
     /// What a name refers to, if it is an identity of some family other than namespace and name.
-    pub fn identify(&self, text: &str) -> Identity {
+    pub fn identify(&self, text: &str) -> NamedIdentity {
         let all = self.grounds.iter().map(|ground| ground.identify(text));
-        all.into_iter().find(|found| *found != Identity::Other).unwrap_or(Identity::Other)
+        all.into_iter().find(|found| *found != NamedIdentity::Other).unwrap_or(NamedIdentity::Other)
     }
 
     /// The object of such an identity, and the section it names.
     pub fn identified(&self, text: &str) -> Option<(ObjectId, String)> {
         match self.identify(text) {
-            Identity::Object(object, section) => Some((object, section)),
+            NamedIdentity::Object(object, section) => Some((object, section)),
             _ => None,
         }
     }

@@ -19,7 +19,7 @@ use std::ops::Range;
 use overrule::engine::{KindId, NodeId, PathId, Resolution};
 use overrule::source::{Input, SingleLetters};
 use overrule::{Analysis, Options};
-use overrule_testkit::kuma::{Answer, Fleet, Profile, decide, fleet_documents, resolve, world};
+use overrule_testkit::kuma::{Fleet, OracleConf, Profile, decide, fleet_documents, resolve, world};
 use overrule_testkit::yaml;
 use serde_json::Value;
 
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
 }
 
 /// What the naive answer says of a place that ours speaks of.
-fn naive(answer: &Answer, place: &str, mesh: &str) -> Option<Value> {
+fn naive(answer: &OracleConf, place: &str, mesh: &str) -> Option<Value> {
     let to = |key: &str| answer.to.get(key).cloned();
     let mesh = || to(&format!("kri_m____{mesh}_"));
     if let Some(kri) = place.strip_prefix("to ") {
@@ -158,7 +158,7 @@ fn naive(answer: &Answer, place: &str, mesh: &str) -> Option<Value> {
 }
 
 /// Every place the naive answer speaks of.
-fn places(answer: &Answer) -> BTreeSet<String> {
+fn places(answer: &OracleConf) -> BTreeSet<String> {
     let to = answer
         .to
         .keys()
@@ -186,7 +186,7 @@ fn differences(documents: &[Value], profile: Profile) -> (Vec<String>, usize) {
     }
     let ours = Reader::new(&analysis, profile).found();
     let mut wrong = Vec::new();
-    let nothing = Answer::default();
+    let nothing = OracleConf::default();
     for ((proxy, kind, place), value) in &ours {
         let mesh = proxy.split('_').nth(2).expect("a mesh");
         let answer = theirs[proxy].get(kind.as_str()).unwrap_or(&nothing);

@@ -16,11 +16,11 @@ use std::sync::Arc;
 
 use overrule::engine::{LadderId, PolicyId};
 use overrule::gateway::Gep713;
-use overrule::live::{Edit, Text, Workspace};
+use overrule::live::{Edit, KeyedText, Workspace};
 use overrule::model::Created;
 use overrule::source::Input;
 use overrule::{Analysis, Assume, Options, Touched};
-use overrule_testkit::fleet::{FleetSpec, Format, PerLevel, manifests};
+use overrule_testkit::fleet::{FleetSpec, ManifestFormat, PerLevel, manifests};
 use overrule_testkit::rng::Rng;
 use overrule_testkit::{generate, kgateway, kuadrant, kuma, yaml};
 use proptest::strategy::{Strategy as _, ValueTree as _};
@@ -40,9 +40,9 @@ impl Kept {
         Self { resource: resource.clone(), text, created }
     }
 
-    fn given(&self, name: &str) -> Text {
+    fn given(&self, name: &str) -> KeyedText {
         let input = Input::new(name, self.text.as_bytes());
-        Text { key: name.into(), input, created: self.created }
+        KeyedText { key: name.into(), input, created: self.created }
     }
 }
 
@@ -307,7 +307,7 @@ fn kuadrant_policies() {
         let world = |seed: u64| {
             let mut rng = Rng::new(seed, "live-kuadrant", 0);
             let one_block = profile == "operator";
-            let shape = kuadrant::Shape { one_block, ..Default::default() };
+            let shape = kuadrant::WorldShape { one_block, ..Default::default() };
             let resources = kuadrant::world(&mut rng, &shape);
             let profiles = [("kuadrant".to_owned(), profile.to_owned())].into();
             (resources, Options { profiles, compare: true, ..Options::default() })
@@ -321,7 +321,7 @@ fn kgateway_policies() {
     for profile in ["design", "shipped"] {
         let world = |seed: u64| {
             let (resources, settings) = kgateway::world::objects(seed);
-            let mut ours = overrule::Settings::default();
+            let mut ours = overrule::SettingValues::default();
             let mut set = |key: &str, value: Value| ours.set("kgateway", key, value);
             set("globalPolicyNamespace", settings.global_policy_namespace.into());
             set("delegationWildcardNamespace", settings.delegation_wildcard_namespace.into());
@@ -344,7 +344,7 @@ fn proxies_of_meshes() {
 fn families_together() {
     let world = |seed: u64| {
         let mut rng = Rng::new(seed, "live-all", 0);
-        let mut all = kuadrant::world(&mut rng, &kuadrant::Shape::default());
+        let mut all = kuadrant::world(&mut rng, &kuadrant::WorldShape::default());
         all.extend(kgateway::world::objects(seed).0);
         all.extend(kuma::world::documents(seed).into_iter().take(20));
         (all, Options::default())
@@ -360,7 +360,7 @@ fn a_text_may_change_its_name_and_its_content_at_once() {
                   spec: {targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: g}}\n";
     let text = |key: &str, name: &str, text: &str| {
         let input = Input::new(name, text.as_bytes());
-        Text { key: key.into(), input, created: None }
+        KeyedText { key: key.into(), input, created: None }
     };
     let texts = vec![text("kind", "kind", kind), text("policy", "old", policy)];
     let mut workspace = Workspace::new(texts, Options::default());
@@ -372,8 +372,8 @@ fn a_text_may_change_its_name_and_its_content_at_once() {
 }
 
 /// A text that is called as its key is, of no known age.
-fn given(name: &str, text: &str) -> Text {
-    Text { key: name.into(), input: Input::new(name, text.as_bytes()), created: None }
+fn given(name: &str, text: &str) -> KeyedText {
+    KeyedText { key: name.into(), input: Input::new(name, text.as_bytes()), created: None }
 }
 
 #[test]
@@ -440,7 +440,7 @@ fn analyses_go_on_from_each_other() {
         per_file: 1,
         ..FleetSpec::bar8()
     };
-    let mut texts: BTreeMap<String, String> = manifests(&spec, Format::Yaml).collect();
+    let mut texts: BTreeMap<String, String> = manifests(&spec, ManifestFormat::Yaml).collect();
     let all = texts.iter().map(|(name, text)| given(name, text)).collect();
     let mut workspace = Workspace::new(all, Options::default());
     let is_policy = |text: &str| text.contains("  targetRefs:\n");

@@ -7,9 +7,9 @@
     reason = "a test stops at the first surprise"
 )]
 
-use overrule::live::{Edit, Text, Workspace};
+use overrule::live::{Edit, KeyedText, Workspace};
 use overrule::source::Input;
-use overrule::{Call, LookupError, Manifests, Options};
+use overrule::{LookupError, Manifests, MeshCall, Options};
 
 fn example(name: &str) -> Manifests {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/");
@@ -62,9 +62,9 @@ fn a_name_that_means_nothing_is_an_error_with_suggestions() {
 fn who_may_call_is_decided_for_each_inbound() {
     let mesh = example("access/mesh");
     let to = "dataplane/default/ledger-1";
-    let decisions = mesh.can(Call { from: "nobody", to, ..Call::default() }).unwrap();
+    let decisions = mesh.can(MeshCall { from: "nobody", to, ..MeshCall::default() }).unwrap();
     assert!(!decisions.is_empty());
-    let error = mesh.can(Call { from: "spiffe://", to, ..Call::default() }).unwrap_err();
+    let error = mesh.can(MeshCall { from: "spiffe://", to, ..MeshCall::default() }).unwrap_err();
     assert!(matches!(error, LookupError::Malformed { .. }), "{error:?}");
 }
 
@@ -91,7 +91,7 @@ fn a_broken_document_is_a_finding_and_hides_no_other() {
 
 #[test]
 fn a_changed_workspace_has_every_answer_and_finding() {
-    let text = |content: String| Text {
+    let text = |content: String| KeyedText {
         key: "all".into(),
         input: Input::new("all.yaml", content),
         created: None,

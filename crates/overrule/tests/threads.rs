@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use overrule::source::Input;
 use overrule::{Analysis, Options};
-use overrule_testkit::fleet::{FleetSpec, Format, PerLevel, manifests};
+use overrule_testkit::fleet::{FleetSpec, ManifestFormat, PerLevel, manifests};
 
 /// Enough different ladders for several threads.
 fn fleet() -> FleetSpec {
@@ -17,8 +17,9 @@ fn fleet() -> FleetSpec {
 
 /// Everything an analysis says, in words.
 fn said(threads: usize) -> (u64, String) {
-    let inputs: Vec<Input> =
-        manifests(&fleet(), Format::Yaml).map(|(name, text)| Input::new(name, text)).collect();
+    let inputs: Vec<Input> = manifests(&fleet(), ManifestFormat::Yaml)
+        .map(|(name, text)| Input::new(name, text))
+        .collect();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let analysis = pool.install(|| Analysis::new(inputs, &Options::default()));
     let mut text = String::new();

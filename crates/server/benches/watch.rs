@@ -23,7 +23,7 @@ use overrule_guard::Grants;
 use overrule_server::Extensions;
 use overrule_server::hostile::admit;
 use overrule_server::watching::{Differences, Live, Resolving, WatchFilter};
-use overrule_store::{Author, Change, Expect, Store};
+use overrule_store::{Author, Change, Precondition, Store};
 
 /// Watchers of the larger case.
 const WATCHERS: usize = 1_000;
@@ -151,7 +151,7 @@ spec:
             key: m.key,
             text: m.text,
             form: m.form,
-            expect: Expect::Any,
+            expect: Precondition::Any,
         };
         let changes: Vec<Change> = admitted.manifests.into_iter().map(put).collect();
         self.store.commit(&Author::default(), &changes).unwrap();

@@ -6,7 +6,7 @@ use overrule::model::{self, Object, Scope, Snapshot, UNIVERSAL_GROUP};
 use overrule::source::{self, Basis, Diagnostic, DocId, Documents, Input, Piece, Read, Severity};
 use overrule::view::{self, v1};
 use overrule::{Judged, Options};
-use overrule_store::{Form, Key, Place};
+use overrule_store::{ResourceKey, ResourceScope, TextFormat};
 
 use crate::extension::Extensions;
 
@@ -14,11 +14,11 @@ use crate::extension::Extensions;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
     /// Who it is.
-    pub key: Key,
+    pub key: ResourceKey,
     /// Its text. Payloads of Secrets are not in it.
     pub text: String,
     /// What the text is.
-    pub form: Form,
+    pub form: TextFormat,
     /// The text as it was read, under the name that findings will show; none if nobody has read it yet.
     pub piece: Option<Piece>,
 }
@@ -91,7 +91,7 @@ fn split(
                 for object in inside {
                     let text = documents.view(object.root).to_json().to_string();
                     let key = key_of(snapshot, object);
-                    found.push(Manifest { key, text, form: Form::Json, piece: None });
+                    found.push(Manifest { key, text, form: TextFormat::Json, piece: None });
                 }
             }
         }
@@ -118,12 +118,12 @@ fn alone(read: &Read, doc: DocId, options: &Options, extensions: &Extensions) ->
         }
     };
     let piece = piece.map(|piece| piece.named(source_name(&key)));
-    let form = if text.trim_start().starts_with('{') { Form::Json } else { Form::Yaml };
+    let form = if text.trim_start().starts_with('{') { TextFormat::Json } else { TextFormat::Yaml };
     Some(Manifest { key, text: text.to_owned(), form, piece })
 }
 
 /// The one resource of a text; none if there is none, or several.
-fn one(piece: &Piece) -> Option<Key> {
+fn one(piece: &Piece) -> Option<ResourceKey> {
     let read = Read::of([piece]);
     if read.documents.len() != 1 {
         return None;
@@ -137,38 +137,42 @@ fn one(piece: &Piece) -> Option<Key> {
 }
 
 /// Who an object is.
-pub fn key_of(snapshot: &Snapshot, object: &Object) -> Key {
+pub fn key_of(snapshot: &Snapshot, object: &Object) -> ResourceKey {
     let text = |sym| snapshot.text(sym).to_owned();
-    Key {
+    ResourceKey {
         group: text(object.kind.group),
         kind: text(object.kind.kind),
         place: match object.scope {
-            Scope::Cluster => Place::Cluster,
-            Scope::Namespace(name) => Place::Namespace(text(name)),
-            Scope::Mesh(name) => Place::Mesh(text(name)),
+            Scope::Cluster => ResourceScope::Cluster,
+            Scope::Namespace(name) => ResourceScope::Namespace(text(name)),
+            Scope::Mesh(name) => ResourceScope::Mesh(text(name)),
         },
         name: text(object.name),
     }
 }
 
 /// The mesh that a resource is, or is in.
-pub fn mesh_of(key: &Key) -> Option<&str> {
+pub fn mesh_of(key: &ResourceKey) -> Option<&str> {
     match &key.place {
-        Place::Mesh(mesh) => Some(mesh),
-        Place::Cluster if key.group == UNIVERSAL_GROUP && key.kind == "Mesh" => Some(&key.name),
+        ResourceScope::Mesh(mesh) => Some(mesh),
+        ResourceScope::Cluster if key.group == UNIVERSAL_GROUP && key.kind == "Mesh" => {
+            Some(&key.name)
+        }
         _ => None,
     }
 }
 
 /// What findings and origins call a stored resource: a target name, with its group where that is not the usual one.
-pub fn source_name(key: &Key) -> String {
+pub fn source_name(key: &ResourceKey) -> String {
     let kind = key.kind.to_lowercase();
     let kind = match key.group.as_str() {
         "" | "gateway.networking.k8s.io" | UNIVERSAL_GROUP => kind,
         group => format!("{kind}.{group}"),
     };
     match &key.place {
-        Place::Cluster => format!("{kind}/{}", key.name),
-        Place::Namespace(place) | Place::Mesh(place) => format!("{kind}/{place}/{}", key.name),
+        ResourceScope::Cluster => format!("{kind}/{}", key.name),
+        ResourceScope::Namespace(place) | ResourceScope::Mesh(place) => {
+            format!("{kind}/{place}/{}", key.name)
+        }
     }
 }

@@ -203,7 +203,7 @@ mod tests {
 
     use overrule::Options;
     use overrule_guard::{Grant, Grants};
-    use overrule_store::{Author, Change, Expect, Store};
+    use overrule_store::{Author, Change, Precondition, Store};
 
     use super::{Differences, WatchFilter};
     use crate::changes;
@@ -253,7 +253,7 @@ spec:
     fn put(store: &dyn Store, text: &str) {
         let (options, extensions) = (Options::default(), crate::Extensions::default());
         let admitted = crate::admission::admit("body", text.as_bytes(), &options, &extensions);
-        let put = |m| crate::v1::write::put(m, Expect::Any);
+        let put = |m| crate::v1::write::put(m, Precondition::Any);
         let changes: Vec<Change> = admitted.manifests.into_iter().map(put).collect();
         store.commit(&Author::default(), &changes).unwrap();
     }

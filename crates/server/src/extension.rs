@@ -14,7 +14,7 @@ use std::fmt::Debug;
 
 use overrule::Options;
 use overrule::source::Diagnostic;
-use overrule_store::Key;
+use overrule_store::ResourceKey;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -24,7 +24,9 @@ pub use crate::call::{Call, Query, Reply};
 pub use crate::live::State;
 pub use crate::problem::{Cause, Problem};
 pub use crate::reader::may_read;
-pub use crate::table::{Access, Answer, Body, Endpoint, Media, Param, Running, Type, Verb};
+pub use crate::table::{
+    BodySpec, Endpoint, EndpointAccess, Media, Param, PendingReply, ResponseSpec, Type, Verb,
+};
 pub use crate::v1::write;
 pub use crate::v1::{AT_LEAST, blocking, state};
 
@@ -64,7 +66,7 @@ pub trait Extension: Debug + Send + Sync {
     fn reading(&self, _on: &Switches, _options: &mut Options) {}
 
     /// Why a resource must not be stored under its name.
-    fn refusal(&self, _key: &Key) -> Option<Diagnostic> {
+    fn refusal(&self, _key: &ResourceKey) -> Option<Diagnostic> {
         None
     }
 
@@ -168,7 +170,7 @@ impl Extensions {
         self.all.iter().for_each(|one| one.reading(&self.on, options));
     }
 
-    pub(crate) fn refusal(&self, key: &Key) -> Option<Diagnostic> {
+    pub(crate) fn refusal(&self, key: &ResourceKey) -> Option<Diagnostic> {
         self.all.iter().find_map(|one| one.refusal(key))
     }
 

@@ -11,7 +11,8 @@ use notify::{RecursiveMode, Watcher};
 use overrule::Options;
 use overrule::files;
 use overrule_store::{
-    Author, Change, Committed, Done, Expect, HistoryFilter, Key, Store, StoreError,
+    Author, Change, ChangeKind, Committed, HistoryFilter, Precondition, ResourceKey, Store,
+    StoreError,
 };
 
 use crate::admission::{Manifest, admit, is_about_text};
@@ -26,13 +27,15 @@ fn author() -> Author {
 }
 
 /// The resources that are there because a file said so last.
-pub fn kept(store: &dyn Store) -> Result<BTreeSet<Key>, StoreError> {
+pub fn kept(store: &dyn Store) -> Result<BTreeSet<ResourceKey>, StoreError> {
     let all = HistoryFilter { limit: usize::MAX >> 1, ..HistoryFilter::default() };
     let mut seen = BTreeSet::new();
     let mut kept = BTreeSet::new();
     // Newest first: the first of a key is the one that counts.
     for entry in store.history(&all)? {
-        if seen.insert(entry.key.clone()) && entry.done != Done::Deleted && entry.author == author()
+        if seen.insert(entry.key.clone())
+            && entry.done != ChangeKind::Deleted
+            && entry.author == author()
         {
             kept.insert(entry.key);
         }
@@ -44,7 +47,7 @@ pub fn kept(store: &dyn Store) -> Result<BTreeSet<Key>, StoreError> {
 #[derive(Debug, Default)]
 pub struct Imported {
     /// The resources that files have now.
-    pub keys: BTreeSet<Key>,
+    pub keys: BTreeSet<ResourceKey>,
     /// What is wrong, one sentence each.
     pub problems: Vec<String>,
     /// The version that it made; none if nothing changed.
@@ -58,14 +61,14 @@ pub fn import(
     paths: &[PathBuf],
     options: &Options,
     extensions: &Extensions,
-    before: &BTreeSet<Key>,
+    before: &BTreeSet<ResourceKey>,
 ) -> Result<Imported, StoreError> {
     let found = files::find(paths);
     let mut problems: Vec<String> = found.errors.iter().map(ToString::to_string).collect();
     let (inputs, unreadable) = files::read(found.files);
     problems.extend(unreadable.iter().map(ToString::to_string));
     // The last of several documents for one resource counts.
-    let mut manifests: BTreeMap<Key, Manifest> = BTreeMap::new();
+    let mut manifests: BTreeMap<ResourceKey, Manifest> = BTreeMap::new();
     for input in inputs {
         let admitted = admit(&input.name, &input.bytes, options, extensions);
         // What can be read is kept as it is, as `check` would show it; the rest is told.
@@ -75,13 +78,13 @@ pub fn import(
     }
     // What cannot be read now says nothing about the resources it had: they stay.
     let complete = problems.is_empty();
-    let keys: BTreeSet<Key> = manifests.keys().cloned().collect();
-    let puts = manifests.into_values().map(|m| crate::v1::write::put(m, Expect::Any));
+    let keys: BTreeSet<ResourceKey> = manifests.keys().cloned().collect();
+    let puts = manifests.into_values().map(|m| crate::v1::write::put(m, Precondition::Any));
     let mut changes: Vec<Change> = puts.collect();
     if complete {
         for key in before.difference(&keys) {
             if store.get(key, None)?.is_some() {
-                changes.push(Change::Delete { key: key.clone(), expect: Expect::Any });
+                changes.push(Change::Delete { key: key.clone(), expect: Precondition::Any });
             }
         }
     }
@@ -101,7 +104,7 @@ pub fn follow(
     paths: Vec<PathBuf>,
     options: Options,
     extensions: Extensions,
-    mut known: BTreeSet<Key>,
+    mut known: BTreeSet<ResourceKey>,
 ) -> Result<impl Watcher, notify::Error> {
     let (sender, receiver) = std::sync::mpsc::channel::<()>();
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {

@@ -20,7 +20,7 @@ use crate::call::{Call, Query};
 use crate::clock;
 use crate::extension::Extensions;
 use crate::problem::Problem;
-use crate::table::{Access, Body, Endpoint, Verb};
+use crate::table::{BodySpec, Endpoint, EndpointAccess, Verb};
 
 /// Every endpoint there is.
 pub fn endpoints(extensions: &Extensions) -> Vec<Endpoint> {
@@ -132,7 +132,7 @@ async fn take(
         return Err(Problem::bad("bad request: the path contains a NUL character"));
     }
     let body = match endpoint.body {
-        Body::None => Bytes::new(),
+        BodySpec::None => Bytes::new(),
         kind => {
             media(kind, &parts.headers)?;
             collect(body).await?
@@ -158,23 +158,23 @@ async fn take(
 
 fn permitted(endpoint: &Endpoint, who: &Principal) -> Result<(), Problem> {
     let fine = match endpoint.access {
-        Access::Anybody => true,
-        Access::Known => !who.grants.is_empty(),
-        Access::ReadsAll => who.grants.reads_all(),
-        Access::Admin => who.grants.is_admin(),
+        EndpointAccess::Anybody => true,
+        EndpointAccess::Known => !who.grants.is_empty(),
+        EndpointAccess::ReadsAll => who.grants.reads_all(),
+        EndpointAccess::Admin => who.grants.is_admin(),
     };
     match fine {
         true => Ok(()),
         false => Err(Problem::forbidden(match endpoint.access {
-            Access::Admin => "this needs a token with the grant `admin`",
-            Access::ReadsAll => "this needs a token that may read everything",
+            EndpointAccess::Admin => "this needs a token with the grant `admin`",
+            EndpointAccess::ReadsAll => "this needs a token that may read everything",
             _ => "this needs a token that grants something",
         })),
     }
 }
 
 /// Refuses bodies that say they are something else. What says nothing is taken for YAML, which JSON is too.
-fn media(kind: Body, headers: &HeaderMap) -> Result<(), Problem> {
+fn media(kind: BodySpec, headers: &HeaderMap) -> Result<(), Problem> {
     let Some(said) = headers.get(header::CONTENT_TYPE) else { return Ok(()) };
     let said = said.to_str().unwrap_or_default().to_ascii_lowercase();
     let said = said.split(';').next().unwrap_or_default().trim();
@@ -183,10 +183,10 @@ fn media(kind: Body, headers: &HeaderMap) -> Result<(), Problem> {
     // Clients such as curl call everything a form unless told otherwise.
     let unsaid = said == "application/x-www-form-urlencoded";
     let fine = match kind {
-        Body::Json("Matrix") => json || yaml || unsaid,
-        Body::Json(_) => json || unsaid,
-        Body::Manifests => json || yaml || unsaid,
-        Body::None => true,
+        BodySpec::Json("Matrix") => json || yaml || unsaid,
+        BodySpec::Json(_) => json || unsaid,
+        BodySpec::Manifests => json || yaml || unsaid,
+        BodySpec::None => true,
     };
     match fine {
         true => Ok(()),

@@ -13,7 +13,7 @@ use arc_swap::ArcSwap;
 use overrule::engine::LadderId;
 use overrule::live::{Edit, Workspace};
 use overrule::{Analysis, Touched};
-use overrule_store::{Done, Entry, Key, Record, Store, StoreError};
+use overrule_store::{ChangeKind, HistoryEntry, Record, ResourceKey, Store, StoreError};
 use tokio::sync::watch;
 
 use crate::clock;
@@ -108,7 +108,7 @@ impl Live {
         if !entries.iter().all(|entry| apply(&mut records, entry)) {
             return self.reload();
         }
-        let mut changed: Vec<Key> = entries.into_iter().map(|entry| entry.key).collect();
+        let mut changed: Vec<ResourceKey> = entries.into_iter().map(|entry| entry.key).collect();
         changed.sort();
         changed.dedup();
         tracing::debug!(changed = changed.len(), "taking in");
@@ -132,7 +132,7 @@ impl Live {
     }
 
     /// A change of a resource as a change of its text, which the request that stored it may have read.
-    fn edit(&self, key: &Key, record: Option<&Arc<Record>>) -> Edit {
+    fn edit(&self, key: &ResourceKey, record: Option<&Arc<Record>>) -> Edit {
         let Some(record) = record else { return Edit::Remove(identity(key)) };
         match self.prepared.find(key, &record.text) {
             Some(piece) => {
@@ -149,8 +149,8 @@ impl Live {
     }
 
     /// What came since a version; none if that is not known any more: history that is gone, or a store that went back.
-    fn feed(&self, since: u64) -> Result<Option<Vec<Entry>>, StoreError> {
-        let mut all: Vec<Entry> = Vec::new();
+    fn feed(&self, since: u64) -> Result<Option<Vec<HistoryEntry>>, StoreError> {
+        let mut all: Vec<HistoryEntry> = Vec::new();
         loop {
             let since = all.last().map_or(since, |entry| entry.revision);
             let entries = match self.store.changes(since, BATCH) {
@@ -270,27 +270,27 @@ impl Live {
 }
 
 /// Applies an entry of the feed; false if it does not carry what is needed.
-fn apply(records: &mut Records, entry: &Entry) -> bool {
+fn apply(records: &mut Records, entry: &HistoryEntry) -> bool {
     match (entry.done, &entry.text) {
-        (Done::Deleted, _) => {
+        (ChangeKind::Deleted, _) => {
             records.remove(&entry.key);
             true
         }
-        (Done::Unchanged, _) => true,
-        (Done::Created | Done::Changed, Some(text)) => {
+        (ChangeKind::Unchanged, _) => true,
+        (ChangeKind::Created | ChangeKind::Changed, Some(text)) => {
             let created = records.get(&entry.key).map_or(entry.at, |r| r.created);
             let record = Record {
                 key: entry.key.clone(),
                 text: text.clone(),
                 form: entry.form,
                 version: entry.version,
-                created: if entry.done == Done::Created { entry.at } else { created },
+                created: if entry.done == ChangeKind::Created { entry.at } else { created },
                 modified: entry.at,
             };
             records.insert(Arc::new(record));
             true
         }
-        (Done::Created | Done::Changed, None) => false,
+        (ChangeKind::Created | ChangeKind::Changed, None) => false,
     }
 }
 
@@ -300,7 +300,7 @@ mod tests {
     use std::sync::Arc;
 
     use overrule::{Analysis, Options};
-    use overrule_store::{Author, Change, Expect, Store};
+    use overrule_store::{Author, Change, Precondition, Store};
 
     use super::{Live, Resolving};
     use crate::admission::admit;
@@ -335,7 +335,7 @@ spec:
             key: m.key,
             text: m.text,
             form: m.form,
-            expect: Expect::Any,
+            expect: Precondition::Any,
         };
         let changes: Vec<Change> = admitted.manifests.into_iter().map(change).collect();
         store.commit(&Author::default(), &changes).unwrap().revision

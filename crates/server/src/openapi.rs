@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::extension::{Extension, Extensions};
 use crate::http::endpoints;
 use crate::shapes as s;
-use crate::table::{Access, Answer, Body, Endpoint, Media, Param, Type};
+use crate::table::{BodySpec, Endpoint, EndpointAccess, Media, Param, ResponseSpec, Type};
 
 /// The document as text.
 pub fn text(extensions: &Extensions) -> Bytes {
@@ -49,7 +49,9 @@ pub fn document(extensions: &Extensions) -> Value {
 fn operation(endpoint: &Endpoint, of: Option<&dyn Extension>) -> Value {
     let mut parameters: Vec<Value> = path_parameters(endpoint.path, of);
     parameters.extend(endpoint.query.iter().map(parameter));
-    if matches!(endpoint.method.word(), "put" | "delete") && endpoint.access == Access::Known {
+    if matches!(endpoint.method.word(), "put" | "delete")
+        && endpoint.access == EndpointAccess::Known
+    {
         parameters.push(header("If-Match", "only if this is its version"));
         parameters.push(header("If-None-Match", "`*`: only if it is not there"));
     }
@@ -59,14 +61,14 @@ fn operation(endpoint: &Endpoint, of: Option<&dyn Extension>) -> Value {
         "parameters": parameters,
         "responses": responses(endpoint, of),
         "security": match endpoint.access {
-            Access::Anybody => json!([]),
+            EndpointAccess::Anybody => json!([]),
             _ => json!([{"token": []}, {}]),
         },
     });
     let content = match endpoint.body {
-        Body::None => None,
-        Body::Json(schema) => Some(json!({"application/json": {"schema": reference(schema)}})),
-        Body::Manifests => Some(json!({
+        BodySpec::None => None,
+        BodySpec::Json(schema) => Some(json!({"application/json": {"schema": reference(schema)}})),
+        BodySpec::Manifests => Some(json!({
             "application/json": {"schema": {"type": "object"}},
             "application/yaml": {"schema": {"type": "object"}},
         })),
@@ -108,7 +110,7 @@ fn parameter(param: &Param) -> Value {
 
 fn responses(endpoint: &Endpoint, of: Option<&dyn Extension>) -> Value {
     let mut all = Map::new();
-    for Answer { status, media, about } in endpoint.answers {
+    for ResponseSpec { status, media, about } in endpoint.answers {
         let mut response = json!({"description": about});
         let content = match media {
             Media::None => None,

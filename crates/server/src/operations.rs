@@ -11,34 +11,41 @@ use crate::app::App;
 use crate::call::{Call, Reply};
 use crate::problem::Problem;
 use crate::shapes::Health;
-use crate::table::{Access, Answer, Endpoint, Media};
+use crate::table::{Endpoint, EndpointAccess, Media, ResponseSpec};
 use crate::v1::blocking;
 
 const fn simple(
     id: &'static str,
     path: &'static str,
     about: &'static str,
-    access: Access,
-    answers: &'static [Answer],
-    run: fn(Call) -> crate::table::Running,
+    access: EndpointAccess,
+    answers: &'static [ResponseSpec],
+    run: fn(Call) -> crate::table::PendingReply,
 ) -> Endpoint {
     Endpoint { access, answers, ..Endpoint::reading(id, path, about, run) }
 }
 
-const HEALTH: &[Answer] =
-    &[Answer { status: 200, media: Media::Json("Health"), about: "all is well" }];
+const HEALTH: &[ResponseSpec] =
+    &[ResponseSpec { status: 200, media: Media::Json("Health"), about: "all is well" }];
 
 /// The endpoints.
 pub const ENDPOINTS: &[Endpoint] = &[
-    simple("index", "/", "What this is.", Access::Anybody, INDEX, |call| Box::pin(index(call))),
-    simple("healthz", "/healthz", "Whether the process works.", Access::Anybody, HEALTH, |_| {
-        Box::pin(async { Ok(Reply::fine(&Health { status: "ok".to_owned() })) })
+    simple("index", "/", "What this is.", EndpointAccess::Anybody, INDEX, |call| {
+        Box::pin(index(call))
     }),
+    simple(
+        "healthz",
+        "/healthz",
+        "Whether the process works.",
+        EndpointAccess::Anybody,
+        HEALTH,
+        |_| Box::pin(async { Ok(Reply::fine(&Health { status: "ok".to_owned() })) }),
+    ),
     simple(
         "readyz",
         "/readyz",
         "Whether requests can be answered: the store is there and its state is resolved.",
-        Access::Anybody,
+        EndpointAccess::Anybody,
         HEALTH,
         |call| Box::pin(ready(call)),
     ),
@@ -46,8 +53,8 @@ pub const ENDPOINTS: &[Endpoint] = &[
         "metrics",
         "/metrics",
         "Figures for Prometheus.",
-        Access::ReadsAll,
-        &[Answer {
+        EndpointAccess::ReadsAll,
+        &[ResponseSpec {
             status: 200,
             media: Media::Text("application/openmetrics-text; version=1.0.0; charset=utf-8"),
             about: "figures",
@@ -58,8 +65,8 @@ pub const ENDPOINTS: &[Endpoint] = &[
         "openapi",
         "/openapi.json",
         "This document.",
-        Access::Anybody,
-        &[Answer { status: 200, media: Media::Json("Anything"), about: "OpenAPI 3.1" }],
+        EndpointAccess::Anybody,
+        &[ResponseSpec { status: 200, media: Media::Json("Anything"), about: "OpenAPI 3.1" }],
         |call| {
             Box::pin(async move {
                 let App { document, extensions, .. } = &*call.app;
@@ -70,8 +77,8 @@ pub const ENDPOINTS: &[Endpoint] = &[
     ),
 ];
 
-const INDEX: &[Answer] =
-    &[Answer { status: 200, media: Media::Json("Anything"), about: "name and version" }];
+const INDEX: &[ResponseSpec] =
+    &[ResponseSpec { status: 200, media: Media::Json("Anything"), about: "name and version" }];
 
 async fn index(call: Call) -> Result<Reply, Problem> {
     Ok(Reply::fine(&json!({

@@ -8,21 +8,24 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use overrule::source::Piece;
-use overrule_store::Key;
+use overrule_store::ResourceKey;
 
 /// Documents on their way to the store.
 #[derive(Debug, Default)]
-pub struct Prepared(Mutex<BTreeMap<Key, Vec<Arc<Piece>>>>);
+pub struct Prepared(Mutex<BTreeMap<ResourceKey, Vec<Arc<Piece>>>>);
 
 impl Prepared {
-    fn all(&self) -> MutexGuard<'_, BTreeMap<Key, Vec<Arc<Piece>>>> {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<ResourceKey, Vec<Arc<Piece>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps documents until what is returned is dropped.
-    pub fn hold(self: &Arc<Self>, pieces: impl IntoIterator<Item = (Key, Piece)>) -> PreparedGuard {
+    pub fn hold(
+        self: &Arc<Self>,
+        pieces: impl IntoIterator<Item = (ResourceKey, Piece)>,
+    ) -> PreparedGuard {
         let pieces = pieces.into_iter().map(|(key, piece)| (key, Arc::new(piece)));
-        let pieces: Vec<(Key, Arc<Piece>)> = pieces.collect();
+        let pieces: Vec<(ResourceKey, Arc<Piece>)> = pieces.collect();
         for (key, piece) in &pieces {
             self.all().entry(key.clone()).or_default().push(Arc::clone(piece));
         }
@@ -30,7 +33,7 @@ impl Prepared {
     }
 
     /// A document that has exactly this text.
-    pub fn find(&self, key: &Key, text: &str) -> Option<Piece> {
+    pub fn find(&self, key: &ResourceKey, text: &str) -> Option<Piece> {
         let all = self.all();
         let found = all.get(key)?.iter().find(|piece| piece.text() == text)?;
         Some(Piece::clone(found))
@@ -41,7 +44,7 @@ impl Prepared {
 #[derive(Debug)]
 pub struct PreparedGuard {
     of: Arc<Prepared>,
-    pieces: Vec<(Key, Arc<Piece>)>,
+    pieces: Vec<(ResourceKey, Arc<Piece>)>,
 }
 
 impl Drop for PreparedGuard {

@@ -4,7 +4,7 @@
 
 use overrule::model::{Object, Snapshot};
 use overrule_guard::{Grants, Protected};
-use overrule_store::{Key, Place};
+use overrule_store::{ResourceKey, ResourceScope};
 
 use crate::admission::{key_of, mesh_of};
 
@@ -29,16 +29,16 @@ impl overrule_ask::Sees for Reader<'_> {
 }
 
 /// Where a resource belongs.
-fn target(key: &Key) -> Protected<'_> {
+fn target(key: &ResourceKey) -> Protected<'_> {
     match &key.place {
         // Who may read a namespace may read what it says of itself; so it is with a mesh.
-        Place::Cluster if key.group.is_empty() && key.kind == "Namespace" => {
+        ResourceScope::Cluster if key.group.is_empty() && key.kind == "Namespace" => {
             Protected::Namespace(&key.name)
         }
-        Place::Cluster => mesh_of(key).map_or(Protected::Cluster, Protected::Mesh),
-        Place::Namespace(name) => Protected::Namespace(name),
+        ResourceScope::Cluster => mesh_of(key).map_or(Protected::Cluster, Protected::Mesh),
+        ResourceScope::Namespace(name) => Protected::Namespace(name),
         // A Kubernetes object of Kuma's carries its namespace at the end of its name.
-        Place::Mesh(mesh) => match key.name.rsplit_once('.') {
+        ResourceScope::Mesh(mesh) => match key.name.rsplit_once('.') {
             Some((_, namespace)) => Protected::Both { mesh, namespace },
             None => Protected::Mesh(mesh),
         },
@@ -46,11 +46,11 @@ fn target(key: &Key) -> Protected<'_> {
 }
 
 /// Whether a resource may be read.
-pub fn may_read(grants: &Grants, key: &Key) -> bool {
+pub fn may_read(grants: &Grants, key: &ResourceKey) -> bool {
     grants.may_read(&target(key))
 }
 
 /// Whether a resource may be written.
-pub fn may_write(grants: &Grants, key: &Key) -> bool {
+pub fn may_write(grants: &Grants, key: &ResourceKey) -> bool {
     grants.may_write(&target(key))
 }

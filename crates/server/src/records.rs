@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use overrule::source::SortedChunks;
-use overrule_store::{Key, Record};
+use overrule_store::{Record, ResourceKey};
 
 /// Resources by identity, sorted by key. Cheap to copy.
-pub type Records = SortedChunks<Key, Arc<Record>>;
+pub type Records = SortedChunks<ResourceKey, Arc<Record>>;
 
 /// These records by key; of several with one key, the last counts.
 pub fn records(all: impl IntoIterator<Item = Record>) -> Records {
@@ -21,24 +21,24 @@ mod tests {
     use std::collections::BTreeMap;
     use std::sync::Arc;
 
-    use overrule_store::{Form, Key, Place, Record};
+    use overrule_store::{Record, ResourceKey, ResourceScope, TextFormat};
     use proptest::prelude::*;
 
     use super::{Records, records};
 
     fn record(name: u16, version: u64) -> Record {
-        let key = Key {
+        let key = ResourceKey {
             group: String::new(),
             kind: "K".to_owned(),
-            place: Place::Cluster,
+            place: ResourceScope::Cluster,
             name: format!("{name:05}"),
         };
         let now = jiff::Timestamp::UNIX_EPOCH;
         let text = String::new();
-        Record { key, text, form: Form::Yaml, version, created: now, modified: now }
+        Record { key, text, form: TextFormat::Yaml, version, created: now, modified: now }
     }
 
-    fn told<'a>(records: impl Iterator<Item = &'a Arc<Record>>) -> Vec<(Key, u64)> {
+    fn told<'a>(records: impl Iterator<Item = &'a Arc<Record>>) -> Vec<(ResourceKey, u64)> {
         records.map(|r| (r.key.clone(), r.version)).collect()
     }
 
@@ -52,7 +52,7 @@ mod tests {
         ) {
             let mut records: Records = records(start.iter().map(|name| record(*name, 0)));
             let all = start.iter().map(|name| record(*name, 0));
-            let mut map: BTreeMap<Key, Arc<Record>> = all.map(|r| (r.key.clone(), Arc::new(r))).collect();
+            let mut map: BTreeMap<ResourceKey, Arc<Record>> = all.map(|r| (r.key.clone(), Arc::new(r))).collect();
             let before = (records.clone(), told(map.values()));
             for (version, (name, put)) in (1..).zip(edits) {
                 let record = Arc::new(record(name, version));

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use overrule::live::{Text, Workspace};
+use overrule::live::{KeyedText, Workspace};
 use overrule::model::Created;
 use overrule::source::Input;
 use overrule::{Analysis, Assume, Options};
-use overrule_store::{Key, Record};
+use overrule_store::{Record, ResourceKey};
 
 use crate::admission::source_name;
 use crate::clock;
@@ -97,12 +97,12 @@ pub struct Look {
 }
 
 /// A resource as a text. What tells it apart is all of its identity: two groups may have a kind of one name.
-pub fn text(record: &Record) -> Text {
+pub fn text(record: &Record) -> KeyedText {
     let input = Input::new(source_name(&record.key), record.text.as_bytes());
-    Text { key: identity(&record.key), input, created: Some(created(record)) }
+    KeyedText { key: identity(&record.key), input, created: Some(created(record)) }
 }
 
 /// What tells a resource apart from all others.
-pub fn identity(key: &Key) -> Box<str> {
+pub fn identity(key: &ResourceKey) -> Box<str> {
     format!("{key:?}").into()
 }

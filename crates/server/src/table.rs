@@ -71,7 +71,7 @@ impl Param {
 
 /// What a request carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Body {
+pub enum BodySpec {
     /// Nothing.
     None,
     /// Manifests as YAML or JSON.
@@ -95,7 +95,7 @@ pub enum Media {
 
 /// An answer that is not an error.
 #[derive(Debug, Clone, Copy)]
-pub struct Answer {
+pub struct ResponseSpec {
     /// Its status.
     pub status: u16,
     /// What it carries.
@@ -106,7 +106,7 @@ pub struct Answer {
 
 /// Who may call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum EndpointAccess {
     /// Anybody who reaches the port: only what tells nothing.
     Anybody,
     /// Whoever has proved who they are; the answer depends on what they may read.
@@ -118,7 +118,7 @@ pub enum Access {
 }
 
 /// Work that is under way.
-pub type Running = Pin<Box<dyn Future<Output = Result<Reply, Problem>> + Send>>;
+pub type PendingReply = Pin<Box<dyn Future<Output = Result<Reply, Problem>> + Send>>;
 
 /// One endpoint.
 #[derive(Clone, Copy)]
@@ -132,17 +132,17 @@ pub struct Endpoint {
     /// What it answers, in a sentence.
     pub about: &'static str,
     /// Who may call.
-    pub access: Access,
+    pub access: EndpointAccess,
     /// Parameters of the query; others are refused.
     pub query: &'static [Param],
     /// What it takes.
-    pub body: Body,
+    pub body: BodySpec,
     /// What it gives.
-    pub answers: &'static [Answer],
+    pub answers: &'static [ResponseSpec],
     /// Statuses of its errors, beyond those that every endpoint has.
     pub errors: &'static [u16],
     /// Does the work.
-    pub run: fn(Call) -> Running,
+    pub run: fn(Call) -> PendingReply,
 }
 
 impl Endpoint {
@@ -151,16 +151,16 @@ impl Endpoint {
         id: &'static str,
         path: &'static str,
         about: &'static str,
-        run: fn(Call) -> Running,
+        run: fn(Call) -> PendingReply,
     ) -> Self {
         Self {
             id,
             method: Verb::Get,
             path,
             about,
-            access: Access::Known,
+            access: EndpointAccess::Known,
             query: &[],
-            body: Body::None,
+            body: BodySpec::None,
             answers: &[],
             errors: &[],
             run,

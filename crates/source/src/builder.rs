@@ -17,7 +17,7 @@ use crate::findings::Findings;
 use crate::limits::Limits;
 use crate::reader::{DuplicateKeys, ReadOptions, SingleLetters};
 use crate::source_map::{SourceId, Span, to_u32};
-use crate::tree::{Kind, Node, Storage, Tree, text_of};
+use crate::tree::{Node, NodeKind, Storage, Tree, text_of};
 use keys::{Keys, Own};
 use merge::Merge;
 
@@ -39,7 +39,7 @@ pub(crate) enum Slot {
 #[derive(Debug)]
 struct Frame {
     node: u32,
-    kind: Kind,
+    kind: NodeKind,
     /// What the next node in it is.
     next: Slot,
     count: u32,
@@ -172,7 +172,7 @@ impl<'t> Builder<'t> {
         // Small documents are copied, so that the next one finds room; a large one is not held twice.
         const LARGE: usize = 1 << 16;
         let arena = &mut self.arena;
-        let tree = (arena.node(0).kind() != Kind::Null).then(|| {
+        let tree = (arena.node(0).kind() != NodeKind::Null).then(|| {
             let mut nodes = match arena.nodes.len() {
                 LARGE.. => std::mem::take(&mut arena.nodes),
                 _ => arena.nodes.clone(),
@@ -204,7 +204,7 @@ impl<'t> Builder<'t> {
     }
 
     /// Kind and start of the innermost open map or list, and whether it is in flow style.
-    pub(crate) fn open(&self) -> Option<(Kind, u32, bool)> {
+    pub(crate) fn open(&self) -> Option<(NodeKind, u32, bool)> {
         let frame = self.frames.last()?;
         Some((frame.kind, self.arena.node(frame.node).start, frame.flow))
     }
@@ -216,7 +216,7 @@ impl<'t> Builder<'t> {
     /// A scalar whose text is not in the source as it is.
     pub(crate) fn aside(
         &mut self,
-        kind: Kind,
+        kind: NodeKind,
         at: (u32, u32),
         text: &str,
     ) -> Result<Node, Refusal> {
@@ -249,7 +249,7 @@ impl<'t> Builder<'t> {
     /// Opens a map or list.
     pub(crate) fn begin(
         &mut self,
-        kind: Kind,
+        kind: NodeKind,
         start: u32,
         anchor: usize,
         flow: bool,
@@ -266,7 +266,7 @@ impl<'t> Builder<'t> {
         self.frames.push(Frame {
             node,
             kind,
-            next: if kind == Kind::Map { Slot::Key } else { Slot::Item },
+            next: if kind == NodeKind::Map { Slot::Key } else { Slot::Item },
             count: 0,
             keys: self.keys.open(),
             last_key: 0,
@@ -318,12 +318,12 @@ impl<'t> Builder<'t> {
         let slot = self.slot();
         let node = self.arena.node(id);
         if slot == Slot::Merge {
-            self.push(Node::verbatim(Kind::Null, at.0, at.1))?;
+            self.push(Node::verbatim(NodeKind::Null, at.0, at.1))?;
             self.add_merge(id, height, at)?;
             self.complete(slot, 0);
             return Ok(());
         }
-        if slot == Slot::Key && matches!(node.kind(), Kind::List | Kind::Map) {
+        if slot == Slot::Key && matches!(node.kind(), NodeKind::List | NodeKind::Map) {
             return Err(self.bad_key(at, node.kind()));
         }
         self.spend(size, at)?;
@@ -370,15 +370,15 @@ impl<'t> Builder<'t> {
     fn key(&mut self, node: Node) -> Result<(), Refusal> {
         let at = (node.start, node.end);
         let node = match node.kind() {
-            Kind::String => node,
-            Kind::Int => node.with_kind(Kind::String),
-            Kind::Float => {
+            NodeKind::String => node,
+            NodeKind::Int => node.with_kind(NodeKind::String),
+            NodeKind::Float => {
                 let text = crate::scalar::float_key(self.arena.text_of(node));
-                self.aside(Kind::String, at, &text)?
+                self.aside(NodeKind::String, at, &text)?
             }
-            Kind::Bool => {
+            NodeKind::Bool => {
                 let text = self.arena.text_of(node).to_owned();
-                self.aside(Kind::String, at, &text)?
+                self.aside(NodeKind::String, at, &text)?
             }
             other => return Err(self.bad_key(at, other)),
         };

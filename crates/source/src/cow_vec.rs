@@ -64,9 +64,9 @@ impl<T> CowVec<T> {
     }
 
     /// The items of a range; what is past the end is left out.
-    pub fn range(&self, range: Range<usize>) -> Run<'_, T> {
+    pub fn range(&self, range: Range<usize>) -> ItemsRun<'_, T> {
         let end = range.end.min(self.len());
-        Run { list: self, start: range.start.min(end), end }
+        ItemsRun { list: self, start: range.start.min(end), end }
     }
 
     /// The place of the first item that does not fit, in a list that is sorted so that all that fit come first.
@@ -159,21 +159,21 @@ impl<'a, T> IntoIterator for &'a CowVec<T> {
 
 /// Items that stand side by side in a list.
 #[derive(Debug)]
-pub struct Run<'a, T> {
+pub struct ItemsRun<'a, T> {
     list: &'a CowVec<T>,
     start: usize,
     end: usize,
 }
 
-impl<T> Clone for Run<'_, T> {
+impl<T> Clone for ItemsRun<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Run<'_, T> {}
+impl<T> Copy for ItemsRun<'_, T> {}
 
-impl<'a, T> Run<'a, T> {
+impl<'a, T> ItemsRun<'a, T> {
     /// Every item, in order.
     pub fn iter(self) -> Items<'a, T> {
         let base = self.list.base.get(self.start..self.end).unwrap_or(&[]);
@@ -201,7 +201,7 @@ impl<'a, T> Run<'a, T> {
     }
 }
 
-impl<'a, T> IntoIterator for Run<'a, T> {
+impl<'a, T> IntoIterator for ItemsRun<'a, T> {
     type Item = &'a T;
     type IntoIter = Items<'a, T>;
 

@@ -13,7 +13,7 @@ use crate::document::{DocId, Documents};
 use crate::piece::Piece;
 use crate::reader::Read;
 use crate::source_map::{Source, to_u32};
-use crate::tree::{Kind, Tree};
+use crate::tree::{NodeKind, Tree};
 
 /// With more findings than these, some of a document may have been left out in favour of one that counts them.
 const FEW_FINDINGS: usize = 19;
@@ -96,7 +96,7 @@ fn stands_alone(before: &str, text: &str) -> bool {
 fn ends_in_block(tree: &Tree, whole: &str, end: usize) -> Option<bool> {
     let before = tree.nodes().iter().rev().nth(1)?;
     let start = match before.kind() {
-        Kind::Map | Kind::List => before.start,
+        NodeKind::Map | NodeKind::List => before.start,
         _ => before.end,
     };
     Some(whole.get(start as usize..end)?.contains(['|', '>']))

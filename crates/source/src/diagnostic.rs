@@ -56,7 +56,7 @@ pub struct CodeInfo {
 pub type Code = &'static CodeInfo;
 
 /// A text that is the same for all findings of its kind, or was made for one: a fleet has many findings and few texts.
-pub type Text = Cow<'static, str>;
+pub type MessageText = Cow<'static, str>;
 
 /// A place with an optional remark.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,7 +64,7 @@ pub struct Label {
     /// The place.
     pub span: Span,
     /// What is to be seen there; empty for a bare pointer.
-    pub text: Text,
+    pub text: MessageText,
 }
 
 /// One finding about the user's input.
@@ -77,11 +77,11 @@ pub struct Diagnostic {
     /// One sentence, lower case, no full stop; names from the input in backticks.
     pub message: Box<str>,
     /// The field it is about, as a dotted path from the document root (`spec.rules[0].name`); empty if none.
-    pub field: Text,
+    pub field: MessageText,
     /// Other places that matter (the first of two duplicates, the other end of a link).
     pub related: Vec<Label>,
     /// What to do about it.
-    pub help: Option<Text>,
+    pub help: Option<MessageText>,
 }
 
 impl Diagnostic {
@@ -92,7 +92,7 @@ impl Diagnostic {
             code,
             // Without the room that writing it has left behind it.
             message: message.into().into(),
-            field: Text::default(),
+            field: MessageText::default(),
             related: Vec::new(),
             help: None,
         }
@@ -106,21 +106,21 @@ impl Diagnostic {
 
     /// Sets the place and a remark shown under it.
     #[must_use]
-    pub fn at_with(mut self, span: Span, text: impl Into<Text>) -> Self {
+    pub fn at_with(mut self, span: Span, text: impl Into<MessageText>) -> Self {
         self.primary = Some(Label { span, text: text.into() });
         self
     }
 
     /// Sets the field path.
     #[must_use]
-    pub fn field(mut self, field: impl Into<Text>) -> Self {
+    pub fn field(mut self, field: impl Into<MessageText>) -> Self {
         self.field = field.into();
         self
     }
 
     /// Adds another place.
     #[must_use]
-    pub fn see(mut self, span: Span, text: impl Into<Text>) -> Self {
+    pub fn see(mut self, span: Span, text: impl Into<MessageText>) -> Self {
         // Nearly all have one, and a fleet has many findings: no room for more before there is more.
         if self.related.is_empty() {
             self.related.reserve_exact(1);
@@ -131,7 +131,7 @@ impl Diagnostic {
 
     /// Sets the remedy.
     #[must_use]
-    pub fn help(mut self, help: impl Into<Text>) -> Self {
+    pub fn help(mut self, help: impl Into<MessageText>) -> Self {
         self.help = Some(help.into());
         self
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::cow_vec::CowVec;
 use crate::piece::Piece;
 use crate::source_map::{SourceId, SourceMap};
-use crate::tree::{NodeId, Tree, View};
+use crate::tree::{Tree, TreeNodeId, View};
 
 /// Index of a [`Document`] in its [`Documents`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,7 +20,7 @@ pub struct NodeRef {
     /// The document.
     pub doc: DocId,
     /// The node in it.
-    pub node: NodeId,
+    pub node: TreeNodeId,
 }
 
 /// One document of a source.
@@ -68,7 +68,7 @@ impl Documents {
 
     /// The root node of a document.
     pub fn root(&self, doc: DocId) -> View<'_> {
-        self.view(NodeRef { doc, node: NodeId(0) })
+        self.view(NodeRef { doc, node: TreeNodeId(0) })
     }
 
     /// The node an id names. An id this value did not hand out shows as null.
@@ -78,7 +78,7 @@ impl Documents {
                 let text = self.sources.get(document.source).map_or("", |source| source.text());
                 View::new(text, &document.tree, document.source, at.node)
             }
-            None => View::new("", &NOTHING, SourceId(0), NodeId(0)),
+            None => View::new("", &NOTHING, SourceId(0), TreeNodeId(0)),
         }
     }
 

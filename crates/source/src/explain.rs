@@ -12,7 +12,7 @@ use crate::builder::{Builder, Refusal, shorten};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::source_map::to_u32;
-use crate::tree::Kind;
+use crate::tree::NodeKind;
 use crate::yaml::find_indicator;
 
 /// A finding in the making: where, what, and what to do.
@@ -42,7 +42,7 @@ pub(crate) fn explain(
     }
     let open = builder.open().filter(|(_, _, flow)| *flow);
     // A single `key: value` in a list is a mapping without braces.
-    let bracket = |(_, start, _): &(Kind, u32, bool)| {
+    let bracket = |(_, start, _): &(NodeKind, u32, bool)| {
         text.get(*start as usize..).is_some_and(|rest| rest.starts_with(['[', '{']))
     };
     let finding = find(error.kind(), text, at, last, open.is_some());
@@ -55,7 +55,7 @@ pub(crate) fn explain(
     if let Some((kind, opened, _)) = open.filter(bracket)
         && opened != start
     {
-        let bracket = if kind == Kind::Map { "`{`" } else { "`[`" };
+        let bracket = if kind == NodeKind::Map { "`{`" } else { "`[`" };
         diagnostic = diagnostic
             .see(builder.span(opened, opened + 1), format!("inside the {bracket} opened here"));
     }

@@ -10,7 +10,7 @@ use crate::builder::{Builder, Refusal, shorten};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::source_map::to_u32;
-use crate::tree::{Kind, Node, Storage, Tree};
+use crate::tree::{Node, NodeKind, Storage, Tree};
 
 /// Reads every value in `text[chunk]`. `emit` takes each tree and the offset at which it ends. After an error nothing
 /// more of the chunk is read.
@@ -75,18 +75,18 @@ impl Reader<'_, '_> {
     fn value(&mut self) -> Result<(), Refusal> {
         loop {
             let opened = match self.peek() {
-                Some(b'{') => Some(Kind::Map),
-                Some(b'[') => Some(Kind::List),
+                Some(b'{') => Some(NodeKind::Map),
+                Some(b'[') => Some(NodeKind::List),
                 _ => None,
             };
             match opened {
                 Some(kind) => {
                     self.builder.begin(kind, to_u32(self.at), 0, true)?;
                     self.at += 1;
-                    let close = if kind == Kind::Map { b'}' } else { b']' };
+                    let close = if kind == NodeKind::Map { b'}' } else { b']' };
                     if self.peek() == Some(close) {
                         self.close()?;
-                    } else if kind == Kind::Map {
+                    } else if kind == NodeKind::Map {
                         self.key()?;
                         continue;
                     } else {
@@ -108,13 +108,13 @@ impl Reader<'_, '_> {
             match (self.peek(), kind) {
                 (Some(b','), _) => {
                     self.at += 1;
-                    if kind == Kind::Map {
+                    if kind == NodeKind::Map {
                         self.key()?;
                     }
                     return Ok(true);
                 }
-                (Some(b'}'), Kind::Map) | (Some(b']'), Kind::List) => self.close()?,
-                (_, Kind::Map) => {
+                (Some(b'}'), NodeKind::Map) | (Some(b']'), NodeKind::List) => self.close()?,
+                (_, NodeKind::Map) => {
                     return Err(self.unexpected("`,` or `}`", "add a comma, or close the object"));
                 }
                 _ => return Err(self.unexpected("`,` or `]`", "add a comma, or close the array")),
@@ -157,9 +157,9 @@ impl Reader<'_, '_> {
         let length = rest.iter().take_while(|b| b.is_ascii_alphanumeric()).count();
         let (start, end) = (to_u32(self.at), to_u32(self.at + length));
         let node = match rest.get(..length) {
-            Some(b"null") => Node::verbatim(Kind::Null, start, end),
-            Some(b"true") => Node::new(Kind::Bool, Storage::Span, start, end, 1),
-            Some(b"false") => Node::new(Kind::Bool, Storage::Span, start, end, 0),
+            Some(b"null") => Node::verbatim(NodeKind::Null, start, end),
+            Some(b"true") => Node::new(NodeKind::Bool, Storage::Span, start, end, 1),
+            Some(b"false") => Node::new(NodeKind::Bool, Storage::Span, start, end, 0),
             _ => return Err(self.unexpected("a value", "put text in double quotes")),
         };
         self.at += length;
@@ -180,13 +180,13 @@ impl Reader<'_, '_> {
         self.at = end;
         let fits = text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok();
         if whole && fits {
-            return Ok(Node::verbatim(Kind::Int, at.0, at.1));
+            return Ok(Node::verbatim(NodeKind::Int, at.0, at.1));
         }
         if !text.parse().is_ok_and(f64::is_finite) {
             self.at = start;
             return Err(self.unexpected("a number that fits 64 bits", "quote it if it is text"));
         }
-        Ok(Node::verbatim(Kind::Float, at.0, at.1))
+        Ok(Node::verbatim(NodeKind::Float, at.0, at.1))
     }
 
     fn string(&mut self) -> Result<Node, Refusal> {
@@ -221,11 +221,11 @@ impl Reader<'_, '_> {
         self.builder.check_length(at - body, place)?;
         self.at = at + 1;
         if !escaped {
-            return Ok(Node::new(Kind::String, Storage::Inner, place.0, place.1, 0));
+            return Ok(Node::new(NodeKind::String, Storage::Inner, place.0, place.1, 0));
         }
         let written = self.builder.text.get(body..at).unwrap_or("");
         match unescape(written) {
-            Ok(text) => self.builder.aside(Kind::String, place, &text),
+            Ok(text) => self.builder.aside(NodeKind::String, place, &text),
             Err(offset) => Err(self.error(
                 body + offset,
                 body + offset + 1,
@@ -252,7 +252,7 @@ impl Reader<'_, '_> {
             .field(self.builder.path())
             .help(help);
         if let Some((kind, opened, _)) = self.builder.open() {
-            let what = if kind == Kind::Map { "object" } else { "array" };
+            let what = if kind == NodeKind::Map { "object" } else { "array" };
             let span = self.builder.span(opened, opened + 1);
             diagnostic = diagnostic.see(span, format!("inside the {what} opened here"));
         }

@@ -38,8 +38,8 @@ mod to_json;
 mod tree;
 mod yaml;
 
-pub use cow_vec::{CowVec, Items, Run};
-pub use diagnostic::{Basis, Code, CodeInfo, Diagnostic, Label, Severity, Text};
+pub use cow_vec::{CowVec, Items, ItemsRun};
+pub use diagnostic::{Basis, Code, CodeInfo, Diagnostic, Label, MessageText, Severity};
 pub use document::{DocId, Document, Documents, NodeRef};
 pub use limits::Limits;
 pub use locate::locate;
@@ -51,4 +51,4 @@ pub use reader::{
 pub use redact::Redaction;
 pub use sorted_chunks::SortedChunks;
 pub use source_map::{Position, Source, SourceId, SourceMap, Span};
-pub use tree::{Kind, NodeId, Tree, View};
+pub use tree::{NodeKind, Tree, TreeNodeId, View};

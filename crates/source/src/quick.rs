@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use crate::builder::{Builder, Slot};
 use crate::source_map::to_u32;
-use crate::tree::{Kind, Tree};
+use crate::tree::{NodeKind, Tree};
 
 /// Not certain: let the full parser look at it.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ fn is_ordinary(text: &str) -> bool {
 #[derive(Debug, Clone, Copy)]
 struct Block {
     indent: usize,
-    kind: Kind,
+    kind: NodeKind,
     /// Where a value is missing so far: behind the colon or dash of the last entry.
     pending: Option<usize>,
 }
@@ -138,7 +138,7 @@ impl<'t> Reader<'_, 't> {
             if !dash {
                 return self.key_or_value(column);
             }
-            self.find_place(column, Kind::List)?;
+            self.find_place(column, NodeKind::List)?;
             self.at += 1;
             self.last_end = self.last_end.max(self.at);
             self.set_pending(Some(self.at));
@@ -159,7 +159,7 @@ impl<'t> Reader<'_, 't> {
                 return Err(Unsure);
             }
             self.at = start;
-            self.find_place(column, Kind::Map)?;
+            self.find_place(column, NodeKind::Map)?;
             self.at = token.end;
             self.scalar(token)?;
             self.skip_blanks();
@@ -172,7 +172,7 @@ impl<'t> Reader<'_, 't> {
         }
         // A value of its own: only right behind a dash, on the same line.
         let behind_dash = self.open.last().is_some_and(|block| {
-            block.kind == Kind::List && block.pending.is_some_and(|dash| dash > self.line)
+            block.kind == NodeKind::List && block.pending.is_some_and(|dash| dash > self.line)
         });
         if !behind_dash {
             return Err(Unsure);
@@ -200,10 +200,10 @@ impl<'t> Reader<'_, 't> {
     }
 
     /// Closes what has ended before this column and opens what begins at it, so that an entry can be added.
-    fn find_place(&mut self, column: usize, kind: Kind) -> Sure<()> {
+    fn find_place(&mut self, column: usize, kind: NodeKind) -> Sure<()> {
         while let Some(top) = self.open.last() {
             let done = top.indent > column
-                || (top.indent == column && top.kind == Kind::List && kind == Kind::Map);
+                || (top.indent == column && top.kind == NodeKind::List && kind == NodeKind::Map);
             if !done {
                 break;
             }
@@ -223,7 +223,7 @@ impl<'t> Reader<'_, 't> {
             return Ok(());
         }
         // Deeper than what is around it; a list may also stand right below its key.
-        let below_key = top.indent == column && top.kind == Kind::Map && kind == Kind::List;
+        let below_key = top.indent == column && top.kind == NodeKind::Map && kind == NodeKind::List;
         if top.pending.is_none() || (top.indent >= column && !below_key) {
             return Err(Unsure);
         }
@@ -231,7 +231,7 @@ impl<'t> Reader<'_, 't> {
         self.begin(column, kind)
     }
 
-    fn begin(&mut self, indent: usize, kind: Kind) -> Sure<()> {
+    fn begin(&mut self, indent: usize, kind: NodeKind) -> Sure<()> {
         self.builder.begin(kind, to_u32(self.at), 0, false).or(Err(Unsure))?;
         self.open.push(Block { indent, kind, pending: None });
         Ok(())

@@ -8,7 +8,7 @@
 
 use crate::shape::mentions_kind;
 use crate::source_map::to_u32;
-use crate::tree::{Kind, Node, Storage, Tree, text_of};
+use crate::tree::{Node, NodeKind, Storage, Tree, text_of};
 
 /// Fields that documents of one kind lose while they are read.
 ///
@@ -99,11 +99,11 @@ impl Search<'_> {
 
     /// Ids of all entries of a map, key and value, hidden ones too: they have text.
     fn entries(&self, map: u32) -> impl Iterator<Item = (u32, u32)> {
-        let mut at = self.children(map, Kind::Map);
+        let mut at = self.children(map, NodeKind::Map);
         std::iter::from_fn(move || Some((at.next()?, at.next()?)))
     }
 
-    fn children(&self, of: u32, kind: Kind) -> impl Iterator<Item = u32> {
+    fn children(&self, of: u32, kind: NodeKind) -> impl Iterator<Item = u32> {
         let node = self.node(of);
         let size = if node.kind() == kind { node.size() } else { 1 };
         let (mut at, end) = (of.saturating_add(1), of.saturating_add(size));
@@ -126,14 +126,14 @@ impl Search<'_> {
 
     fn kind_of(&self, map: u32) -> Option<&str> {
         let value = self.get(map, "kind")?;
-        (self.node(value).kind() == Kind::String).then(|| self.text_of(value))
+        (self.node(value).kind() == NodeKind::String).then(|| self.text_of(value))
     }
 
     fn dropped(&self, redactions: &[Redaction]) -> Vec<Entry> {
         let mut dropped = Vec::new();
         // Objects to look at, each with the kind its list gives it. Lists may hold lists.
         let mut objects: Vec<(u32, Option<&str>)> = vec![(0, None)];
-        objects.extend(self.children(0, Kind::List).map(|item| (item, None)));
+        objects.extend(self.children(0, NodeKind::List).map(|item| (item, None)));
         while let Some((object, implied)) = objects.pop() {
             let own = self.kind_of(object);
             let kind = own.or(implied);
@@ -144,7 +144,7 @@ impl Search<'_> {
             }
             if let Some(items) = self.get(object, "items") {
                 let implied = own.and_then(|kind| kind.strip_suffix("List"));
-                objects.extend(self.children(items, Kind::List).map(|item| (item, implied)));
+                objects.extend(self.children(items, NodeKind::List).map(|item| (item, implied)));
             }
         }
         dropped
@@ -161,7 +161,7 @@ impl Search<'_> {
                     let name = self.text_of(key);
                     if name == "<<" && self.node(key).is_hidden() {
                         maps.push(value);
-                        maps.extend(self.children(value, Kind::List));
+                        maps.extend(self.children(value, NodeKind::List));
                     } else if name == segment && last {
                         dropped.push(Entry { map, key });
                     } else if name == segment {
@@ -262,7 +262,7 @@ fn rebuild(tree: Tree, dropped: &[Entry], gone: &[(u32, u32)], ranges: &Ranges) 
     let mut values_follow_keys = KeyTracker::default();
     for (id, mut node) in kept(&tree, gone) {
         let is_key = values_follow_keys.is_key(id, node);
-        if matches!(node.kind(), Kind::List | Kind::Map) {
+        if matches!(node.kind(), NodeKind::List | NodeKind::Map) {
             let count = node.length();
             let low = losers.partition_point(|&map| map < id);
             let high = losers.partition_point(|&map| map <= id);
@@ -272,7 +272,7 @@ fn rebuild(tree: Tree, dropped: &[Entry], gone: &[(u32, u32)], ranges: &Ranges) 
             if is_aside(node) {
                 blanks.push(side_of(node));
             }
-            let kind = if is_key { Kind::String } else { Kind::Null };
+            let kind = if is_key { NodeKind::String } else { NodeKind::Null };
             let hidden = node.is_hidden();
             node = Node::new(kind, Storage::Side, node.start, node.end, 0);
             node = if hidden { node.hidden() } else { node };
@@ -284,7 +284,7 @@ fn rebuild(tree: Tree, dropped: &[Entry], gone: &[(u32, u32)], ranges: &Ranges) 
 }
 
 fn is_aside(node: Node) -> bool {
-    node.storage() == Storage::Side && !matches!(node.kind(), Kind::List | Kind::Map)
+    node.storage() == Storage::Side && !matches!(node.kind(), NodeKind::List | NodeKind::Map)
 }
 
 fn overlaps(ranges: &Ranges, node: Node) -> bool {
@@ -312,8 +312,8 @@ impl KeyTracker {
             }
             _ => false,
         };
-        if matches!(node.kind(), Kind::List | Kind::Map) {
-            self.open.push((id + node.size(), node.kind() == Kind::Map, 0));
+        if matches!(node.kind(), NodeKind::List | NodeKind::Map) {
+            self.open.push((id + node.size(), node.kind() == NodeKind::Map, 0));
         }
         is_key
     }

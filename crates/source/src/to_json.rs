@@ -4,19 +4,19 @@
 
 use serde_json::{Number, Value};
 
-use crate::{Kind, View};
+use crate::{NodeKind, View};
 
 impl View<'_> {
     /// Its value as JSON. A number that JSON does not have (`.inf`, `.nan`) becomes its text.
     pub fn to_json(self) -> Value {
         let text = || Value::from(self.scalar_text().unwrap_or_default());
         match self.kind() {
-            Kind::Null => Value::Null,
-            Kind::Bool => Value::from(self.as_bool()),
-            Kind::Int | Kind::Float => self.to_number().map_or_else(text, Value::Number),
-            Kind::String => text(),
-            Kind::List => self.items().map(View::to_json).collect(),
-            Kind::Map => {
+            NodeKind::Null => Value::Null,
+            NodeKind::Bool => Value::from(self.as_bool()),
+            NodeKind::Int | NodeKind::Float => self.to_number().map_or_else(text, Value::Number),
+            NodeKind::String => text(),
+            NodeKind::List => self.items().map(View::to_json).collect(),
+            NodeKind::Map => {
                 self.entries().map(|(key, value)| (key.key_text(), value.to_json())).collect()
             }
         }

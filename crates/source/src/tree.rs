@@ -11,11 +11,11 @@ use crate::source_map::{SourceId, Span};
 
 /// Index of a node in its document; the root is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NodeId(pub u32);
+pub struct TreeNodeId(pub u32);
 
 /// What a node is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum NodeKind {
     /// `null`, `~`, or nothing after the colon.
     Null,
     /// `true` or `false`, in any spelling Kubernetes reads so.
@@ -66,17 +66,17 @@ impl Node {
     pub(crate) const NULL: Self = Self { start: 0, end: 0, data: 0, meta: 0 };
 
     /// A node of this kind, its length 0.
-    pub(crate) fn new(kind: Kind, storage: Storage, start: u32, end: u32, data: u32) -> Self {
+    pub(crate) fn new(kind: NodeKind, storage: Storage, start: u32, end: u32, data: u32) -> Self {
         Self { start, end, data, meta: kind as u32 | (storage as u32) << STORAGE_SHIFT }
     }
 
     /// A scalar whose text is exactly its span.
-    pub(crate) fn verbatim(kind: Kind, start: u32, end: u32) -> Self {
+    pub(crate) fn verbatim(kind: NodeKind, start: u32, end: u32) -> Self {
         Self::new(kind, Storage::Span, start, end, 0)
     }
 
     #[must_use]
-    pub(crate) fn with_kind(mut self, kind: Kind) -> Self {
+    pub(crate) fn with_kind(mut self, kind: NodeKind) -> Self {
         self.meta = (self.meta & !KIND_MASK) | kind as u32;
         self
     }
@@ -95,15 +95,15 @@ impl Node {
         self
     }
 
-    pub(crate) fn kind(self) -> Kind {
+    pub(crate) fn kind(self) -> NodeKind {
         match self.meta & KIND_MASK {
-            1 => Kind::Bool,
-            2 => Kind::Int,
-            3 => Kind::Float,
-            4 => Kind::String,
-            5 => Kind::List,
-            6 => Kind::Map,
-            _ => Kind::Null,
+            1 => NodeKind::Bool,
+            2 => NodeKind::Int,
+            3 => NodeKind::Float,
+            4 => NodeKind::String,
+            5 => NodeKind::List,
+            6 => NodeKind::Map,
+            _ => NodeKind::Null,
         }
     }
 
@@ -125,7 +125,7 @@ impl Node {
 
     /// Whether it is a string whose text is exactly its span.
     fn is_verbatim(self) -> bool {
-        self.kind() == Kind::String && self.storage() == Storage::Span
+        self.kind() == NodeKind::String && self.storage() == Storage::Span
     }
 
     /// Its length in bytes of the text.
@@ -136,7 +136,7 @@ impl Node {
     /// How many nodes this one and everything below it take.
     pub(crate) fn size(self) -> u32 {
         match self.kind() {
-            Kind::List | Kind::Map => self.data.max(1),
+            NodeKind::List | NodeKind::Map => self.data.max(1),
             _ => 1,
         }
     }
@@ -191,7 +191,7 @@ impl Tree {
         Some(Self { nodes: nodes?, side: self.side.clone() })
     }
 
-    pub(crate) fn node(&self, id: NodeId) -> Node {
+    pub(crate) fn node(&self, id: TreeNodeId) -> Node {
         self.nodes.get(id.0 as usize).copied().unwrap_or(Node::NULL)
     }
 
@@ -204,10 +204,10 @@ impl Tree {
 pub(crate) fn text_of<'a>(node: Node, source: &'a str, side: &'a str) -> &'a str {
     let (start, end) = (node.start as usize, node.end as usize);
     match node.kind() {
-        Kind::Null => "null",
-        Kind::Bool if node.data == 0 => "false",
-        Kind::Bool => "true",
-        Kind::List | Kind::Map => "",
+        NodeKind::Null => "null",
+        NodeKind::Bool if node.data == 0 => "false",
+        NodeKind::Bool => "true",
+        NodeKind::List | NodeKind::Map => "",
         _ => match node.storage() {
             Storage::Span => source.get(start..end).unwrap_or(""),
             Storage::Inner => source.get(start + 1..end.saturating_sub(1)).unwrap_or(""),
@@ -225,21 +225,21 @@ pub struct View<'a> {
     text: &'a str,
     tree: &'a Tree,
     source: SourceId,
-    node: NodeId,
+    node: TreeNodeId,
 }
 
 impl<'a> View<'a> {
-    pub(crate) fn new(text: &'a str, tree: &'a Tree, source: SourceId, node: NodeId) -> Self {
+    pub(crate) fn new(text: &'a str, tree: &'a Tree, source: SourceId, node: TreeNodeId) -> Self {
         Self { text, tree, source, node }
     }
 
     /// The node's id in its document.
-    pub fn id(self) -> NodeId {
+    pub fn id(self) -> TreeNodeId {
         self.node
     }
 
     /// What it is.
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> NodeKind {
         self.here().kind()
     }
 
@@ -257,28 +257,28 @@ impl<'a> View<'a> {
 
     /// The text of a string; none for anything else.
     pub fn as_str(self) -> Option<&'a str> {
-        (self.kind() == Kind::String).then(|| self.text_here())
+        (self.kind() == NodeKind::String).then(|| self.text_here())
     }
 
     /// The text of any scalar as resolved: `true` for `yes`, `31` for `0x1F`, `null` for `~`.
     pub fn scalar_text(self) -> Option<&'a str> {
         match self.kind() {
-            Kind::List | Kind::Map => None,
+            NodeKind::List | NodeKind::Map => None,
             _ => Some(self.text_here()),
         }
     }
 
     /// The value of a bool.
     pub fn as_bool(self) -> Option<bool> {
-        (self.kind() == Kind::Bool).then(|| self.here().data != 0)
+        (self.kind() == NodeKind::Bool).then(|| self.here().data != 0)
     }
 
     /// The value of a number that is whole and fits, also when written `80.0` or `1e3`: Kubernetes sends those on as
     /// `80` and `1000`.
     pub fn as_i64(self) -> Option<i64> {
         match self.kind() {
-            Kind::Int => self.scalar_text()?.parse().ok(),
-            Kind::Float => whole(self.as_f64()?),
+            NodeKind::Int => self.scalar_text()?.parse().ok(),
+            NodeKind::Float => whole(self.as_f64()?),
             _ => None,
         }
     }
@@ -286,8 +286,8 @@ impl<'a> View<'a> {
     /// The value of a whole number without sign that fits.
     pub fn as_u64(self) -> Option<u64> {
         match self.kind() {
-            Kind::Int => self.scalar_text()?.parse().ok(),
-            Kind::Float => whole(self.as_f64()?).and_then(|n| u64::try_from(n).ok()),
+            NodeKind::Int => self.scalar_text()?.parse().ok(),
+            NodeKind::Float => whole(self.as_f64()?).and_then(|n| u64::try_from(n).ok()),
             _ => None,
         }
     }
@@ -295,8 +295,8 @@ impl<'a> View<'a> {
     /// The value of any number.
     pub fn as_f64(self) -> Option<f64> {
         match self.kind() {
-            Kind::Int => self.scalar_text()?.parse().ok(),
-            Kind::Float => match self.scalar_text()? {
+            NodeKind::Int => self.scalar_text()?.parse().ok(),
+            NodeKind::Float => match self.scalar_text()? {
                 ".inf" => Some(f64::INFINITY),
                 "-.inf" => Some(f64::NEG_INFINITY),
                 ".nan" => Some(f64::NAN),
@@ -308,12 +308,12 @@ impl<'a> View<'a> {
 
     /// Whether it is null.
     pub fn is_null(self) -> bool {
-        self.kind() == Kind::Null
+        self.kind() == NodeKind::Null
     }
 
     /// Key and value of every entry of a map, in the order written, merged ones last; nothing for anything else.
     pub fn entries(self) -> impl Iterator<Item = (View<'a>, View<'a>)> {
-        let mut children = self.children(Kind::Map);
+        let mut children = self.children(NodeKind::Map);
         std::iter::from_fn(move || {
             loop {
                 let (key, value) = (children.next()?, children.next()?);
@@ -331,7 +331,7 @@ impl<'a> View<'a> {
 
     /// Every element of a list; nothing for anything else.
     pub fn items(self) -> impl Iterator<Item = View<'a>> {
-        self.children(Kind::List)
+        self.children(NodeKind::List)
     }
 
     /// The value under a key of a map. A null value is returned as null; none means there is no such key.
@@ -342,7 +342,7 @@ impl<'a> View<'a> {
     /// Key and value under a key of a map.
     pub fn get_entry(self, key: &str) -> Option<(View<'a>, View<'a>)> {
         let node = self.here();
-        if node.kind() != Kind::Map {
+        if node.kind() != NodeKind::Map {
             return None;
         }
         let (first, end) = (self.node.0.saturating_add(1), self.node.0.saturating_add(node.size()));
@@ -351,7 +351,7 @@ impl<'a> View<'a> {
         // Whoever reads documents asks for members by name most of the time: most keys differ in length already.
         while let [name, value, ..] = nodes.get(at as usize..)? {
             if !name.is_hidden() && self.is_called(*name, key) {
-                let (name, value) = (NodeId(first + at), NodeId(first + at + 1));
+                let (name, value) = (TreeNodeId(first + at), TreeNodeId(first + at + 1));
                 return Some((self.with(name), self.with(value)));
             }
             at = at.saturating_add(1).saturating_add(value.size());
@@ -372,7 +372,7 @@ impl<'a> View<'a> {
     /// How many entries or elements it has; 0 for scalars.
     pub fn len(self) -> usize {
         match self.kind() {
-            Kind::List | Kind::Map => self.here().length() as usize,
+            NodeKind::List | NodeKind::Map => self.here().length() as usize,
             _ => 0,
         }
     }
@@ -384,7 +384,7 @@ impl<'a> View<'a> {
 
     /// Another node of the same document.
     #[must_use]
-    pub fn with(self, id: NodeId) -> View<'a> {
+    pub fn with(self, id: TreeNodeId) -> View<'a> {
         Self { node: id, ..self }
     }
 
@@ -396,7 +396,7 @@ impl<'a> View<'a> {
         text_of(self.here(), self.text, &self.tree.side)
     }
 
-    fn children(self, of: Kind) -> impl Iterator<Item = View<'a>> {
+    fn children(self, of: NodeKind) -> impl Iterator<Item = View<'a>> {
         let node = self.here();
         let first = self.node.0.saturating_add(1);
         let end = match node.kind() == of {
@@ -405,7 +405,7 @@ impl<'a> View<'a> {
         };
         let mut next = first;
         std::iter::from_fn(move || {
-            let here = (next < end).then(|| self.with(NodeId(next)))?;
+            let here = (next < end).then(|| self.with(TreeNodeId(next)))?;
             next = next.saturating_add(here.here().size());
             Some(here)
         })

@@ -11,7 +11,7 @@ use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::scalar::{self, Value};
 use crate::source_map::to_u32;
-use crate::tree::{Kind, Node, Tree};
+use crate::tree::{Node, NodeKind, Tree};
 
 const CORE: &str = "tag:yaml.org,2002:";
 
@@ -78,12 +78,12 @@ impl Reader<'_, '_> {
                     _ => start,
                 };
                 self.last_end = self.last_end.max(start + 1);
-                self.builder.begin(Kind::List, start, anchor, style == StructureStyle::Flow)
+                self.builder.begin(NodeKind::List, start, anchor, style == StructureStyle::Flow)
             }
             Event::MappingStart(style, anchor, tag) => {
                 self.check_collection_tag(tag.as_deref(), "map", &range);
                 self.last_end = self.last_end.max(end);
-                self.builder.begin(Kind::Map, start, anchor, style == StructureStyle::Flow)
+                self.builder.begin(NodeKind::Map, start, anchor, style == StructureStyle::Flow)
             }
             Event::SequenceEnd | Event::MappingEnd => {
                 // The end of a block is where the next token is; what a person sees ends with its last token.

@@ -183,10 +183,10 @@ fn control_characters_and_marks_are_findings() {
 
 #[test]
 fn an_id_of_another_reading_shows_as_null() {
-    use overrule_source::{DocId, NodeId, NodeRef};
+    use overrule_source::{DocId, NodeRef, TreeNodeId};
     let read = read("a: 1");
     for (doc, node) in [(0, 9), (7, 0), (u32::MAX, u32::MAX), (0, u32::MAX)] {
-        let view = read.documents.view(NodeRef { doc: DocId(doc), node: NodeId(node) });
+        let view = read.documents.view(NodeRef { doc: DocId(doc), node: TreeNodeId(node) });
         assert!(view.is_null() && view.is_empty() && view.get("a").is_none());
         assert_eq!((view.entries().count(), view.items().count()), (0, 0));
         let _ = read.documents.sources.position(view.span());

@@ -12,7 +12,7 @@
 
 mod common;
 use common::{json, read, secrets, trees};
-use overrule_source::{Input, Kind, Read, ReadOptions, View, read_one, read_piece};
+use overrule_source::{Input, NodeKind, Read, ReadOptions, View, read_one, read_piece};
 use proptest::prelude::*;
 
 /// Manifests that use most of the syntax; mutations start here.
@@ -51,7 +51,7 @@ fn walk(read: &Read, view: View<'_>, depth: usize) {
     let text = source.text().get(span.start as usize..span.end as usize);
     let text = text.unwrap_or_else(|| panic!("{span:?} is no range of the text"));
     match view.kind() {
-        Kind::Map => {
+        NodeKind::Map => {
             for (key, value) in view.entries() {
                 walk(read, key, depth + 1);
                 walk(read, value, depth + 1);
@@ -63,8 +63,8 @@ fn walk(read: &Read, view: View<'_>, depth: usize) {
                 assert_eq!(ids(view.get_entry(name)), ids(first), "{name:?}");
             }
         }
-        Kind::List => view.items().for_each(|item| walk(read, item, depth + 1)),
-        Kind::String
+        NodeKind::List => view.items().for_each(|item| walk(read, item, depth + 1)),
+        NodeKind::String
             if !text.contains(['\\', '\'', '\n', '\r', '%']) && !text.starts_with(['|', '>']) =>
         {
             // Without escapes and breaks the value stands in the text, unless a tag or a key made it.
@@ -81,8 +81,8 @@ fn walk(read: &Read, view: View<'_>, depth: usize) {
                 "{text:?} does not hold {value:?}"
             );
         }
-        Kind::Int => assert!(view.as_f64().is_some(), "{text:?}"),
-        Kind::Float => assert!(view.as_f64().is_some(), "{text:?}"),
+        NodeKind::Int => assert!(view.as_f64().is_some(), "{text:?}"),
+        NodeKind::Float => assert!(view.as_f64().is_some(), "{text:?}"),
         _ => {}
     }
 }

@@ -10,7 +10,7 @@ use crate::clock;
 use crate::error::StoreError;
 use crate::plan::{Line, Plan, Present, plan};
 use crate::read::{KEY, key_at, key_values};
-use crate::record::{Author, Change, Committed, Done, Key, Place};
+use crate::record::{Author, Change, ChangeKind, Committed, ResourceKey, ResourceScope};
 use crate::schema::{meta, set_meta};
 use crate::sql::{Tx, Value, first, placeholders};
 
@@ -54,10 +54,10 @@ fn check(change: &Change) -> Result<(), StoreError> {
     }
 }
 
-fn check_key(key: &Key) -> Result<(), StoreError> {
+fn check_key(key: &ResourceKey) -> Result<(), StoreError> {
     let place = match &key.place {
-        Place::Cluster => "",
-        Place::Namespace(name) | Place::Mesh(name) => name,
+        ResourceScope::Cluster => "",
+        ResourceScope::Namespace(name) | ResourceScope::Mesh(name) => name,
     };
     for part in [key.group.as_str(), &key.kind, place, &key.name] {
         plain("the key", part)?;
@@ -76,8 +76,8 @@ pub(crate) fn check_author(author: &Author) -> Result<(), StoreError> {
 fn present<'a>(
     tx: &mut dyn Tx,
     changes: &'a [Change],
-) -> Result<BTreeMap<&'a Key, Present<'a>>, StoreError> {
-    let mut wanted: BTreeMap<&Key, Option<Present<'a>>> =
+) -> Result<BTreeMap<&'a ResourceKey, Present<'a>>, StoreError> {
+    let mut wanted: BTreeMap<&ResourceKey, Option<Present<'a>>> =
         changes.iter().map(|change| (change.key(), None)).collect();
     let read = |row: &dyn crate::sql::Row| {
         Ok(Present {
@@ -164,7 +164,7 @@ fn write_history(
     )?;
     let mut rows = entry_rows();
     for (item, line) in lines.iter().enumerate() {
-        debug_assert!(line.done != Done::Unchanged, "the plan has no line for what stays");
+        debug_assert!(line.done != ChangeKind::Unchanged, "the plan has no line for what stays");
         rows.values.extend([revision, Value::Int(crate::checked::bound(item))]);
         rows.values.extend(key_values(line.key));
         rows.values.extend([
@@ -230,7 +230,7 @@ impl Rows<'_> {
 }
 
 /// A place as values, for conditions.
-pub(crate) fn place_values(place: &Place) -> [Value<'_>; 2] {
+pub(crate) fn place_values(place: &ResourceScope) -> [Value<'_>; 2] {
     let (scope, name) = place_columns(place);
     [Value::Int(scope), Value::Text(name)]
 }

@@ -3,7 +3,7 @@
 //! Not here: times, which are in `clock`.
 
 use crate::error::StoreError;
-use crate::record::{Done, Form, Place};
+use crate::record::{ChangeKind, ResourceScope, TextFormat};
 use crate::sql::Row;
 
 /// A revision or count as the databases keep it.
@@ -23,17 +23,17 @@ pub(crate) fn unsigned(number: i64) -> Result<u64, StoreError> {
         .map_err(|_negative| StoreError::Damaged(format!("{number} is not a revision")))
 }
 
-pub(crate) fn form_number(form: Form) -> i64 {
+pub(crate) fn form_number(form: TextFormat) -> i64 {
     match form {
-        Form::Yaml => 0,
-        Form::Json => 1,
+        TextFormat::Yaml => 0,
+        TextFormat::Json => 1,
     }
 }
 
-pub(crate) fn form(number: i64) -> Result<Form, StoreError> {
+pub(crate) fn form(number: i64) -> Result<TextFormat, StoreError> {
     match number {
-        0 => Ok(Form::Yaml),
-        1 => Ok(Form::Json),
+        0 => Ok(TextFormat::Yaml),
+        1 => Ok(TextFormat::Json),
         _ => Err(StoreError::Damaged(format!("{number} is not a form"))),
     }
 }
@@ -42,38 +42,38 @@ pub(crate) fn form(number: i64) -> Result<Form, StoreError> {
 pub(crate) const DELETED: i64 = 2;
 
 /// `Unchanged` never reaches a database; its number exists so that this is total.
-pub(crate) fn done_number(done: Done) -> i64 {
+pub(crate) fn done_number(done: ChangeKind) -> i64 {
     match done {
-        Done::Created => 0,
-        Done::Changed => 1,
-        Done::Deleted => DELETED,
-        Done::Unchanged => 3,
+        ChangeKind::Created => 0,
+        ChangeKind::Changed => 1,
+        ChangeKind::Deleted => DELETED,
+        ChangeKind::Unchanged => 3,
     }
 }
 
-pub(crate) fn done(number: i64) -> Result<Done, StoreError> {
+pub(crate) fn done(number: i64) -> Result<ChangeKind, StoreError> {
     match number {
-        0 => Ok(Done::Created),
-        1 => Ok(Done::Changed),
-        DELETED => Ok(Done::Deleted),
+        0 => Ok(ChangeKind::Created),
+        1 => Ok(ChangeKind::Changed),
+        DELETED => Ok(ChangeKind::Deleted),
         _ => Err(StoreError::Damaged(format!("{number} is not a kind of change"))),
     }
 }
 
 /// A place as two columns, which sort like places.
-pub(crate) fn place_columns(place: &Place) -> (i64, &str) {
+pub(crate) fn place_columns(place: &ResourceScope) -> (i64, &str) {
     match place {
-        Place::Cluster => (0, ""),
-        Place::Namespace(namespace) => (1, namespace),
-        Place::Mesh(mesh) => (2, mesh),
+        ResourceScope::Cluster => (0, ""),
+        ResourceScope::Namespace(namespace) => (1, namespace),
+        ResourceScope::Mesh(mesh) => (2, mesh),
     }
 }
 
-pub(crate) fn place(row: &dyn Row, scope: usize) -> Result<Place, StoreError> {
+pub(crate) fn place(row: &dyn Row, scope: usize) -> Result<ResourceScope, StoreError> {
     match row.int(scope)? {
-        0 => Ok(Place::Cluster),
-        1 => Ok(Place::Namespace(row.text(scope + 1)?)),
-        2 => Ok(Place::Mesh(row.text(scope + 1)?)),
+        0 => Ok(ResourceScope::Cluster),
+        1 => Ok(ResourceScope::Namespace(row.text(scope + 1)?)),
+        2 => Ok(ResourceScope::Mesh(row.text(scope + 1)?)),
         number => Err(StoreError::Damaged(format!("{number} is not a kind of place"))),
     }
 }

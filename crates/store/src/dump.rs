@@ -15,7 +15,7 @@ use crate::checked::{done, form, signed, unsigned};
 use crate::clock;
 use crate::error::StoreError;
 use crate::read::{KEY, key_at};
-use crate::record::{Author, Done, Form, Key};
+use crate::record::{Author, ChangeKind, ResourceKey, TextFormat};
 use crate::schema::{known, meta};
 use crate::sql::Tx;
 use crate::trust::{AUDIT, audit_at, tokens};
@@ -77,9 +77,9 @@ pub(crate) struct Header {
 pub(crate) struct EntryLine {
     pub(crate) revision: u64,
     pub(crate) item: u64,
-    pub(crate) key: Key,
-    pub(crate) done: Done,
-    pub(crate) form: Form,
+    pub(crate) key: ResourceKey,
+    pub(crate) done: ChangeKind,
+    pub(crate) form: TextFormat,
     pub(crate) text: Option<String>,
     pub(crate) redacted: bool,
     pub(crate) created: Time,

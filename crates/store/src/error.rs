@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::record::{Expect, Key};
+use crate::record::{Precondition, ResourceKey};
 
 /// Why the store did not do what was asked. A failed call has changed nothing, with one exception that
 /// [`StoreError::Unavailable`] names.
@@ -13,14 +13,14 @@ pub enum StoreError {
     /// The resource is not in the state the writer expected.
     Conflict {
         /// Which resource.
-        key: Box<Key>,
+        key: Box<ResourceKey>,
         /// What the writer expected.
-        expected: Expect,
+        expected: Precondition,
         /// The version that is there; none if nothing is.
         found: Option<u64>,
     },
     /// A deletion of what is not there.
-    NotFound(Box<Key>),
+    NotFound(Box<ResourceKey>),
     /// The revision has been pruned.
     Gone {
         /// The oldest revision that can be read.
@@ -81,8 +81,8 @@ impl fmt::Display for StoreError {
 
 fn conflict(
     f: &mut fmt::Formatter<'_>,
-    key: &Key,
-    expected: Expect,
+    key: &ResourceKey,
+    expected: Precondition,
     found: Option<u64>,
 ) -> fmt::Result {
     match found {
@@ -90,9 +90,9 @@ fn conflict(
         None => write!(f, "{key} does not exist")?,
     }
     match expected {
-        Expect::Any => Ok(()),
-        Expect::Absent => f.write_str(", but the change expects that it does not exist"),
-        Expect::Version(version) => write!(f, ", but the change expects version {version}"),
+        Precondition::Any => Ok(()),
+        Precondition::Absent => f.write_str(", but the change expects that it does not exist"),
+        Precondition::Version(version) => write!(f, ", but the change expects version {version}"),
     }?;
     f.write_str("; read it again and repeat the change on the current version")
 }

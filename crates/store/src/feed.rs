@@ -6,7 +6,7 @@ use crate::checked::{bound, done, form, signed, unsigned};
 use crate::clock;
 use crate::error::StoreError;
 use crate::read::{key_at, key_values};
-use crate::record::{Author, Entry, HistoryFilter};
+use crate::record::{Author, HistoryEntry, HistoryFilter};
 use crate::schema::meta;
 use crate::sql::{Row, Tx, Value, all, first};
 
@@ -15,7 +15,11 @@ const ENTRY: &str = "SELECT e.grp, e.kind, e.scope, e.place, e.name, e.revision,
                      FROM entries AS e JOIN revisions AS r ON r.revision = e.revision";
 
 /// The changes after a revision, oldest first.
-pub(crate) fn changes(tx: &mut dyn Tx, after: u64, limit: usize) -> Result<Vec<Entry>, StoreError> {
+pub(crate) fn changes(
+    tx: &mut dyn Tx,
+    after: u64,
+    limit: usize,
+) -> Result<Vec<HistoryEntry>, StoreError> {
     let newest = meta(tx, "revision")?;
     if after > newest {
         return Err(StoreError::Future { newest });
@@ -35,7 +39,10 @@ pub(crate) fn changes(tx: &mut dyn Tx, after: u64, limit: usize) -> Result<Vec<E
 }
 
 /// Past changes, newest first.
-pub(crate) fn history(tx: &mut dyn Tx, filter: &HistoryFilter) -> Result<Vec<Entry>, StoreError> {
+pub(crate) fn history(
+    tx: &mut dyn Tx,
+    filter: &HistoryFilter,
+) -> Result<Vec<HistoryEntry>, StoreError> {
     if filter.limit == 0 {
         return Ok(Vec::new());
     }
@@ -98,9 +105,9 @@ impl<'a> Condition<'a> {
     }
 }
 
-fn entry(row: &dyn Row) -> Result<Entry, StoreError> {
+fn entry(row: &dyn Row) -> Result<HistoryEntry, StoreError> {
     let revision = unsigned(row.int(5)?)?;
-    Ok(Entry {
+    Ok(HistoryEntry {
         revision,
         at: clock::time(row.int(6)?)?,
         author: Author {

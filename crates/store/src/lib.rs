@@ -29,8 +29,9 @@ mod trust;
 pub use error::StoreError;
 pub use pg::{PgTls, open_postgres};
 pub use record::{
-    AuditEvent, Author, Change, Committed, Done, Entry, Expect, Form, HistoryFilter, Key, Place,
-    Pruned, Record, Retention, Snapshot, TokenRow, Written,
+    AuditEvent, Author, Change, ChangeKind, Committed, HistoryEntry, HistoryFilter, Precondition,
+    Pruned, Record, ResourceKey, ResourceScope, Retention, StoreSnapshot, TextFormat, TokenRow,
+    WrittenChange,
 };
 pub use sqlite::{open_folder, open_memory};
 pub use store::Store;

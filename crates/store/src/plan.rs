@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use crate::error::StoreError;
-use crate::record::{Change, Done, Expect, Form, Key, Written};
+use crate::record::{Change, ChangeKind, Precondition, ResourceKey, TextFormat, WrittenChange};
 
 /// What is there under a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Present<'a> {
     pub(crate) text: std::borrow::Cow<'a, str>,
-    pub(crate) form: Form,
+    pub(crate) form: TextFormat,
     pub(crate) version: u64,
     pub(crate) created: Timestamp,
 }
@@ -21,9 +21,9 @@ pub(crate) struct Present<'a> {
 /// A line for the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Line<'a> {
-    pub(crate) key: &'a Key,
-    pub(crate) done: Done,
-    pub(crate) form: Form,
+    pub(crate) key: &'a ResourceKey,
+    pub(crate) done: ChangeKind,
+    pub(crate) form: TextFormat,
     /// None for a deletion.
     pub(crate) text: Option<&'a str>,
     pub(crate) created: Timestamp,
@@ -33,12 +33,12 @@ pub(crate) struct Line<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Plan<'a> {
     pub(crate) lines: Vec<Line<'a>>,
-    pub(crate) written: Vec<Written>,
+    pub(crate) written: Vec<WrittenChange>,
 }
 
 impl<'a> Plan<'a> {
     /// The last line of every key: the present after the commit, each key once.
-    pub(crate) fn last_lines(&self) -> BTreeMap<&'a Key, &Line<'a>> {
+    pub(crate) fn last_lines(&self) -> BTreeMap<&'a ResourceKey, &Line<'a>> {
         self.lines.iter().map(|line| (line.key, line)).collect()
     }
 }
@@ -46,7 +46,7 @@ impl<'a> Plan<'a> {
 /// Applies the changes in order to what is there; a later change sees the earlier ones.
 pub(crate) fn plan<'a>(
     changes: &'a [Change],
-    mut present: BTreeMap<&'a Key, Present<'a>>,
+    mut present: BTreeMap<&'a ResourceKey, Present<'a>>,
     revision: u64,
     at: Timestamp,
 ) -> Result<Plan<'a>, StoreError> {
@@ -57,13 +57,13 @@ pub(crate) fn plan<'a>(
                 let found = present.get(key);
                 meets(key, *expect, found)?;
                 let (done, created, version) = match found {
-                    None => (Done::Created, at, revision),
+                    None => (ChangeKind::Created, at, revision),
                     Some(old) if old.text == text.as_str() && old.form == *form => {
-                        (Done::Unchanged, old.created, old.version)
+                        (ChangeKind::Unchanged, old.created, old.version)
                     }
-                    Some(old) => (Done::Changed, old.created, revision),
+                    Some(old) => (ChangeKind::Changed, old.created, revision),
                 };
-                if done != Done::Unchanged {
+                if done != ChangeKind::Unchanged {
                     plan.lines.push(Line { key, done, form: *form, text: Some(text), created });
                     let now = Present { text: text.into(), form: *form, version, created };
                     present.insert(key, now);
@@ -78,22 +78,32 @@ pub(crate) fn plan<'a>(
                 meets(key, *expect, found)?;
                 if let Some(old) = present.remove(key) {
                     let (form, created) = (old.form, old.created);
-                    plan.lines.push(Line { key, done: Done::Deleted, form, text: None, created });
+                    plan.lines.push(Line {
+                        key,
+                        done: ChangeKind::Deleted,
+                        form,
+                        text: None,
+                        created,
+                    });
                 }
-                (key, Done::Deleted, revision)
+                (key, ChangeKind::Deleted, revision)
             }
         };
-        plan.written.push(Written { key: key.clone(), version, done });
+        plan.written.push(WrittenChange { key: key.clone(), version, done });
     }
     Ok(plan)
 }
 
-fn meets(key: &Key, expect: Expect, found: Option<&Present<'_>>) -> Result<(), StoreError> {
+fn meets(
+    key: &ResourceKey,
+    expect: Precondition,
+    found: Option<&Present<'_>>,
+) -> Result<(), StoreError> {
     let found = found.map(|present| present.version);
     let met = match expect {
-        Expect::Any => true,
-        Expect::Absent => found.is_none(),
-        Expect::Version(version) => found == Some(version),
+        Precondition::Any => true,
+        Precondition::Absent => found.is_none(),
+        Precondition::Version(version) => found == Some(version),
     };
     if met {
         return Ok(());

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use crate::checked::{DELETED, form, place, place_columns, signed, unsigned};
 use crate::clock;
 use crate::error::StoreError;
-use crate::record::{Key, Record, Snapshot};
+use crate::record::{Record, ResourceKey, StoreSnapshot};
 use crate::schema::meta;
 use crate::sql::{Row, Tx, Value, all, first};
 
@@ -14,7 +14,7 @@ use crate::sql::{Row, Tx, Value, all, first};
 pub(crate) const KEY: &str = "grp, kind, scope, place, name";
 
 /// A key as values.
-pub(crate) fn key_values(key: &Key) -> [Value<'_>; 5] {
+pub(crate) fn key_values(key: &ResourceKey) -> [Value<'_>; 5] {
     let (scope, place) = place_columns(&key.place);
     [
         Value::Text(&key.group),
@@ -26,8 +26,8 @@ pub(crate) fn key_values(key: &Key) -> [Value<'_>; 5] {
 }
 
 /// The key in five columns of a row.
-pub(crate) fn key_at(row: &dyn Row, column: usize) -> Result<Key, StoreError> {
-    Ok(Key {
+pub(crate) fn key_at(row: &dyn Row, column: usize) -> Result<ResourceKey, StoreError> {
+    Ok(ResourceKey {
         group: row.text(column)?,
         kind: row.text(column + 1)?,
         place: place(row, column + 2)?,
@@ -38,7 +38,7 @@ pub(crate) fn key_at(row: &dyn Row, column: usize) -> Result<Key, StoreError> {
 /// A past state of a key.
 enum Past {
     Record(Record),
-    Redacted(Key),
+    Redacted(ResourceKey),
     Deleted,
 }
 
@@ -59,7 +59,7 @@ fn reachable(tx: &mut dyn Tx, as_of: Option<u64>) -> Result<(u64, Option<u64>), 
 /// One resource.
 pub(crate) fn get(
     tx: &mut dyn Tx,
-    key: &Key,
+    key: &ResourceKey,
     as_of: Option<u64>,
 ) -> Result<Option<Record>, StoreError> {
     let (_, past) = reachable(tx, as_of)?;
@@ -84,9 +84,9 @@ pub(crate) fn get(
 }
 
 /// Everything.
-pub(crate) fn snapshot(tx: &mut dyn Tx, as_of: Option<u64>) -> Result<Snapshot, StoreError> {
+pub(crate) fn snapshot(tx: &mut dyn Tx, as_of: Option<u64>) -> Result<StoreSnapshot, StoreError> {
     let (revision, past) = reachable(tx, as_of)?;
-    let mut snapshot = Snapshot { revision, records: Vec::new(), redacted: Vec::new() };
+    let mut snapshot = StoreSnapshot { revision, records: Vec::new(), redacted: Vec::new() };
     let Some(past) = past else {
         let sql = format!(
             "SELECT {KEY}, text, form, version, created, modified FROM resources ORDER BY {KEY}"

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Where a resource lives.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Place {
+pub enum ResourceScope {
     /// In no namespace and no mesh.
     Cluster,
     /// In a namespace.
@@ -21,27 +21,27 @@ pub enum Place {
 
 /// The identity of a resource. Keys are ordered by group, kind, place, name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Key {
+pub struct ResourceKey {
     /// The API group; empty for the core group.
     pub group: String,
     /// The kind.
     pub kind: String,
     /// The namespace or mesh.
-    pub place: Place,
+    pub place: ResourceScope,
     /// The name.
     pub name: String,
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for ResourceKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.kind)?;
         if !self.group.is_empty() {
             write!(f, ".{}", self.group)?;
         }
         match &self.place {
-            Place::Cluster => write!(f, " {}", self.name),
-            Place::Namespace(namespace) => write!(f, " {namespace}/{}", self.name),
-            Place::Mesh(mesh) => write!(f, " mesh {mesh}/{}", self.name),
+            ResourceScope::Cluster => write!(f, " {}", self.name),
+            ResourceScope::Namespace(namespace) => write!(f, " {namespace}/{}", self.name),
+            ResourceScope::Mesh(mesh) => write!(f, " mesh {mesh}/{}", self.name),
         }
     }
 }
@@ -49,7 +49,7 @@ impl fmt::Display for Key {
 /// The language of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Form {
+pub enum TextFormat {
     /// YAML.
     Yaml,
     /// JSON.
@@ -60,11 +60,11 @@ pub enum Form {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// Its identity.
-    pub key: Key,
+    pub key: ResourceKey,
     /// What was put, byte for byte.
     pub text: String,
     /// The language of the text.
-    pub form: Form,
+    pub form: TextFormat,
     /// The revision that wrote it last.
     pub version: u64,
     /// When it was created; a resource deleted and put again is created anew.
@@ -75,7 +75,7 @@ pub struct Record {
 
 /// What a writer believes about a resource; a wrong belief is a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expect {
+pub enum Precondition {
     /// Nothing.
     Any,
     /// That it is not there.
@@ -90,26 +90,26 @@ pub enum Change {
     /// Create or replace.
     Put {
         /// Which resource.
-        key: Key,
+        key: ResourceKey,
         /// Its new text.
         text: String,
         /// The language of the text.
-        form: Form,
+        form: TextFormat,
         /// What the writer believes is there.
-        expect: Expect,
+        expect: Precondition,
     },
     /// Remove.
     Delete {
         /// Which resource.
-        key: Key,
+        key: ResourceKey,
         /// What the writer believes is there.
-        expect: Expect,
+        expect: Precondition,
     },
 }
 
 impl Change {
     /// The resource this is about.
-    pub fn key(&self) -> &Key {
+    pub fn key(&self) -> &ResourceKey {
         match self {
             Self::Put { key, .. } | Self::Delete { key, .. } => key,
         }
@@ -130,7 +130,7 @@ pub struct Author {
 /// What a change did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Done {
+pub enum ChangeKind {
     /// It was not there before.
     Created,
     /// It was there with another text.
@@ -143,13 +143,13 @@ pub enum Done {
 
 /// The result of one change of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenChange {
     /// Which resource.
-    pub key: Key,
+    pub key: ResourceKey,
     /// Its version now; for a deletion, the revision that deleted it.
     pub version: u64,
     /// What happened.
-    pub done: Done,
+    pub done: ChangeKind,
 }
 
 /// The result of a commit.
@@ -160,23 +160,23 @@ pub struct Committed {
     /// When that revision was made.
     pub at: Timestamp,
     /// One result per change, in the order of the changes.
-    pub written: Vec<Written>,
+    pub written: Vec<WrittenChange>,
 }
 
 /// Everything that is or was there at one revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Snapshot {
+pub struct StoreSnapshot {
     /// The revision.
     pub revision: u64,
     /// The resources, sorted by key.
     pub records: Vec<Record>,
     /// What was there too, but its text has been removed by a redaction; sorted. Empty for the present.
-    pub redacted: Vec<Key>,
+    pub redacted: Vec<ResourceKey>,
 }
 
 /// One change in the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct HistoryEntry {
     /// The revision that made it.
     pub revision: u64,
     /// When.
@@ -184,9 +184,9 @@ pub struct Entry {
     /// Who.
     pub author: Author,
     /// Which resource.
-    pub key: Key,
+    pub key: ResourceKey,
     /// What happened.
-    pub done: Done,
+    pub done: ChangeKind,
     /// The version of the resource after it; the same number as the revision.
     pub version: u64,
     /// The new text; none after a deletion or a redaction.
@@ -194,16 +194,16 @@ pub struct Entry {
     /// Whether the text was removed later.
     pub redacted: bool,
     /// The language of the text; for a deletion, of the text that was deleted.
-    pub form: Form,
+    pub form: TextFormat,
 }
 
 /// Which part of the history is asked for. All conditions hold together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryFilter {
     /// Only this resource.
-    pub key: Option<Key>,
+    pub key: Option<ResourceKey>,
     /// Only resources in this place.
-    pub place: Option<Place>,
+    pub place: Option<ResourceScope>,
     /// Only changes by the author of this name.
     pub author: Option<String>,
     /// Only revisions below this one.

@@ -7,7 +7,7 @@ use crate::checked::{DELETED, done, signed, unsigned};
 use crate::clock;
 use crate::error::StoreError;
 use crate::read::key_values;
-use crate::record::{AuditEvent, Author, Done, Key, Pruned, Retention};
+use crate::record::{AuditEvent, Author, ChangeKind, Pruned, ResourceKey, Retention};
 use crate::schema::{meta, set_meta};
 use crate::sql::{Tx, Value, first};
 use crate::trust;
@@ -62,7 +62,11 @@ fn horizon_by_time(tx: &mut dyn Tx, cut: Timestamp) -> Result<u64, StoreError> {
 }
 
 /// Removes the past texts of a key.
-pub(crate) fn redact(tx: &mut dyn Tx, author: &Author, key: &Key) -> Result<u64, StoreError> {
+pub(crate) fn redact(
+    tx: &mut dyn Tx,
+    author: &Author,
+    key: &ResourceKey,
+) -> Result<u64, StoreError> {
     let sql = "SELECT revision, item, done FROM entries
                WHERE grp = $1 AND kind = $2 AND scope = $3 AND place = $4 AND name = $5
                ORDER BY revision DESC, item DESC LIMIT 1";
@@ -70,8 +74,8 @@ pub(crate) fn redact(tx: &mut dyn Tx, author: &Author, key: &Key) -> Result<u64,
         first(tx, sql, &key_values(key), |row| Ok((row.int(0)?, row.int(1)?, done(row.int(2)?)?)))?;
     // No entry has a negative number, so this spares none.
     let (revision, item) = match last {
-        Some((revision, item, Done::Created | Done::Changed)) => (revision, item),
-        Some((_, _, Done::Deleted | Done::Unchanged)) | None => (-1, -1),
+        Some((revision, item, ChangeKind::Created | ChangeKind::Changed)) => (revision, item),
+        Some((_, _, ChangeKind::Deleted | ChangeKind::Unchanged)) | None => (-1, -1),
     };
     let [a, b, c, d, e] = key_values(key);
     let removed = tx.run(

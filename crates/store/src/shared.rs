@@ -9,8 +9,8 @@ use tokio::sync::watch;
 
 use crate::error::StoreError;
 use crate::record::{
-    AuditEvent, Author, Change, Committed, Entry, HistoryFilter, Key, Pruned, Record, Retention,
-    Snapshot, TokenRow,
+    AuditEvent, Author, Change, Committed, HistoryEntry, HistoryFilter, Pruned, Record,
+    ResourceKey, Retention, StoreSnapshot, TokenRow,
 };
 use crate::schema::{meta, migrate};
 use crate::sql::{Engine, Manner, reading, writing};
@@ -86,19 +86,19 @@ impl<E: Engine> Store for Shared<E> {
         reading(&self.engine, Manner::Quiet, |tx| meta(tx, "revision"))
     }
 
-    fn get(&self, key: &Key, as_of: Option<u64>) -> Result<Option<Record>, StoreError> {
+    fn get(&self, key: &ResourceKey, as_of: Option<u64>) -> Result<Option<Record>, StoreError> {
         reading(&self.engine, Manner::Quiet, |tx| read::get(tx, key, as_of))
     }
 
-    fn snapshot(&self, as_of: Option<u64>) -> Result<Snapshot, StoreError> {
+    fn snapshot(&self, as_of: Option<u64>) -> Result<StoreSnapshot, StoreError> {
         reading(&self.engine, Manner::Quiet, |tx| read::snapshot(tx, as_of))
     }
 
-    fn changes(&self, after: u64, limit: usize) -> Result<Vec<Entry>, StoreError> {
+    fn changes(&self, after: u64, limit: usize) -> Result<Vec<HistoryEntry>, StoreError> {
         reading(&self.engine, Manner::Quiet, |tx| feed::changes(tx, after, limit))
     }
 
-    fn history(&self, filter: &HistoryFilter) -> Result<Vec<Entry>, StoreError> {
+    fn history(&self, filter: &HistoryFilter) -> Result<Vec<HistoryEntry>, StoreError> {
         reading(&self.engine, Manner::Quiet, |tx| feed::history(tx, filter))
     }
 
@@ -110,7 +110,7 @@ impl<E: Engine> Store for Shared<E> {
         writing(&self.engine, Manner::Long, |tx| retain::prune(tx, retention))
     }
 
-    fn redact(&self, author: &Author, key: &Key) -> Result<u64, StoreError> {
+    fn redact(&self, author: &Author, key: &ResourceKey) -> Result<u64, StoreError> {
         let removed = writing(&self.engine, Manner::Quiet, |tx| retain::redact(tx, author, key))?;
         self.engine.forget();
         Ok(removed)

@@ -8,8 +8,8 @@ use tokio::sync::watch;
 
 use crate::error::StoreError;
 use crate::record::{
-    AuditEvent, Author, Change, Committed, Entry, HistoryFilter, Key, Pruned, Record, Retention,
-    Snapshot, TokenRow,
+    AuditEvent, Author, Change, Committed, HistoryEntry, HistoryFilter, Pruned, Record,
+    ResourceKey, Retention, StoreSnapshot, TokenRow,
 };
 
 /// A store of resources that loses nothing. Revisions count commits that changed something: the empty store is at 0.
@@ -24,16 +24,16 @@ pub trait Store: Send + Sync {
     fn revision(&self) -> Result<u64, StoreError>;
 
     /// A resource as it is, or was at a revision. None also if its text at that revision was redacted; the history tells.
-    fn get(&self, key: &Key, as_of: Option<u64>) -> Result<Option<Record>, StoreError>;
+    fn get(&self, key: &ResourceKey, as_of: Option<u64>) -> Result<Option<Record>, StoreError>;
 
     /// Everything as it is, or was at a revision, in one consistent read.
-    fn snapshot(&self, as_of: Option<u64>) -> Result<Snapshot, StoreError>;
+    fn snapshot(&self, as_of: Option<u64>) -> Result<StoreSnapshot, StoreError>;
 
     /// The changes after a revision, oldest first: about `limit` of them (at least one revision), never a part of a revision.
-    fn changes(&self, after: u64, limit: usize) -> Result<Vec<Entry>, StoreError>;
+    fn changes(&self, after: u64, limit: usize) -> Result<Vec<HistoryEntry>, StoreError>;
 
     /// Past changes, newest first, never a part of what a revision did within the filter.
-    fn history(&self, filter: &HistoryFilter) -> Result<Vec<Entry>, StoreError>;
+    fn history(&self, filter: &HistoryFilter) -> Result<Vec<HistoryEntry>, StoreError>;
 
     /// The newest revision not after a time.
     fn revision_at(&self, time: Timestamp) -> Result<u64, StoreError>;
@@ -43,7 +43,7 @@ pub trait Store: Send + Sync {
 
     /// Removes the texts of a resource from the history, except the one that is there now; tells how many. Who changed it
     /// when stays. The redaction itself goes to the audit log.
-    fn redact(&self, author: &Author, key: &Key) -> Result<u64, StoreError>;
+    fn redact(&self, author: &Author, key: &ResourceKey) -> Result<u64, StoreError>;
 
     /// All tokens, sorted by id.
     fn tokens(&self) -> Result<Vec<TokenRow>, StoreError>;

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use hashbrown::HashMap;
 use overrule_model::{GroupKind, Labels, ObjectId, Selector, Sym};
-use overrule_source::{NodeId, Span};
+use overrule_source::{Span, TreeNodeId};
 
 use super::grants::GrantIndex;
 use super::graph::{RouteKind, RouteKinds};
@@ -198,7 +198,7 @@ pub(crate) struct RuleSpec {
     pub(crate) named: bool,
     pub(crate) hidden: bool,
     pub(crate) at: Span,
-    pub(crate) tree: NodeId,
+    pub(crate) tree: TreeNodeId,
     pub(crate) backends: Range<u32>,
 }
 

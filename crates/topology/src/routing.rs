@@ -228,7 +228,8 @@ impl<'a> Router<'a> {
         let matches = rule.get("matches").filter(|list| !list.is_null());
         let Some(list) = matches.filter(|list| !list.is_empty()) else {
             // Something that is no list of matches takes nothing.
-            let readable = matches.is_none_or(|list| list.kind() == overrule_source::Kind::List);
+            let readable =
+                matches.is_none_or(|list| list.kind() == overrule_source::NodeKind::List);
             let weight = matching::everything(kind);
             return readable.then_some((weight, None));
         };

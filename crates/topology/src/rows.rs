@@ -5,7 +5,7 @@
 //! Where a row says only the start of a range, it ends where that of the next row starts.
 
 use overrule_model::Sym;
-use overrule_source::NodeId;
+use overrule_source::TreeNodeId;
 
 use super::graph::RouteIx;
 use super::status::{ParentStatus, ParentTarget};
@@ -15,7 +15,7 @@ use super::status::{ParentStatus, ParentTarget};
 pub(crate) struct RuleRow {
     pub(crate) route: RouteIx,
     /// In the document of the route.
-    pub(crate) tree: NodeId,
+    pub(crate) tree: TreeNodeId,
     /// First of its backendRefs.
     pub(crate) uses: u32,
     /// First of its delegations.

@@ -10,12 +10,12 @@ use crate::effective::{self, Origins, Result};
 use crate::field::{is_within, push_segment};
 use crate::rules::rule_of;
 use crate::v1::Value;
-use crate::{Other, Part, Scene, v1};
+use crate::{Other, Scene, ScenePart, v1};
 
 /// What other profiles say at a path, where they differ from `here`.
 pub(crate) fn others(
     scene: &Scene<'_>,
-    part: &Part<'_>,
+    part: &ScenePart<'_>,
     kind: KindId,
     path: PathId,
     here: &Result,
@@ -162,7 +162,7 @@ pub(crate) fn below<'a>(origins: &'a Origins, pointer: &str) -> Vec<&'a v1::Orig
 /// path too are told with it.
 pub fn elsewhere(
     scene: &Scene<'_>,
-    part: &Part<'_>,
+    part: &ScenePart<'_>,
     found: &Other<'_>,
     kind: KindId,
     path: PathId,
@@ -190,7 +190,7 @@ pub fn elsewhere(
 /// Kinds and paths with policies that some other profile has and `part` has not, each once, with whose they are.
 pub fn only_elsewhere<'a>(
     scene: &Scene<'a>,
-    part: &Part<'a>,
+    part: &ScenePart<'a>,
 ) -> Vec<(&'a Other<'a>, KindId, PathId, LadderId)> {
     let here = Other::new(*part);
     let mut before: Vec<&Other<'_>> = Vec::new();

@@ -5,7 +5,7 @@
 use overrule_engine::{KeyValues, KindResult, Level, Rank, Step, StepId};
 use overrule_model::Created;
 
-use crate::{Part, Scene};
+use crate::{Scene, ScenePart};
 
 /// Why a step after its neighbour.
 pub(crate) struct Decided {
@@ -32,7 +32,7 @@ pub(crate) type Placed = (usize, StepId);
 /// Why `below` after `above`.
 pub(crate) fn decided(
     scene: &Scene<'_>,
-    part: &Part<'_>,
+    part: &ScenePart<'_>,
     kind: Option<&KindResult>,
     above: Placed,
     below: Placed,
@@ -108,7 +108,7 @@ pub(crate) fn decided(
     Some(Decided { key, because })
 }
 
-fn created(scene: &Scene<'_>, part: &Part<'_>, step: &Step) -> Created {
+fn created(scene: &Scene<'_>, part: &ScenePart<'_>, step: &Step) -> Created {
     let policy = part.resolution.policy(step.policy);
     policy.and_then(|p| scene.snapshot.get(p.object)).map_or(Created::Absent, |o| o.created)
 }

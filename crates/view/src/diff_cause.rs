@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashMap;
 use overrule_model::{Object, ObjectId, ObjectKey, Scope, Snapshot};
-use overrule_source::{Kind, View};
+use overrule_source::{NodeKind, View};
 
 use crate::Scene;
 use crate::tenancy::Sees;
@@ -170,13 +170,13 @@ fn one_tree(here: &Scene<'_>, own: &Object, there: &Scene<'_>, other: &Object) -
 /// Whether two trees say the same, whatever they look like. Recursion is bounded by the depth that reading allows.
 fn alike(a: View<'_>, b: View<'_>) -> bool {
     match (a.kind(), b.kind()) {
-        (Kind::Map, Kind::Map) => {
+        (NodeKind::Map, NodeKind::Map) => {
             a.len() == b.len()
                 && a.entries().all(|(key, value)| {
                     b.get(key.key_text()).is_some_and(|other| alike(value, other))
                 })
         }
-        (Kind::List, Kind::List) => {
+        (NodeKind::List, NodeKind::List) => {
             a.len() == b.len() && a.items().zip(b.items()).all(|(a, b)| alike(a, b))
         }
         (one, other) => one == other && a.scalar_text() == b.scalar_text(),

@@ -13,7 +13,7 @@ use overrule_engine::{KindId, LadderId, PathId};
 
 use crate::effective::{Result, result};
 use crate::written::written;
-use crate::{Part, Scene, json_line};
+use crate::{Scene, ScenePart, json_line};
 
 /// One kind at one path in one of the states.
 #[derive(Debug, Clone, Copy)]
@@ -29,12 +29,12 @@ pub(crate) struct Side {
 impl Side {
     const NOTHING: Self = Self { part: None, kind: KindId(0), path: None, ladder: LadderId::EMPTY };
 
-    pub(crate) fn part<'a>(&self, scene: &Scene<'a>) -> Option<&'a Part<'a>> {
+    pub(crate) fn part<'a>(&self, scene: &Scene<'a>) -> Option<&'a ScenePart<'a>> {
         scene.parts.get(self.part?)
     }
 
     /// The family and the path, if both are there.
-    pub(crate) fn at<'a>(&self, scene: &Scene<'a>) -> Option<(&'a Part<'a>, PathId)> {
+    pub(crate) fn at<'a>(&self, scene: &Scene<'a>) -> Option<(&'a ScenePart<'a>, PathId)> {
         self.part(scene).zip(self.path)
     }
 
@@ -196,7 +196,7 @@ type KindName = (&'static str, String, String);
 /// A part with the hashes of its paths.
 struct Hashed<'a> {
     scene: &'a Scene<'a>,
-    part: &'a Part<'a>,
+    part: &'a ScenePart<'a>,
     paths: Vec<u128>,
 }
 
@@ -205,7 +205,7 @@ impl<'a> Hashed<'a> {
         scene.parts.iter().map(|part| Self::new(scene, part)).collect()
     }
 
-    fn new(scene: &'a Scene<'a>, part: &'a Part<'a>) -> Self {
+    fn new(scene: &'a Scene<'a>, part: &'a ScenePart<'a>) -> Self {
         let text = |sym| scene.snapshot.text(sym);
         let mut nodes: HashMap<u32, u128> = HashMap::new();
         let mut paths: Vec<u128> = Vec::with_capacity(part.resolution.paths.len());

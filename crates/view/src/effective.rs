@@ -3,18 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use overrule_engine::{Done, Effective, KindId, LadderId, PathId, Rung, StepId};
+use overrule_engine::{Effective, FoldAction, KindId, LadderId, PathId, Rung, StepId};
 
 use crate::diagnostics::item;
 use crate::losses::{Losses, Sorted};
 use crate::written::written;
-use crate::{Part, Scene, compare, v1, value};
+use crate::{Scene, ScenePart, compare, v1, value};
 
 /// The effective policy of one kind at one path; its `spec` is null where nothing is in force. If the scene has other
 /// profiles, it tells where they differ.
 pub fn effective(
     scene: &Scene<'_>,
-    part: &Part<'_>,
+    part: &ScenePart<'_>,
     kind: KindId,
     path: PathId,
 ) -> v1::EffectivePolicy {
@@ -28,7 +28,7 @@ pub fn effective(
 /// The same, compared with nothing, around what is in force.
 pub(crate) fn with(
     scene: &Scene<'_>,
-    part: &Part<'_>,
+    part: &ScenePart<'_>,
     kind: KindId,
     path: PathId,
     result: Result,
@@ -66,7 +66,7 @@ pub(crate) fn with(
     }
 }
 
-fn contributors(scene: &Scene<'_>, part: &Part<'_>, ladder: LadderId) -> Vec<v1::Contributor> {
+fn contributors(scene: &Scene<'_>, part: &ScenePart<'_>, ladder: LadderId) -> Vec<v1::Contributor> {
     let outcomes = part.resolution.outcomes(ladder).iter();
     let contributor = |(policy, outcome): &(_, overrule_engine::Outcome)| v1::Contributor {
         policy: part.policy_name(scene, *policy),
@@ -87,7 +87,11 @@ pub(crate) struct Result {
 }
 
 /// What a fold left in force.
-pub(crate) fn result(scene: &Scene<'_>, part: &Part<'_>, effective: Option<&Effective>) -> Result {
+pub(crate) fn result(
+    scene: &Scene<'_>,
+    part: &ScenePart<'_>,
+    effective: Option<&Effective>,
+) -> Result {
     let Some(effective) = effective else { return Result::default() };
     let mut origins = Origins::new();
     let origin = |step, node: Option<_>| v1::Origin {
@@ -110,10 +114,10 @@ pub(crate) fn result(scene: &Scene<'_>, part: &Part<'_>, effective: Option<&Effe
 }
 
 /// What stands beside the value, because nothing decides between them.
-fn beside(scene: &Scene<'_>, part: &Part<'_>, effective: &Effective) -> Vec<v1::Beside> {
+fn beside(scene: &Scene<'_>, part: &ScenePart<'_>, effective: &Effective) -> Vec<v1::Beside> {
     let ladders = &part.resolution.ladders;
     let why = |step: StepId| {
-        let verdicts = effective.log(ladders).filter(|v| v.done == Done::Beside);
+        let verdicts = effective.log(ladders).filter(|v| v.done == FoldAction::Beside);
         let mut of_step = verdicts.filter(|v| match v.rung {
             Rung::Step(id) => id == step,
             Rung::Group(group) => ladders.steps(group).contains(&step),
@@ -132,14 +136,19 @@ fn beside(scene: &Scene<'_>, part: &Part<'_>, effective: &Effective) -> Vec<v1::
     found.collect()
 }
 
-fn lost(scene: &Scene<'_>, part: &Part<'_>, ladder: LadderId, effective: &Effective) -> Sorted {
+fn lost(
+    scene: &Scene<'_>,
+    part: &ScenePart<'_>,
+    ladder: LadderId,
+    effective: &Effective,
+) -> Sorted {
     let steps = part.resolution.ladders.steps(ladder);
     Losses { scene, part, effective }.sorted(&steps)
 }
 
 fn failures(
     scene: &Scene<'_>,
-    part: &Part<'_>,
+    part: &ScenePart<'_>,
     path: PathId,
     effective: Option<&Effective>,
 ) -> Vec<v1::Failure> {
@@ -160,7 +169,7 @@ fn failures(
 }
 
 /// What was found wrong in the documents of the policies on the ladder.
-fn findings(scene: &Scene<'_>, part: &Part<'_>, ladder: LadderId) -> Vec<v1::DiagnosticItem> {
+fn findings(scene: &Scene<'_>, part: &ScenePart<'_>, ladder: LadderId) -> Vec<v1::DiagnosticItem> {
     let Some(findings) = scene.findings else { return Vec::new() };
     let policies = part.resolution.outcomes(ladder).iter();
     let objects = policies

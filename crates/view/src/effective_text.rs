@@ -14,13 +14,13 @@ use crate::effective::result;
 use crate::style::Painted;
 use crate::table::{Cell, Table};
 use crate::{
-    Other, Part, Scene, Styles, compare, compare_text, effective, escape, v1, words, yaml,
+    Other, Scene, ScenePart, Styles, compare, compare_text, effective, escape, v1, words, yaml,
 };
 
 /// One effective policy: header, value with origins, and everything that lost.
 pub fn effective_text(
     scene: &Scene<'_>,
-    part: &Part<'_>,
+    part: &ScenePart<'_>,
     kind: KindId,
     path: PathId,
     styles: &Styles,
@@ -246,7 +246,13 @@ impl EffectiveTable {
 
     /// Adds the effective policy of one kind at one path, and a row for each other profile that differs. Whether one
     /// does.
-    pub fn push(&mut self, scene: &Scene<'_>, part: &Part<'_>, kind: KindId, path: PathId) -> bool {
+    pub fn push(
+        &mut self,
+        scene: &Scene<'_>,
+        part: &ScenePart<'_>,
+        kind: KindId,
+        path: PathId,
+    ) -> bool {
         let ladder = part.resolution.ladder(kind, path);
         let key = (part.family, kind, ladder, part.profile, None);
         let shown = self.kept.entry(key).or_insert_with(|| Some(cells(scene, part, ladder)));
@@ -309,7 +315,7 @@ impl EffectiveTable {
     pub fn push_elsewhere(
         &mut self,
         scene: &Scene<'_>,
-        part: &Part<'_>,
+        part: &ScenePart<'_>,
         other: &Other<'_>,
         kind: KindId,
         path: PathId,
@@ -324,7 +330,7 @@ impl EffectiveTable {
     fn row(
         &mut self,
         scene: &Scene<'_>,
-        part: &Part<'_>,
+        part: &ScenePart<'_>,
         kind: KindId,
         path: PathId,
         [policies, values]: [String; 2],
@@ -380,7 +386,7 @@ fn via(policy: &v1::EffectivePolicy) -> String {
 }
 
 /// Who is in force on a ladder, and what.
-fn cells(scene: &Scene<'_>, part: &Part<'_>, ladder: LadderId) -> [String; 2] {
+fn cells(scene: &Scene<'_>, part: &ScenePart<'_>, ladder: LadderId) -> [String; 2] {
     let found = part.resolution.effective(ladder);
     let value = found.and_then(|e| e.value.as_ref());
     let values = value.map(|v| {

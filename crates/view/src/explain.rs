@@ -3,20 +3,20 @@
 //! Not here: prose (`explain_text.rs`), deciding anything again.
 
 use overrule_engine::{
-    Check, Done, Effective, Guard, KeyValues, KindId, KindResult, LadderId, PathId, Prefer, Rung,
-    StepId, Verdict,
+    Effective, FoldAction, FoldEntry, Guard, GuardCheck, KeyValues, KindId, KindResult, LadderId,
+    PathId, Prefer, Rung, StepId,
 };
 
 use crate::decide::{Decided, decided};
 use crate::focus::focus;
 use crate::losses::Losses;
-use crate::{Part, Scene, effective, v1, written};
+use crate::{Scene, ScenePart, effective, v1, written};
 
 /// Explains one kind at a path, or every kind that can have an effective policy there. `field` (a dotted path or a
 /// JSON pointer) adds everything about one field.
 pub fn explain(
     scene: &Scene<'_>,
-    part: &Part<'_>,
+    part: &ScenePart<'_>,
     path: PathId,
     kind: Option<KindId>,
     field: Option<&str>,
@@ -32,13 +32,13 @@ pub fn explain(
     }
 }
 
-fn has_ladder(part: &Part<'_>, kind: KindId, path: PathId) -> bool {
+fn has_ladder(part: &ScenePart<'_>, kind: KindId, path: PathId) -> bool {
     part.resolution.ladder(kind, path) != LadderId::NONE
 }
 
 fn explain_kind(
     scene: &Scene<'_>,
-    part: &Part<'_>,
+    part: &ScenePart<'_>,
     path: PathId,
     kind: KindId,
     field: Option<&str>,
@@ -82,7 +82,7 @@ pub(crate) fn order(kind: Option<&KindResult>) -> &'static str {
 
 struct Explained<'a> {
     scene: &'a Scene<'a>,
-    part: &'a Part<'a>,
+    part: &'a ScenePart<'a>,
     path: PathId,
     kind: KindId,
     ladder: LadderId,
@@ -156,29 +156,29 @@ impl Explained<'_> {
                     !told.is_empty() && of_step.any(|(_, home)| *home != self.ladder)
                 }
             };
-            if !(inner && verdict.done == Done::Took) {
+            if !(inner && verdict.done == FoldAction::Took) {
                 told.push(self.step(&verdict));
             }
         }
         told
     }
 
-    fn step(&self, verdict: &Verdict) -> v1::Step {
+    fn step(&self, verdict: &FoldEntry) -> v1::Step {
         let steps = match verdict.rung {
             Rung::Step(step) => smallvec::smallvec![step],
             Rung::Group(group) => self.part.resolution.ladders.steps(group),
         };
         let position = |id: &StepId| self.steps.iter().position(|s| s == id).map_or(0, |i| i + 1);
         let (done, preferred) = match verdict.done {
-            Done::Took => ("took", None),
-            Done::Replaced => ("replaced", None),
-            Done::Merged(Prefer::Held) => ("merged", Some("held")),
-            Done::Merged(Prefer::Incoming) => ("merged", Some("incoming")),
-            Done::Kept => ("kept", None),
-            Done::Beside => ("beside", None),
-            Done::Passed => ("passed", None),
-            Done::Skipped => ("skipped", None),
-            Done::Poisoned => ("poisoned", None),
+            FoldAction::Took => ("took", None),
+            FoldAction::Replaced => ("replaced", None),
+            FoldAction::Merged(Prefer::Held) => ("merged", Some("held")),
+            FoldAction::Merged(Prefer::Incoming) => ("merged", Some("incoming")),
+            FoldAction::Kept => ("kept", None),
+            FoldAction::Beside => ("beside", None),
+            FoldAction::Passed => ("passed", None),
+            FoldAction::Skipped => ("skipped", None),
+            FoldAction::Poisoned => ("poisoned", None),
         };
         v1::Step {
             rungs: steps.iter().map(position).collect(),
@@ -193,7 +193,8 @@ impl Explained<'_> {
 
 /// What the condition of a step found.
 fn condition(effective: &Effective, step: StepId) -> Option<v1::RungCondition> {
-    let Check { verdict, error, saw, .. } = effective.checks().iter().find(|c| c.step == step)?;
+    let GuardCheck { verdict, error, saw, .. } =
+        effective.checks().iter().find(|c| c.step == step)?;
     let parsed = |json: &str| {
         serde_json::from_str(json).unwrap_or_else(|_| v1::Value::String(json.to_owned()))
     };

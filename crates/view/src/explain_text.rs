@@ -10,13 +10,13 @@ use crate::field::name;
 use crate::style::Painted;
 use crate::table::{Cell, Table};
 use crate::{
-    Part, Scene, Styles, compare_text, escape, explain, side_by_side_text, v1, words, yaml,
+    Scene, ScenePart, Styles, compare_text, escape, explain, side_by_side_text, v1, words, yaml,
 };
 
 /// Explains in words; see [`explain`] for what is asked.
 pub fn explain_text(
     scene: &Scene<'_>,
-    part: &Part<'_>,
+    part: &ScenePart<'_>,
     path: PathId,
     kind: Option<KindId>,
     field: Option<&str>,

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use overrule_engine::{Done, Loss, Outcome, Reason, Rung, Step, StepId, Traced};
+use overrule_engine::{FoldAction, Loss, Outcome, Reason, Rung, Step, StepId, Traced};
 use overrule_model::nearest;
 use overrule_source::NodeRef;
 
@@ -104,8 +104,8 @@ pub(crate) fn fared_among(
             let verdict = losses.log().find(|v| v.rung == Rung::Step(step))?;
             reasons.push(verdict.reason);
             match verdict.done {
-                Done::Skipped => Outcome::Skipped,
-                Done::Poisoned => Outcome::Inert,
+                FoldAction::Skipped => Outcome::Skipped,
+                FoldAction::Poisoned => Outcome::Inert,
                 _ => return None,
             }
         }
@@ -119,7 +119,7 @@ pub(crate) fn node_at(losses: &Losses<'_>, step: StepId, pointer: &str) -> Optio
     let mut view = losses.scene.documents.view(root);
     for segment in pointer_segments(pointer) {
         view = match view.kind() {
-            overrule_source::Kind::List => view.items().nth(segment.parse().ok()?)?,
+            overrule_source::NodeKind::List => view.items().nth(segment.parse().ok()?)?,
             _ => view.get(&segment)?,
         };
     }

@@ -8,12 +8,12 @@ use overrule_engine::{KindId, LadderId, Outcome, PolicyId, StepId};
 use overrule_model::{Created, Object};
 
 use crate::losses::{Losses, Sorted};
-use crate::{Part, Scene, rules, v1};
+use crate::{Scene, ScenePart, rules, v1};
 
 /// The policies of a part whose object is kept, with what became of them.
 pub fn policies(
     scene: &Scene<'_>,
-    part: &Part<'_>,
+    part: &ScenePart<'_>,
     keep: &dyn Fn(&Object) -> bool,
 ) -> v1::PolicyList {
     let kinds: Vec<KindId> = part.resolution.kinds().map(|(id, _)| id).collect();
@@ -54,7 +54,7 @@ pub fn resources(scene: &Scene<'_>, keep: &dyn Fn(&Object) -> bool) -> v1::Resou
 }
 
 /// The paths at which a kind could have an effective policy and no policy reaches.
-pub fn without(scene: &Scene<'_>, part: &Part<'_>, kind: KindId) -> v1::UncoveredList {
+pub fn without(scene: &Scene<'_>, part: &ScenePart<'_>, kind: KindId) -> v1::UncoveredList {
     let text = |sym| scene.snapshot.text(sym).to_owned();
     let result = part.resolution.kind(kind);
     let mut paths = 0;
@@ -95,7 +95,7 @@ type Losers = BTreeMap<(KindId, String), BTreeSet<String>>;
 
 struct Lister<'a> {
     scene: &'a Scene<'a>,
-    part: &'a Part<'a>,
+    part: &'a ScenePart<'a>,
     strategies: BTreeMap<PolicyId, &'static str>,
     losers: Losers,
     rules: BTreeMap<PolicyId, Vec<v1::RuleSummary>>,
@@ -162,7 +162,7 @@ impl Lister<'_> {
 }
 
 /// The strategy of each policy that is on a ladder.
-fn strategies(part: &Part<'_>) -> BTreeMap<PolicyId, &'static str> {
+fn strategies(part: &ScenePart<'_>) -> BTreeMap<PolicyId, &'static str> {
     let mut found = BTreeMap::new();
     let steps = (0..).map(StepId).map_while(|id| part.resolution.ladders.get_step(id));
     for step in steps {
@@ -172,7 +172,7 @@ fn strategies(part: &Part<'_>) -> BTreeMap<PolicyId, &'static str> {
 }
 
 /// Why each policy is not in force where it is not, in one pass over the distinct ladders.
-fn losers(scene: &Scene<'_>, part: &Part<'_>) -> Losers {
+fn losers(scene: &Scene<'_>, part: &ScenePart<'_>) -> Losers {
     let mut found = Losers::new();
     let ladders = u32::try_from(part.resolution.ladders.len()).unwrap_or(u32::MAX);
     for ladder in (0..ladders).map(LadderId) {

@@ -5,18 +5,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use overrule_engine::{
-    Done, Effective, Fate, Loss, PolicyId, Reason, Rung, StepId, Traced, Verdict,
+    Effective, Fate, FoldAction, FoldEntry, Loss, PolicyId, Reason, Rung, StepId, Traced,
 };
 use smallvec::SmallVec;
 
 use crate::field::{is_within, pointer_segments};
-use crate::{Part, Scene, v1, value};
+use crate::{Scene, ScenePart, v1, value};
 
 /// Reads the losses of one ladder.
 #[derive(Clone, Copy)]
 pub(crate) struct Losses<'a> {
     pub(crate) scene: &'a Scene<'a>,
-    pub(crate) part: &'a Part<'a>,
+    pub(crate) part: &'a ScenePart<'a>,
     pub(crate) effective: &'a Effective,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Sorted {
 
 impl Losses<'_> {
     /// What was done with each rung.
-    pub(crate) fn log(&self) -> impl Iterator<Item = Verdict> {
+    pub(crate) fn log(&self) -> impl Iterator<Item = FoldEntry> {
         self.effective.log(&self.part.resolution.ladders)
     }
 
@@ -135,10 +135,10 @@ impl Losses<'_> {
         for verdict in self.log() {
             if verdict.rung == Rung::Step(step) {
                 came = true;
-                if verdict.done == Done::Kept && verdict.reason == reason {
+                if verdict.done == FoldAction::Kept && verdict.reason == reason {
                     return true;
                 }
-            } else if came && verdict.done == Done::Replaced && verdict.reason == reason {
+            } else if came && verdict.done == FoldAction::Replaced && verdict.reason == reason {
                 return true;
             }
         }
@@ -148,7 +148,7 @@ impl Losses<'_> {
     /// A step that a guard kept out, unless its losses say so already.
     fn skip(&self, step: StepId, losses: &[&Loss], sorted: &mut Sorted) {
         let mut verdicts = self.log().filter(|v| v.rung == Rung::Step(step));
-        let verdict = verdicts.find(|v| v.done == Done::Skipped);
+        let verdict = verdicts.find(|v| v.done == FoldAction::Skipped);
         let Some(verdict) = verdict else { return };
         if losses.iter().any(|l| l.fate == Fate::Skipped) {
             return;
@@ -215,7 +215,7 @@ impl Losses<'_> {
                 (Some(below), _) => value = below,
                 (None, Traced::Whole { step, node }) => {
                     // A mapping that lacks the member says nothing about it; a scalar or list took its place.
-                    let is_map = documents.view(*node).kind() == overrule_source::Kind::Map;
+                    let is_map = documents.view(*node).kind() == overrule_source::NodeKind::Map;
                     return if is_map { SmallVec::new() } else { SmallVec::from_slice(&[*step]) };
                 }
                 (None, Traced::Implied { step, .. }) => return SmallVec::from_slice(&[*step]),

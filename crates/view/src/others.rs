@@ -7,13 +7,13 @@ use std::sync::{Mutex, OnceLock};
 use hashbrown::{HashMap, HashSet};
 use overrule_engine::{KindId, LadderId, NodeId, PathId};
 
-use crate::{Part, Scene};
+use crate::{Scene, ScenePart};
 
 /// A resolution to compare with. Its paths are other paths: profiles do not agree on which walks are legal.
 #[derive(Debug)]
 pub struct Other<'a> {
     /// The resolution.
-    pub part: Part<'a>,
+    pub part: ScenePart<'a>,
     /// Each path by the path it extends and its last node; built when it is first asked.
     index: OnceLock<HashMap<(Option<PathId>, NodeId), PathId>>,
     /// Ladders of the answer shown and of this one that were found to say the same.
@@ -22,7 +22,7 @@ pub struct Other<'a> {
 
 impl<'a> Other<'a> {
     /// A resolution to compare with.
-    pub fn new(part: Part<'a>) -> Self {
+    pub fn new(part: ScenePart<'a>) -> Self {
         Self { part, index: OnceLock::new(), same: Mutex::default() }
     }
 
@@ -39,7 +39,7 @@ impl<'a> Other<'a> {
     }
 
     /// The path that visits the same nodes as a path of `part`; both must walk the same topology.
-    pub fn path_like(&self, part: &Part<'_>, path: PathId) -> Option<PathId> {
+    pub fn path_like(&self, part: &ScenePart<'_>, path: PathId) -> Option<PathId> {
         let index = self.index.get_or_init(|| {
             let paths = &self.part.resolution.paths;
             let known = |p| Some(((paths.parent(p), paths.node(p)?), p));
@@ -53,7 +53,7 @@ impl<'a> Other<'a> {
     }
 
     /// The kind that is the same kind of policies as one of `part`.
-    pub fn kind_like(&self, part: &Part<'_>, kind: KindId) -> Option<KindId> {
+    pub fn kind_like(&self, part: &ScenePart<'_>, kind: KindId) -> Option<KindId> {
         let wanted = part.resolution.kind(kind)?;
         let same =
             |k: &overrule_engine::KindResult| (k.group, k.kind) == (wanted.group, wanted.kind);
@@ -63,7 +63,7 @@ impl<'a> Other<'a> {
     /// Kind, path and ladder there for a kind and path of `part`; none if the kind has no target at such a path.
     pub fn like(
         &self,
-        part: &Part<'_>,
+        part: &ScenePart<'_>,
         kind: KindId,
         path: PathId,
     ) -> Option<(KindId, PathId, LadderId)> {
@@ -75,7 +75,7 @@ impl<'a> Other<'a> {
 
 impl<'a> Scene<'a> {
     /// The other profiles of the family of a part.
-    pub fn others_of(&self, part: &Part<'_>) -> impl Iterator<Item = &'a Other<'a>> + use<'a> {
+    pub fn others_of(&self, part: &ScenePart<'_>) -> impl Iterator<Item = &'a Other<'a>> + use<'a> {
         let (family, profile) = (part.family, part.profile);
         let same = move |o: &&Other<'_>| o.part.family == family && o.part.profile != profile;
         self.others.iter().filter(same)

@@ -11,7 +11,7 @@ use crate::{escape, v1};
 
 /// How results are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Format {
+pub enum PrintFormat {
     /// For people.
     #[default]
     Table,

@@ -11,12 +11,12 @@ use crate::focus::{Meant, fared, is_block, known, meant, node_at, suggestions};
 use crate::losses::Losses;
 use crate::words::and;
 use crate::written::is_content;
-use crate::{Part, Scene, escape, field, rules, v1, words};
+use crate::{Scene, ScenePart, escape, field, rules, v1, words};
 
 /// Where a policy is in force; with `rule` (a dotted path or a JSON pointer), where that field of it is.
 pub fn reach(
     scene: &Scene<'_>,
-    part: &Part<'_>,
+    part: &ScenePart<'_>,
     policy: PolicyId,
     rule: Option<&str>,
 ) -> v1::Reach {
@@ -59,7 +59,7 @@ pub fn reach(
 
 struct Asker<'a> {
     scene: &'a Scene<'a>,
-    part: &'a Part<'a>,
+    part: &'a ScenePart<'a>,
     policy: PolicyId,
     kind: KindId,
 }

@@ -7,18 +7,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use overrule_engine::{Done, KindId, LadderId, Loss, PolicyId, Reason, Rung, Step};
 use overrule_engine::{Fate, Outcome, StepId, Tally};
-use overrule_source::{Kind, View};
+use overrule_engine::{FoldAction, KindId, LadderId, Loss, PolicyId, Reason, Rung, Step};
+use overrule_source::{NodeKind, View};
 
 use crate::field::{is_within, name, push_segment};
 use crate::focus::fared_among;
 use crate::losses::Losses;
 use crate::written::is_content;
-use crate::{Part, Scene, v1};
+use crate::{Scene, ScenePart, v1};
 
 /// What became of each rule of a policy, by block, then by pointer.
-pub fn rules(scene: &Scene<'_>, part: &Part<'_>, policy: PolicyId) -> Vec<v1::RuleSummary> {
+pub fn rules(scene: &Scene<'_>, part: &ScenePart<'_>, policy: PolicyId) -> Vec<v1::RuleSummary> {
     let Some(kind) = part.resolution.policy(policy).map(|p| p.kind) else { return Vec::new() };
     let mut all = collect(scene, part, &[kind], &|p| p == policy);
     all.remove(&policy).unwrap_or_default()
@@ -27,7 +27,7 @@ pub fn rules(scene: &Scene<'_>, part: &Part<'_>, policy: PolicyId) -> Vec<v1::Ru
 /// The same for many policies at once.
 pub(crate) fn collect(
     scene: &Scene<'_>,
-    part: &Part<'_>,
+    part: &ScenePart<'_>,
     kinds: &[KindId],
     keep: &dyn Fn(PolicyId) -> bool,
 ) -> BTreeMap<PolicyId, Vec<v1::RuleSummary>> {
@@ -51,7 +51,7 @@ struct Fates {
 
 struct Counter<'a> {
     scene: &'a Scene<'a>,
-    part: &'a Part<'a>,
+    part: &'a ScenePart<'a>,
     keep: &'a dyn Fn(PolicyId) -> bool,
 }
 
@@ -221,7 +221,8 @@ fn taken_apart(losses: Losses<'_>) -> BTreeMap<StepId, BTreeSet<String>> {
     for loss in &effective.losses {
         found.entry(loss.step).or_default().insert(loss.pointer.to_string());
     }
-    let kept_out = losses.log().filter(|v| matches!(v.done, Done::Skipped | Done::Poisoned));
+    let kept_out =
+        losses.log().filter(|v| matches!(v.done, FoldAction::Skipped | FoldAction::Poisoned));
     let kept_out = kept_out.filter_map(|v| match v.rung {
         Rung::Step(step) => Some(step),
         Rung::Group(_) => None,
@@ -247,7 +248,7 @@ fn keep_smallest(pointers: &mut BTreeSet<String>) {
 
 fn is_scalar(view: View<'_>, path: &[&str]) -> bool {
     let found = path.iter().try_fold(view, |view, key| view.get(key));
-    found.is_some_and(|v| !matches!(v.kind(), Kind::Map | Kind::List))
+    found.is_some_and(|v| !matches!(v.kind(), NodeKind::Map | NodeKind::List))
 }
 
 /// The pointer of the rule that a pointer lies in, as far as the family says where its rules stand.
@@ -270,7 +271,7 @@ fn descend(view: View<'_>, pattern: &[&str], at: &str, found: &mut Vec<String>) 
         found.push(at.to_owned());
         return;
     };
-    if view.kind() != Kind::Map {
+    if view.kind() != NodeKind::Map {
         return;
     }
     for (key, value) in view.entries() {

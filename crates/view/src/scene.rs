@@ -10,7 +10,7 @@ use crate::{Other, v1};
 
 /// One resolution under one profile, with the topology its paths walk.
 #[derive(Debug, Clone, Copy)]
-pub struct Part<'a> {
+pub struct ScenePart<'a> {
     /// Name of the family.
     pub family: &'static str,
     /// Its rule set.
@@ -33,7 +33,7 @@ pub struct Scene<'a> {
     /// Resources.
     pub snapshot: &'a Snapshot,
     /// Resolutions, one per family; their paths walk one topology.
-    pub parts: &'a [Part<'a>],
+    pub parts: &'a [ScenePart<'a>],
     /// The same families under other profiles, to compare with; none unless that is wanted.
     pub others: &'a [Other<'a>],
     /// What the stages found wrong, so that an answer can carry what concerns it.
@@ -65,7 +65,11 @@ impl<'a> Findings<'a> {
 
 impl<'a> Scene<'a> {
     /// A scene without findings and without profiles to compare with.
-    pub fn new(documents: &'a Documents, snapshot: &'a Snapshot, parts: &'a [Part<'a>]) -> Self {
+    pub fn new(
+        documents: &'a Documents,
+        snapshot: &'a Snapshot,
+        parts: &'a [ScenePart<'a>],
+    ) -> Self {
         Self { documents, snapshot, parts, others: &[], findings: None }
     }
 
@@ -94,7 +98,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-impl Part<'_> {
+impl ScenePart<'_> {
     /// `namespace/name` of a policy.
     pub fn policy_name(&self, scene: &Scene<'_>, policy: PolicyId) -> String {
         self.resolution.policy(policy).map_or_else(String::new, |p| scene.object_name(p.object))

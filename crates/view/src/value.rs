@@ -2,7 +2,7 @@
 //! In: traced values. Out: values of the model, and who wrote each leaf. Not here: names of policies.
 
 use overrule_engine::{StepId, Traced};
-use overrule_source::{Documents, Kind, NodeRef, View};
+use overrule_source::{Documents, NodeKind, NodeRef, View};
 
 use crate::field::push_segment;
 use crate::v1::Value;
@@ -80,14 +80,14 @@ impl Walk<'_, '_> {
         let view = self.documents.view(node);
         let at = |view: View<'_>| NodeRef { doc: node.doc, node: view.id() };
         let value = match view.kind() {
-            Kind::Map => {
+            NodeKind::Map => {
                 let parts = view.entries().map(|(key, value)| {
                     let key = key.key_text();
                     (key.to_owned(), self.below(key, |walk| walk.written(step, at(value))))
                 });
                 Value::Map(parts.collect())
             }
-            Kind::List => {
+            NodeKind::List => {
                 let parts = view.items().enumerate();
                 let parts = parts
                     .map(|(i, v)| self.below(&i.to_string(), |walk| walk.written(step, at(v))));
@@ -129,8 +129,8 @@ impl Walk<'_, '_> {
 /// A scalar as Kubernetes sends it on: whole numbers without a point, what JSON cannot hold as text.
 fn scalar(view: View<'_>) -> Value {
     match view.kind() {
-        Kind::Null => Value::Null,
-        Kind::Bool => Value::Bool(view.as_bool().unwrap_or_default()),
+        NodeKind::Null => Value::Null,
+        NodeKind::Bool => Value::Bool(view.as_bool().unwrap_or_default()),
         _ => view.to_number().map_or_else(
             || Value::String(view.scalar_text().unwrap_or_default().to_owned()),
             Value::Number,

@@ -12,13 +12,14 @@ mod common;
 
 use common::golden;
 use overrule_engine::{
-    Action, Algebra, Attachment, Check, Combine, FamilyWords, Fate, Group, Key, KeyValues,
-    LadderId, Level, Loss, MergePlan, Merger, NewKind, Node, NodeId, Op, PathId, Prefer, Rank,
-    RankKey, ReasonInfo, Resolution, ResolutionBuilder, Rung, Step, StepId, Topology, Traced, Turn,
+    Action, Algebra, Attachment, Combine, FamilyWords, Fate, FieldKey, Group, GuardCheck,
+    KeyValues, LadderId, Level, Loss, MergePlan, Merger, NewKind, Node, NodeId, Op, PathId, Prefer,
+    Rank, RankKey, ReasonInfo, Resolution, ResolutionBuilder, Rung, Step, StepId, Topology, Traced,
+    Turn,
 };
 use overrule_model::{Snapshot, Sym};
 use overrule_source::{Documents, NodeRef, ReadOptions};
-use overrule_view::{Graph, Part, Scene, Styles};
+use overrule_view::{Graph, Scene, ScenePart, Styles};
 
 static MERGED: ReasonInfo =
     ReasonInfo { id: "merged", sentence: "the lower one fills what is missing" };
@@ -77,7 +78,7 @@ impl Algebra for Toy<'_> {
         (): &mut (),
         turn: &Turn<'_>,
         _: Option<&Traced>,
-        _: &mut Vec<Check>,
+        _: &mut Vec<GuardCheck>,
     ) -> Action<'_> {
         let step = turn.step.map(|(_, s)| s);
         static PLAN: std::sync::LazyLock<MergePlan> =
@@ -100,7 +101,7 @@ impl Algebra for Toy<'_> {
         if step.is_none_or(|s| s.mode != MIXED) {
             return Some(incoming);
         }
-        let mut kept: Vec<(Key, Traced)> = Vec::new();
+        let mut kept: Vec<(FieldKey, Traced)> = Vec::new();
         for (key, value) in incoming.entries(self.0) {
             let (fate, reason) = match key.text(self.0) {
                 "gone" => (Fate::Removed, &REMOVED),
@@ -121,7 +122,7 @@ impl Algebra for Toy<'_> {
             json: r#"{"on": true, "list": [1, {}]}"#.into(),
             from: None.into(),
         };
-        kept.push((Key::Text("implied".into()), implied));
+        kept.push((FieldKey::Text("implied".into()), implied));
         Some(Traced::map(kept))
     }
 }
@@ -202,8 +203,8 @@ fn toy() -> World {
     World { documents, snapshot, topology, resolution }
 }
 
-fn see<R>(world: &World, look: impl FnOnce(&Scene<'_>, &Part<'_>) -> R) -> R {
-    let parts = [Part {
+fn see<R>(world: &World, look: impl FnOnce(&Scene<'_>, &ScenePart<'_>) -> R) -> R {
+    let parts = [ScenePart {
         family: "toy",
         profile: "test",
         shipped: false,

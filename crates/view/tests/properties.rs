@@ -73,17 +73,17 @@ fn a_lost_part_names_its_place_and_who_is_there() {
 /// Reads a YAML text as JSON, by our own reader.
 fn read_back(yaml: &str) -> serde_json::Value {
     fn of(view: overrule_source::View<'_>) -> serde_json::Value {
-        use overrule_source::Kind;
+        use overrule_source::NodeKind;
         match view.kind() {
-            Kind::Null => serde_json::Value::Null,
-            Kind::Bool => view.as_bool().unwrap().into(),
-            Kind::Int => {
+            NodeKind::Null => serde_json::Value::Null,
+            NodeKind::Bool => view.as_bool().unwrap().into(),
+            NodeKind::Int => {
                 view.as_i64().map(Into::into).unwrap_or_else(|| view.as_u64().unwrap().into())
             }
-            Kind::Float => view.as_f64().unwrap().into(),
-            Kind::String => view.as_str().unwrap().into(),
-            Kind::List => view.items().map(of).collect(),
-            Kind::Map => serde_json::Value::Object(
+            NodeKind::Float => view.as_f64().unwrap().into(),
+            NodeKind::String => view.as_str().unwrap().into(),
+            NodeKind::List => view.items().map(of).collect(),
+            NodeKind::Map => serde_json::Value::Object(
                 view.entries().map(|(k, v)| (k.key_text().to_owned(), of(v))).collect(),
             ),
         }

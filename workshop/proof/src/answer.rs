@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::client::{Connected, Reply};
-use crate::failure::Failure;
+use crate::client::{Connected, ProxyReply};
+use crate::failure::HarnessFailure;
 use crate::http::Response;
 use crate::observe;
 
@@ -16,7 +16,7 @@ const NOBODY: &str = "none";
 
 /// What the proxy does with a request or a connection, and who says so. Policies are names of actions.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Answer {
+pub enum ProxyAnswer {
     /// It passes.
     Allowed {
         /// The policy that admits it.
@@ -40,9 +40,9 @@ pub enum Answer {
 
 /// An answer as seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct SeenAnswer {
     /// The answer.
-    pub answer: Answer,
+    pub answer: ProxyAnswer,
     /// The path that was judged, query included.
     pub path: Option<String>,
 }
@@ -51,7 +51,7 @@ pub struct Seen {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expected {
     /// The answer.
-    pub answer: Answer,
+    pub answer: ProxyAnswer,
     /// The policy whose shadow counts it. A request that is denied counts as well.
     pub counted: Option<String>,
     /// The path that is judged, without query. Without one it is not compared.
@@ -60,7 +60,7 @@ pub struct Expected {
 
 impl Expected {
     /// Whether this is what is seen.
-    pub fn is(&self, seen: &Seen) -> bool {
+    pub fn is(&self, seen: &SeenAnswer) -> bool {
         let path = seen.path.as_deref().map(|p| p.split('?').next().unwrap_or(p));
         let same_path = path.is_none() || self.path.is_none() || path == self.path.as_deref();
         self.answer == seen.answer && same_path
@@ -132,9 +132,9 @@ impl Counters {
         };
         for one in expected {
             match &one.answer {
-                Answer::Allowed { policy, .. } => add(policy, "allowed"),
-                Answer::Denied { policy } => add(policy, "denied"),
-                Answer::Rejected { .. } | Answer::Refused => continue,
+                ProxyAnswer::Allowed { policy, .. } => add(policy, "allowed"),
+                ProxyAnswer::Denied { policy } => add(policy, "denied"),
+                ProxyAnswer::Rejected { .. } | ProxyAnswer::Refused => continue,
             }
             if let Some(policy) = &one.counted {
                 add(policy, "shadow_denied");
@@ -148,60 +148,70 @@ impl Counters {
 ///
 /// # Errors
 /// The reply does not tell who decided.
-pub(crate) fn of_reply(reply: &Reply) -> Result<Seen, Failure> {
+pub(crate) fn of_reply(reply: &ProxyReply) -> Result<SeenAnswer, HarnessFailure> {
     let response = match reply {
-        Reply::Response(response) => response,
-        Reply::Refused(_) => return Ok(Seen { answer: Answer::Refused, path: None }),
+        ProxyReply::Response(response) => response,
+        ProxyReply::Refused(_) => {
+            return Ok(SeenAnswer { answer: ProxyAnswer::Refused, path: None });
+        }
     };
     match response.status {
         200 => of_allowed(response),
         403 => {
-            let unclear = || Failure::new(format!("a denial that does not say why: {response:?}"));
+            let unclear =
+                || HarnessFailure::new(format!("a denial that does not say why: {response:?}"));
             let reason = response.header(observe::REASON);
             let policy = reason.and_then(denier).ok_or_else(unclear)?;
-            Ok(Seen { answer: Answer::Denied { policy }, path: Some(judged(response)?) })
+            Ok(SeenAnswer { answer: ProxyAnswer::Denied { policy }, path: Some(judged(response)?) })
         }
-        status => Ok(Seen { answer: Answer::Rejected { status }, path: None }),
+        status => Ok(SeenAnswer { answer: ProxyAnswer::Rejected { status }, path: None }),
     }
 }
 
-fn of_allowed(response: &Response) -> Result<Seen, Failure> {
+fn of_allowed(response: &Response) -> Result<SeenAnswer, HarnessFailure> {
     let policy = response.header(observe::POLICY).and_then(given);
-    let policy = policy
-        .ok_or_else(|| Failure::new(format!("a pass that does not say why: {response:?}")))?;
+    let policy = policy.ok_or_else(|| {
+        HarnessFailure::new(format!("a pass that does not say why: {response:?}"))
+    })?;
     let shadow = response
         .header(observe::SHADOW)
         .and_then(|text| text.split_once(' '))
         .and_then(|(result, policy)| (result == "denied").then(|| policy.to_owned()));
-    Ok(Seen { answer: Answer::Allowed { policy, shadow }, path: Some(judged(response)?) })
+    Ok(SeenAnswer {
+        answer: ProxyAnswer::Allowed { policy, shadow },
+        path: Some(judged(response)?),
+    })
 }
 
 /// The path that was judged. Without it nothing could be compared, and nobody would notice.
-fn judged(response: &Response) -> Result<String, Failure> {
+fn judged(response: &Response) -> Result<String, HarnessFailure> {
     let path = response.header(observe::PATH).map(str::to_owned);
-    path.ok_or_else(|| Failure::new(format!("an answer without the judged path: {response:?}")))
+    path.ok_or_else(|| {
+        HarnessFailure::new(format!("an answer without the judged path: {response:?}"))
+    })
 }
 
 /// The answer to a connection: what its client saw, and its line in the log.
 ///
 /// # Errors
 /// The two contradict each other.
-pub(crate) fn of_connection(seen: &Connected, line: &Value) -> Result<Seen, Failure> {
+pub(crate) fn of_connection(seen: &Connected, line: &Value) -> Result<SeenAnswer, HarnessFailure> {
     let text = |key: &str| line.get(key).and_then(Value::as_str).and_then(given);
     let denied = text("reason").and_then(|reason| denier(&reason));
-    let unclear = || Failure::new(format!("echoed: {}, but the log says {line}", seen.echoed));
+    let unclear =
+        || HarnessFailure::new(format!("echoed: {}, but the log says {line}", seen.echoed));
     let answer = match (seen.echoed, denied) {
-        (true, None) if text("result").as_deref() == Some("allowed") => Answer::Allowed {
+        (true, None) if text("result").as_deref() == Some("allowed") => ProxyAnswer::Allowed {
             policy: text("policy").ok_or_else(unclear)?,
             shadow: text("shadow").filter(|_| text("shadowResult").as_deref() == Some("denied")),
         },
         (false, Some(policy)) if text("result").as_deref() == Some("denied") => {
-            Answer::Denied { policy }
+            ProxyAnswer::Denied { policy }
         }
-        (false, None) if text("result").is_none() => Answer::Refused,
+        (false, None) if text("result").is_none() => ProxyAnswer::Refused,
         _ => return Err(unclear()),
     };
-    Ok(Seen { answer, path: None })
+    Ok(SeenAnswer { answer, path: None })
 }
 
 /// The policy in the reason for a denial.

@@ -12,14 +12,14 @@ use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme, StreamOwned};
 
-use crate::failure::Failure;
+use crate::failure::HarnessFailure;
 use crate::http::{self, Response};
 use crate::pki::Pki;
 use crate::proxy::ANSWER;
 
 /// What is asked, and by whom. Over TCP, method and path do not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ask {
+pub struct ProxyRequest {
     /// Name of the client.
     pub client: String,
     /// The server name it asks for; without one it sends none.
@@ -32,7 +32,7 @@ pub struct Ask {
 
 /// What came of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reply {
+pub enum ProxyReply {
     /// HTTP.
     Response(Response),
     /// No byte of HTTP: the connection was refused, in words.
@@ -62,7 +62,7 @@ impl Clients {
     ///
     /// # Errors
     /// A certificate cannot be used.
-    pub fn new(pki: &Pki) -> Result<Self, Failure> {
+    pub fn new(pki: &Pki) -> Result<Self, HarnessFailure> {
         let provider = Arc::new(ring::default_provider());
         let pinned =
             Arc::new(Pinned { server: pki.server().clone(), provider: Arc::clone(&provider) });
@@ -70,11 +70,11 @@ impl Clients {
         for (name, credential) in pki.credentials() {
             let mut config = ClientConfig::builder_with_provider(Arc::clone(&provider))
                 .with_protocol_versions(&[&rustls::version::TLS13])
-                .map_err(Failure::of("TLS 1.3"))?
+                .map_err(HarnessFailure::of("TLS 1.3"))?
                 .dangerous()
                 .with_custom_certificate_verifier(Arc::clone(&pinned) as _)
                 .with_client_auth_cert(credential.chain.clone(), credential.key())
-                .map_err(Failure::of(format!("certificate of {name}")))?;
+                .map_err(HarnessFailure::of(format!("certificate of {name}")))?;
             // Every connection shows its certificate anew.
             config.resumption = Resumption::disabled();
             configs.insert(name.clone(), Arc::new(config));
@@ -86,25 +86,29 @@ impl Clients {
     ///
     /// # Errors
     /// The client is unknown, the listener does not listen, or the answer is cut off.
-    pub fn request(&mut self, to: SocketAddr, ask: &Ask) -> Result<Reply, Failure> {
+    pub fn request(
+        &mut self,
+        to: SocketAddr,
+        ask: &ProxyRequest,
+    ) -> Result<ProxyReply, HarnessFailure> {
         let key = (to, ask.client.clone(), ask.sni.clone());
         // A proxy may end an idle connection at any time: then the request is made again on a new one.
         if let Some(mut stream) = self.open.remove(&key)
             && let Ok(response) = exchange(&mut stream, ask)
         {
             self.keep(key, stream, &response);
-            return Ok(Reply::Response(response));
+            return Ok(ProxyReply::Response(response));
         }
         let mut stream = self.connect(to, ask)?;
         match exchange(&mut stream, ask) {
             Ok(response) => {
                 self.keep(key, stream, &response);
-                Ok(Reply::Response(response))
+                Ok(ProxyReply::Response(response))
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                Err(Failure::new(format!("no answer in {ANSWER:?} to {ask:?}")))
+                Err(HarnessFailure::new(format!("no answer in {ANSWER:?} to {ask:?}")))
             }
-            Err(error) => Ok(Reply::Refused(error.to_string())),
+            Err(error) => Ok(ProxyReply::Refused(error.to_string())),
         }
     }
 
@@ -112,7 +116,12 @@ impl Clients {
     ///
     /// # Errors
     /// As [`Clients::request`].
-    pub fn crowd(&self, to: SocketAddr, ask: &Ask, size: u32) -> Result<Crowd, Failure> {
+    pub fn crowd(
+        &self,
+        to: SocketAddr,
+        ask: &ProxyRequest,
+        size: u32,
+    ) -> Result<Crowd, HarnessFailure> {
         let streams: Result<_, _> = (0..size).map(|_| self.connect(to, ask)).collect();
         Ok(Crowd { streams: streams?, ask: ask.clone() })
     }
@@ -121,14 +130,21 @@ impl Clients {
     ///
     /// # Errors
     /// As [`Clients::request`].
-    pub fn echo(&mut self, to: SocketAddr, ask: &Ask) -> Result<Connected, Failure> {
+    pub fn echo(
+        &mut self,
+        to: SocketAddr,
+        ask: &ProxyRequest,
+    ) -> Result<Connected, HarnessFailure> {
         const WORD: &[u8; 4] = b"ping";
         let mut stream = self.connect(to, ask)?;
-        let port = stream.get_ref().sock.local_addr().map_err(Failure::of("own port"))?.port();
+        let port =
+            stream.get_ref().sock.local_addr().map_err(HarnessFailure::of("own port"))?.port();
         let mut back = [0; WORD.len()];
         let tried = send(&mut stream, WORD).and_then(|()| stream.read_exact(&mut back));
         if tried.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock) {
-            return Err(Failure::new(format!("neither echo nor end in {ANSWER:?} for {ask:?}")));
+            return Err(HarnessFailure::new(format!(
+                "neither echo nor end in {ANSWER:?} for {ask:?}"
+            )));
         }
         let echoed = tried.is_ok() && back == *WORD;
         stream.get_mut().conn.send_close_notify();
@@ -153,23 +169,23 @@ impl Clients {
         }
     }
 
-    fn connect(&self, to: SocketAddr, ask: &Ask) -> Result<Stream, Failure> {
+    fn connect(&self, to: SocketAddr, ask: &ProxyRequest) -> Result<Stream, HarnessFailure> {
         let config = self
             .configs
             .get(&ask.client)
-            .ok_or_else(|| Failure::new(format!("no client {}", ask.client)))?;
+            .ok_or_else(|| HarnessFailure::new(format!("no client {}", ask.client)))?;
         // An address is not sent as server name.
         let name = match &ask.sni {
             Some(name) => ServerName::try_from(name.clone())
-                .map_err(Failure::of(format!("server name {name}")))?,
+                .map_err(HarnessFailure::of(format!("server name {name}")))?,
             None => ServerName::IpAddress(to.ip().into()),
         };
         let connection =
-            ClientConnection::new(Arc::clone(config), name).map_err(Failure::of("TLS"))?;
-        let socket =
-            TcpStream::connect(to).map_err(Failure::of(format!("cannot connect to {to}")))?;
-        socket.set_nodelay(true).map_err(Failure::of("socket"))?;
-        socket.set_read_timeout(Some(ANSWER)).map_err(Failure::of("socket"))?;
+            ClientConnection::new(Arc::clone(config), name).map_err(HarnessFailure::of("TLS"))?;
+        let socket = TcpStream::connect(to)
+            .map_err(HarnessFailure::of(format!("cannot connect to {to}")))?;
+        socket.set_nodelay(true).map_err(HarnessFailure::of("socket"))?;
+        socket.set_read_timeout(Some(ANSWER)).map_err(HarnessFailure::of("socket"))?;
         Ok(BufReader::new(StreamOwned::new(connection, socket)))
     }
 }
@@ -179,7 +195,7 @@ impl Clients {
 #[derive(Debug)]
 pub struct Crowd {
     streams: Vec<Stream>,
-    ask: Ask,
+    ask: ProxyRequest,
 }
 
 impl Crowd {
@@ -187,23 +203,23 @@ impl Crowd {
     ///
     /// # Errors
     /// An answer does not come, or is not 200.
-    pub fn ask(&mut self) -> Result<(), Failure> {
+    pub fn ask(&mut self) -> Result<(), HarnessFailure> {
         let text = http::request(&self.ask.method, &self.ask.path, "backend");
         for stream in &mut self.streams {
-            send(stream, text.as_bytes()).map_err(Failure::of("cannot ask"))?;
+            send(stream, text.as_bytes()).map_err(HarnessFailure::of("cannot ask"))?;
         }
         for stream in &mut self.streams {
             let response = http::read(stream, &self.ask.method);
-            let response = response.map_err(Failure::of("no answer"))?;
+            let response = response.map_err(HarnessFailure::of("no answer"))?;
             if response.status != 200 {
-                return Err(Failure::new(format!("not allowed: {response:?}")));
+                return Err(HarnessFailure::new(format!("not allowed: {response:?}")));
             }
         }
         Ok(())
     }
 }
 
-fn exchange(stream: &mut Stream, ask: &Ask) -> io::Result<Response> {
+fn exchange(stream: &mut Stream, ask: &ProxyRequest) -> io::Result<Response> {
     let host = ask.sni.as_deref().unwrap_or("backend");
     send(stream, http::request(&ask.method, &ask.path, host).as_bytes())?;
     http::read(stream, &ask.method)

@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use crate::client::Ask;
+use crate::client::ProxyRequest;
 use crate::emit::emitted;
-use crate::failure::Failure;
+use crate::failure::HarnessFailure;
 use crate::install::Envoy;
-use crate::lab::{Form, Lab, Protocol};
-use crate::rules::{Policy, Rules, below, exactly};
+use crate::lab::{Lab, LabProtocol, RuleLayout};
+use crate::rules::{InboundRules, PermissionPolicy, below, exactly};
 use crate::stories;
 
 /// How often each is measured; the least counts, because a busy machine only adds.
@@ -16,9 +16,12 @@ const ROUNDS: u32 = 3;
 
 /// So many rules, half exact allows, a quarter prefix allows, a quarter exact denies. The last of them is the only one
 /// that fits `frontend`.
-pub fn rules(number: u32) -> Rules {
+pub fn rules(number: u32) -> InboundRules {
     let id = |n: u32| format!("spiffe://trust-domain.mesh/ns/n{}/sa/s{n}", n % 97);
-    let mut one = Policy { name: "kri_mtp_default___many_".to_owned(), ..Policy::default() };
+    let mut one = PermissionPolicy {
+        name: "kri_mtp_default___many_".to_owned(),
+        ..PermissionPolicy::default()
+    };
     for n in 0..number.saturating_sub(1) {
         match n % 4 {
             0 => one.deny.push(exactly(&id(n))),
@@ -27,16 +30,21 @@ pub fn rules(number: u32) -> Rules {
         }
     }
     one.allow.push(exactly("spiffe://trust-domain.mesh/ns/default/sa/frontend"));
-    Rules::of(&[one])
+    InboundRules::of(&[one])
 }
 
 /// Envoy's processor time for a request that the last of so many rules allows.
 ///
 /// # Errors
 /// Envoy does not run.
-pub fn per_request(lab: &Lab, form: Form, number: u32, times: u32) -> Result<Duration, Failure> {
-    let config = emitted(&rules(number), &lab.setup(Protocol::Http, form))?;
-    let ask = Ask {
+pub fn per_request(
+    lab: &Lab,
+    form: RuleLayout,
+    number: u32,
+    times: u32,
+) -> Result<Duration, HarnessFailure> {
+    let config = emitted(&rules(number), &lab.setup(LabProtocol::Http, form))?;
+    let ask = ProxyRequest {
         client: "frontend".to_owned(),
         sni: None,
         method: "GET".to_owned(),
@@ -53,10 +61,10 @@ pub fn per_request(lab: &Lab, form: Form, number: u32, times: u32) -> Result<Dur
 ///
 /// # Errors
 /// Envoy does not run.
-pub fn table(envoy: Envoy) -> Result<Vec<String>, Failure> {
+pub fn table(envoy: Envoy) -> Result<Vec<String>, HarnessFailure> {
     let lab = Lab::new(envoy, stories::holders())?;
     let mut lines = Vec::new();
-    for form in [Form::List, Form::Tree] {
+    for form in [RuleLayout::List, RuleLayout::Tree] {
         let mut first = None;
         for number in [10, 1_000, 10_000] {
             let time = per_request(&lab, form, number, 2_000)?;

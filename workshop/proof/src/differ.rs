@@ -4,10 +4,10 @@
 
 use std::fmt;
 
-use crate::answer::{Answer, Counters, Expected};
-use crate::client::Ask;
-use crate::failure::Failure;
-use crate::lab::{Form, Lab, Protocol, Setup};
+use crate::answer::{Counters, Expected, ProxyAnswer};
+use crate::client::ProxyRequest;
+use crate::failure::HarnessFailure;
+use crate::lab::{Lab, LabProtocol, RuleLayout, Setup};
 use crate::pki::Holder;
 
 /// How many differences are kept in words.
@@ -15,22 +15,22 @@ const KEPT: usize = 40;
 
 /// One inbound and what is asked of it.
 #[derive(Debug, Clone)]
-pub struct Case<R> {
+pub struct InboundCase<R> {
     /// By what to find it again.
     pub name: String,
     /// Its rules.
     pub rules: R,
     /// What it speaks.
-    pub protocol: Protocol,
+    pub protocol: LabProtocol,
     /// How its rules are laid out.
-    pub form: Form,
+    pub form: RuleLayout,
     /// What is asked, in order.
-    pub asks: Vec<Ask>,
+    pub asks: Vec<ProxyRequest>,
 }
 
 /// What came of it.
 #[derive(Debug, Clone, Default)]
-pub struct Tally {
+pub struct ProofTally {
     /// Bootstraps that Envoy checked, accepted and ran.
     pub configs: u64,
     /// HTTP requests.
@@ -49,7 +49,7 @@ pub struct Tally {
     pub words: Vec<String>,
 }
 
-impl Tally {
+impl ProofTally {
     /// Adds another.
     pub fn add(&mut self, other: Self) {
         self.configs += other.configs;
@@ -72,24 +72,24 @@ impl Tally {
         }
     }
 
-    fn count(&mut self, answer: &Answer) {
+    fn count(&mut self, answer: &ProxyAnswer) {
         let [allowed, denied, rejected, refused] = &mut self.answers;
         match answer {
-            Answer::Allowed { shadow, .. } => {
+            ProxyAnswer::Allowed { shadow, .. } => {
                 *allowed += 1;
                 self.shadows += u64::from(shadow.is_some());
             }
-            Answer::Denied { policy } => {
+            ProxyAnswer::Denied { policy } => {
                 *denied += 1;
                 self.by_policy += u64::from(policy != overrule_envoy::DEFAULT);
             }
-            Answer::Rejected { .. } => *rejected += 1,
-            Answer::Refused => *refused += 1,
+            ProxyAnswer::Rejected { .. } => *rejected += 1,
+            ProxyAnswer::Refused => *refused += 1,
         }
     }
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for ProofTally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [allowed, denied, rejected, refused] = self.answers;
         write!(
@@ -113,27 +113,28 @@ impl fmt::Display for Tally {
 /// Envoy refuses a bootstrap or does not answer. Differences are no error: they are in the tally.
 pub fn run<R>(
     lab: &mut Lab,
-    cases: impl IntoIterator<Item = Case<R>>,
-    bootstrap: impl Fn(&R, &Setup<'_>) -> Result<String, Failure>,
-    decide: impl Fn(&R, &Setup<'_>, &Ask, &Holder) -> Expected,
-) -> Result<Tally, Failure> {
-    let mut tally = Tally::default();
+    cases: impl IntoIterator<Item = InboundCase<R>>,
+    bootstrap: impl Fn(&R, &Setup<'_>) -> Result<String, HarnessFailure>,
+    decide: impl Fn(&R, &Setup<'_>, &ProxyRequest, &Holder) -> Expected,
+) -> Result<ProofTally, HarnessFailure> {
+    let mut tally = ProofTally::default();
     for case in cases {
-        let of = |failure| Failure::new(format!("{}: {failure}", label(&case)));
+        let of = |failure| HarnessFailure::new(format!("{}: {failure}", label(&case)));
         let setup = lab.setup(case.protocol, case.form);
         let config = bootstrap(&case.rules, &setup).map_err(of)?;
         let mut expected = Vec::with_capacity(case.asks.len());
         for ask in &case.asks {
             let holder = lab.holders().get(&ask.client);
-            let holder = holder.ok_or_else(|| Failure::new(format!("no client {}", ask.client)))?;
+            let holder =
+                holder.ok_or_else(|| HarnessFailure::new(format!("no client {}", ask.client)))?;
             expected.push(decide(&case.rules, &setup, ask, holder));
         }
         let observed = lab.observe(&config, case.protocol, &case.asks).map_err(of)?;
         tally.configs += 1;
         let number = u64::try_from(case.asks.len()).unwrap_or(u64::MAX);
         match case.protocol {
-            Protocol::Http => tally.requests += number,
-            Protocol::Tcp => tally.connections += number,
+            LabProtocol::Http => tally.requests += number,
+            LabProtocol::Tcp => tally.connections += number,
         }
         for ((ask, foretold), seen) in case.asks.iter().zip(&expected).zip(&observed.seen) {
             tally.count(&seen.answer);
@@ -147,7 +148,7 @@ pub fn run<R>(
             }
         }
         let foretold = Counters::foretold(&expected);
-        let by_policy = case.protocol == Protocol::Http;
+        let by_policy = case.protocol == LabProtocol::Http;
         if foretold.all != observed.counters.all
             || (by_policy && foretold.policies != observed.counters.policies)
         {
@@ -160,6 +161,6 @@ pub fn run<R>(
     Ok(tally)
 }
 
-fn label<R>(case: &Case<R>) -> String {
+fn label<R>(case: &InboundCase<R>) -> String {
     format!("{} ({:?}, {:?})", case.name, case.protocol, case.form)
 }

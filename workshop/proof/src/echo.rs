@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-use crate::failure::Failure;
+use crate::failure::HarnessFailure;
 use crate::proxy::ANSWER;
 
 /// A server that echoes, on a free port of this machine: the service behind a TCP inbound.
@@ -23,9 +23,10 @@ impl Echo {
     ///
     /// # Errors
     /// No port can be had.
-    pub fn start() -> Result<Self, Failure> {
-        let listener = TcpListener::bind("127.0.0.1:0").map_err(Failure::of("no port for echo"))?;
-        let address = listener.local_addr().map_err(Failure::of("no port for echo"))?;
+    pub fn start() -> Result<Self, HarnessFailure> {
+        let listener =
+            TcpListener::bind("127.0.0.1:0").map_err(HarnessFailure::of("no port for echo"))?;
+        let address = listener.local_addr().map_err(HarnessFailure::of("no port for echo"))?;
         let echo = Self { address, count: Arc::default(), ended: Arc::default() };
         let (count, ended) = (Arc::clone(&echo.count), Arc::clone(&echo.ended));
         thread::spawn(move || {

@@ -8,9 +8,9 @@ use overrule_envoy::{
     Version, bootstrap, filters, json,
 };
 
-use crate::failure::Failure;
-use crate::lab::{Form, Protocol, Setup};
-use crate::rules::Rules;
+use crate::failure::HarnessFailure;
+use crate::lab::{LabProtocol, RuleLayout, Setup};
+use crate::rules::InboundRules;
 
 /// The name of the inbound's listener.
 const LISTENER: &str = "inbound";
@@ -19,7 +19,7 @@ const LISTENER: &str = "inbound";
 ///
 /// # Errors
 /// The rules cannot be projected, or a file has a name that is no text.
-pub fn emitted(rules: &Rules, setup: &Setup<'_>) -> Result<String, Failure> {
+pub fn emitted(rules: &InboundRules, setup: &Setup<'_>) -> Result<String, HarnessFailure> {
     inbound(&projected(rules, setup)?, setup, false)
 }
 
@@ -27,28 +27,31 @@ pub fn emitted(rules: &Rules, setup: &Setup<'_>) -> Result<String, Failure> {
 ///
 /// # Errors
 /// They come in another form than was asked for.
-pub fn projected<'a>(rules: &'a Rules, setup: &Setup<'_>) -> Result<Projection<'a>, Failure> {
+pub fn projected<'a>(
+    rules: &'a InboundRules,
+    setup: &Setup<'_>,
+) -> Result<Projection<'a>, HarnessFailure> {
     let input = FilterInput {
         rules: &rules.rules,
         names: &rules.names,
         protocol: match setup.protocol {
-            Protocol::Http => overrule_envoy::Protocol::Http,
-            Protocol::Tcp => overrule_envoy::Protocol::Tcp,
+            LabProtocol::Http => overrule_envoy::Protocol::Http,
+            LabProtocol::Tcp => overrule_envoy::Protocol::Tcp,
         },
         stat_prefix: LISTENER,
     };
     let form = match setup.form {
-        Form::List => overrule_envoy::FilterForm::List,
-        Form::Tree => overrule_envoy::FilterForm::Tree,
+        RuleLayout::List => overrule_envoy::FilterForm::List,
+        RuleLayout::Tree => overrule_envoy::FilterForm::Tree,
     };
     let version = crate::install::VERSION.parse::<Version>();
-    let version = Some(version.map_err(Failure::of("version of Envoy"))?);
+    let version = Some(version.map_err(HarnessFailure::of("version of Envoy"))?);
     let projection = filters(&input, &FilterOptions { form, version, ..FilterOptions::default() });
     // What is refused to a user is emitted strictly all the same, and strictness is proved too.
     if projection.form == form {
         Ok(projection)
     } else {
-        Err(Failure::new(format!("cannot be projected: {:?}", projection.problems)))
+        Err(HarnessFailure::new(format!("cannot be projected: {:?}", projection.problems)))
     }
 }
 
@@ -61,9 +64,11 @@ pub fn inbound(
     projection: &Projection<'_>,
     setup: &Setup<'_>,
     by_domain: bool,
-) -> Result<String, Failure> {
+) -> Result<String, HarnessFailure> {
     let text = |path: &Path| {
-        path.to_str().map(str::to_owned).ok_or_else(|| Failure::new("a file name that is no text"))
+        path.to_str()
+            .map(str::to_owned)
+            .ok_or_else(|| HarnessFailure::new("a file name that is no text"))
     };
     let files = setup.files;
     let (certificate, key) = (text(&files.certificate)?, text(&files.key)?);
@@ -73,8 +78,8 @@ pub fn inbound(
     let ip = setup.upstream.ip().to_string();
     let here = HostPort { address: "127.0.0.1", port: 0 };
     let upstream = match setup.protocol {
-        Protocol::Http => Upstream::Envoy,
-        Protocol::Tcp => {
+        LabProtocol::Http => Upstream::Envoy,
+        LabProtocol::Tcp => {
             Upstream::ServerOnData(HostPort { address: &ip, port: setup.upstream.port() })
         }
     };
@@ -86,5 +91,5 @@ pub fn inbound(
         upstream,
         tell: false,
     };
-    json(&bootstrap(&inbound, projection)).map_err(Failure::of("the bootstrap as JSON"))
+    json(&bootstrap(&inbound, projection)).map_err(HarnessFailure::of("the bootstrap as JSON"))
 }

@@ -5,9 +5,9 @@ use std::fmt;
 
 /// Why the harness could not do its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure(String);
+pub struct HarnessFailure(String);
 
-impl Failure {
+impl HarnessFailure {
     /// A failure in words.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
@@ -20,10 +20,10 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for HarnessFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for HarnessFailure {}

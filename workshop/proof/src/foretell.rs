@@ -8,30 +8,36 @@
 use std::cmp::Reverse;
 
 use overrule_access::{
-    Decision, Effect, Identity, Match, PathMatch, Request, Rule, RuleSource, Verdict, naive, path,
+    AccessRule, Decision, Effect, Identity, Match, PathMatch, Request, RuleSource, Verdict, naive,
+    path,
 };
 use overrule_envoy::{DEFAULT, GUARD, action_name};
 
-use crate::answer::{Answer, Expected};
-use crate::client::Ask;
-use crate::lab::{Form, Protocol, Setup};
+use crate::answer::{Expected, ProxyAnswer};
+use crate::client::ProxyRequest;
+use crate::lab::{LabProtocol, RuleLayout, Setup};
 use crate::pki::Holder;
-use crate::rules::Rules;
+use crate::rules::InboundRules;
 
 /// What Envoy will do with a request of this client.
-pub fn foretell(rules: &Rules, setup: &Setup<'_>, ask: &Ask, holder: &Holder) -> Expected {
+pub fn foretell(
+    rules: &InboundRules,
+    setup: &Setup<'_>,
+    ask: &ProxyRequest,
+    holder: &Holder,
+) -> Expected {
     let nothing = |answer| Expected { answer, counted: None, path: None };
     if !holder.is_accepted() {
-        return nothing(Answer::Refused);
+        return nothing(ProxyAnswer::Refused);
     }
-    let http = setup.protocol == Protocol::Http;
+    let http = setup.protocol == LabProtocol::Http;
     let path = match judged(rules, &ask.path) {
         Some(path) => http.then_some(path),
-        None if http => return nothing(Answer::Rejected { status: 400 }),
+        None if http => return nothing(ProxyAnswer::Rejected { status: 400 }),
         None => None,
     };
     if is_guarded(rules, http) && holder.uris.join(",").contains(',') {
-        let answer = Answer::Denied { policy: GUARD.to_owned() };
+        let answer = ProxyAnswer::Denied { policy: GUARD.to_owned() };
         return Expected { answer, counted: None, path };
     }
     let request = Request {
@@ -44,43 +50,47 @@ pub fn foretell(rules: &Rules, setup: &Setup<'_>, ask: &Ask, holder: &Holder) ->
     // Both ways to decide must agree; where they do not, no answer is right, and the comparison shows it.
     if decision != naive::decide(&rules.rules, &request) {
         let policy = "the compiled form and the linear scan differ".to_owned();
-        return nothing(Answer::Denied { policy });
+        return nothing(ProxyAnswer::Denied { policy });
     }
     let (answer, counted) = answer(rules, setup.form, &decision);
     Expected { answer, counted, path }
 }
 
 /// In Envoy's words: the answer, and the policy whose shadow counts.
-fn answer(rules: &Rules, form: Form, decision: &Decision) -> (Answer, Option<String>) {
+fn answer(
+    rules: &InboundRules,
+    form: RuleLayout,
+    decision: &Decision,
+) -> (ProxyAnswer, Option<String>) {
     let by = match form {
-        Form::List => decision.by,
-        Form::Tree => decision.by_tree,
+        RuleLayout::List => decision.by,
+        RuleLayout::Tree => decision.by_tree,
     };
     let policy = by.and_then(|source| name(rules, source));
     let counted = shadow(rules, form, decision);
     let answer = match (decision.verdict, policy) {
         (Verdict::Allowed, policy) => {
-            Answer::Allowed { policy: policy.unwrap_or_default(), shadow: counted.clone() }
+            ProxyAnswer::Allowed { policy: policy.unwrap_or_default(), shadow: counted.clone() }
         }
-        (Verdict::Denied, Some(policy)) => Answer::Denied { policy },
-        (Verdict::Denied, None) => Answer::Denied { policy: DEFAULT.to_owned() },
+        (Verdict::Denied, Some(policy)) => ProxyAnswer::Denied { policy },
+        (Verdict::Denied, None) => ProxyAnswer::Denied { policy: DEFAULT.to_owned() },
     };
     (answer, counted)
 }
 
 /// The policy whose shadow would refuse: Envoy asks shadows on their own, in the same form, whatever the verdict.
-fn shadow(rules: &Rules, form: Form, decision: &Decision) -> Option<String> {
+fn shadow(rules: &InboundRules, form: RuleLayout, decision: &Decision) -> Option<String> {
     let all = decision.matched.iter().filter_map(|&source| rule(rules, source));
     let mut shadows = all.filter(|rule| rule.effect == Effect::AllowWithShadowDeny);
     let first = match form {
-        Form::List => shadows.next(),
-        Form::Tree => shadows.min_by_key(|rule| closeness(rule)),
+        RuleLayout::List => shadows.next(),
+        RuleLayout::Tree => shadows.min_by_key(|rule| closeness(rule)),
     };
     first.and_then(|rule| name(rules, rule.source))
 }
 
 /// Trees ask for no identity first, then for the exact one, then for ever shorter prefixes.
-fn closeness(rule: &Rule) -> (u8, Reverse<usize>) {
+fn closeness(rule: &AccessRule) -> (u8, Reverse<usize>) {
     match &rule.matches.identity {
         None => (0, Reverse(0)),
         Some(Identity::Exact(_)) => (1, Reverse(0)),
@@ -89,13 +99,13 @@ fn closeness(rule: &Rule) -> (u8, Reverse<usize>) {
 }
 
 /// Whether there is a guard: where no rule is written, everyone gets the same answer without it.
-fn is_guarded(rules: &Rules, http: bool) -> bool {
+fn is_guarded(rules: &InboundRules, http: bool) -> bool {
     rules.rules.iter().any(|rule| is_written(rule, http))
 }
 
 /// Whether a rule can match at all: server names are in lower case, paths without a query, and TCP has neither method
 /// nor path, which makes an allow that asks for them void.
-fn is_written(rule: &Rule, http: bool) -> bool {
+fn is_written(rule: &AccessRule, http: bool) -> bool {
     let Match { sni, path, .. } = &rule.matches;
     let lower = !sni.iter().any(|name| name.bytes().any(|b| b.is_ascii_uppercase()));
     let plain = !path.iter().any(|path| match path {
@@ -106,7 +116,7 @@ fn is_written(rule: &Rule, http: bool) -> bool {
 }
 
 /// The path that is judged; none if the proxy refuses it. It is made normal only where rules compare it.
-fn judged(rules: &Rules, raw: &str) -> Option<String> {
+fn judged(rules: &InboundRules, raw: &str) -> Option<String> {
     if rules.rules.iter().any(|rule| rule.matches.path.is_some()) {
         return path::normalise(raw).ok().map(|path| path.into_owned());
     }
@@ -116,12 +126,12 @@ fn judged(rules: &Rules, raw: &str) -> Option<String> {
     (!raw.contains('#')).then(|| path.to_owned())
 }
 
-fn rule(rules: &Rules, source: RuleSource) -> Option<&Rule> {
+fn rule(rules: &InboundRules, source: RuleSource) -> Option<&AccessRule> {
     rules.rules.iter().find(|rule| rule.source == source)
 }
 
 /// The name Envoy knows the policy of a rule by.
-fn name(rules: &Rules, source: RuleSource) -> Option<String> {
+fn name(rules: &InboundRules, source: RuleSource) -> Option<String> {
     let policy = usize::try_from(rule(rules, source)?.policy).ok()?;
     rules.names.get(policy).map(|kri| action_name(kri).into_owned())
 }

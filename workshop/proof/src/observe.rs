@@ -14,7 +14,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::failure::Failure;
+use crate::failure::HarnessFailure;
 
 /// Header with the reason the proxy gives for an answer of its own.
 pub(crate) const REASON: &str = "x-proof-reason";
@@ -55,9 +55,9 @@ fn free_port(holder: &mut Value) {
 ///
 /// # Errors
 /// It is not JSON, or has no listener with a filter that decides: then nothing could be seen.
-pub fn observed(bootstrap: &str, log: &Path) -> Result<String, Failure> {
+pub fn observed(bootstrap: &str, log: &Path) -> Result<String, HarnessFailure> {
     let mut config: Value =
-        serde_json::from_str(bootstrap).map_err(Failure::of("the bootstrap is not JSON"))?;
+        serde_json::from_str(bootstrap).map_err(HarnessFailure::of("the bootstrap is not JSON"))?;
     let mut seen = 0;
     for listener in listeners(&mut config) {
         let mut connections = false;
@@ -83,7 +83,9 @@ pub fn observed(bootstrap: &str, log: &Path) -> Result<String, Failure> {
         }
     }
     if seen == 0 {
-        return Err(Failure::new("the bootstrap has no RBAC filter: it would allow everything"));
+        return Err(HarnessFailure::new(
+            "the bootstrap has no RBAC filter: it would allow everything",
+        ));
     }
     Ok(config.to_string())
 }
@@ -133,15 +135,16 @@ fn header(name: &str, value: &str) -> Value {
 }
 
 /// A filter that decides nothing and leaves in metadata what the given one will decide.
-fn copy_of(filter: &mut Value) -> Result<Value, Failure> {
+fn copy_of(filter: &mut Value) -> Result<Value, HarnessFailure> {
     let config = field(filter, "typedConfig");
     let found = config.and_then(|c| {
         let part = |name: &str| c.get(name).cloned();
         let matcher = part("matcher").map(|m| ("shadowMatcher", m));
         matcher.or_else(|| part("rules").map(|r| ("shadowRules", r)))
     });
-    let (key, decides) = found
-        .ok_or_else(|| Failure::new("a network RBAC filter without rules allows everything"))?;
+    let (key, decides) = found.ok_or_else(|| {
+        HarnessFailure::new("a network RBAC filter without rules allows everything")
+    })?;
     let mut copy = json!({
         "@type": format!("type.googleapis.com/{NETWORK_RBAC}"),
         "statPrefix": format!("{OWN_STATS}."),

@@ -13,7 +13,7 @@ use rcgen::{
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tempfile::TempDir;
 
-use crate::failure::Failure;
+use crate::failure::HarnessFailure;
 
 /// Who signs a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -109,9 +109,9 @@ impl Pki {
     ///
     /// # Errors
     /// A name cannot be in a certificate, or a file cannot be written.
-    pub fn new(holders: BTreeMap<String, Holder>) -> Result<Self, Failure> {
+    pub fn new(holders: BTreeMap<String, Holder>) -> Result<Self, HarnessFailure> {
         let directory =
-            tempfile::tempdir().map_err(Failure::of("no directory for certificates"))?;
+            tempfile::tempdir().map_err(HarnessFailure::of("no directory for certificates"))?;
         let mesh = authority("mesh")?;
         let other = authority("other")?;
         let rogue = authority("rogue")?;
@@ -164,12 +164,12 @@ impl Pki {
 type Issuer = CertifiedIssuer<'static, KeyPair>;
 
 /// A new authority.
-fn authority(name: &str) -> Result<Issuer, Failure> {
+fn authority(name: &str) -> Result<Issuer, HarnessFailure> {
     let mut params = params(name, false);
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    let key = KeyPair::generate().map_err(Failure::of("no key"))?;
-    CertifiedIssuer::self_signed(params, key).map_err(Failure::of("no authority"))
+    let key = KeyPair::generate().map_err(HarnessFailure::of("no key"))?;
+    CertifiedIssuer::self_signed(params, key).map_err(HarnessFailure::of("no authority"))
 }
 
 /// A new certificate and its key.
@@ -178,14 +178,15 @@ fn certificate(
     names: &[SanType],
     expired: bool,
     by: &Issuer,
-) -> Result<(rcgen::Certificate, KeyPair), Failure> {
+) -> Result<(rcgen::Certificate, KeyPair), HarnessFailure> {
     let mut params = params(name, expired);
     params.subject_alt_names = names.to_vec();
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages =
         vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
-    let key = KeyPair::generate().map_err(Failure::of("no key"))?;
-    let made = params.signed_by(&key, by).map_err(Failure::of(format!("no certificate {name}")))?;
+    let key = KeyPair::generate().map_err(HarnessFailure::of("no key"))?;
+    let made =
+        params.signed_by(&key, by).map_err(HarnessFailure::of(format!("no certificate {name}")))?;
     Ok((made, key))
 }
 
@@ -200,9 +201,9 @@ fn params(name: &str, expired: bool) -> CertificateParams {
 }
 
 /// The names in a client's certificate.
-fn names(holder: &Holder) -> Result<Vec<SanType>, Failure> {
+fn names(holder: &Holder) -> Result<Vec<SanType>, HarnessFailure> {
     let text = |t: &String| {
-        t.as_str().try_into().map_err(Failure::of(format!("{t} cannot be in a certificate")))
+        t.as_str().try_into().map_err(HarnessFailure::of(format!("{t} cannot be in a certificate")))
     };
     let uris = holder.uris.iter().map(|u| Ok(SanType::URI(text(u)?)));
     let dns = holder.dns.iter().map(|d| Ok(SanType::DnsName(text(d)?)));
@@ -210,14 +211,15 @@ fn names(holder: &Holder) -> Result<Vec<SanType>, Failure> {
 }
 
 /// The names in the server's certificate.
-fn server_names() -> Result<Vec<SanType>, Failure> {
+fn server_names() -> Result<Vec<SanType>, HarnessFailure> {
     let uris = vec!["spiffe://trust-domain.mesh/ns/default/sa/backend".to_owned()];
     let dns = vec!["localhost".to_owned()];
     names(&Holder { uris, dns, authority: Authority::Mesh, expired: false })
 }
 
-fn write(directory: &Path, name: &str, text: &str) -> Result<PathBuf, Failure> {
+fn write(directory: &Path, name: &str, text: &str) -> Result<PathBuf, HarnessFailure> {
     let path = directory.join(name);
-    fs::write(&path, text).map_err(Failure::of(format!("cannot write {}", path.display())))?;
+    fs::write(&path, text)
+        .map_err(HarnessFailure::of(format!("cannot write {}", path.display())))?;
     Ok(path)
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::failure::Failure;
+use crate::failure::HarnessFailure;
 use crate::http;
 use crate::install::Envoy;
 use crate::observe;
@@ -28,21 +28,21 @@ pub(crate) const ANSWER: Duration = Duration::from_secs(30);
 ///
 /// # Errors
 /// It does not; with what it said.
-pub fn validate(envoy: &Envoy, bootstrap: &str) -> Result<(), Failure> {
-    let directory = tempfile::tempdir().map_err(Failure::of("no directory for Envoy"))?;
+pub fn validate(envoy: &Envoy, bootstrap: &str) -> Result<(), HarnessFailure> {
+    let directory = tempfile::tempdir().map_err(HarnessFailure::of("no directory for Envoy"))?;
     let file = directory.path().join("bootstrap.json");
-    fs::write(&file, bootstrap).map_err(Failure::of("cannot write the bootstrap"))?;
+    fs::write(&file, bootstrap).map_err(HarnessFailure::of("cannot write the bootstrap"))?;
     let output = Command::new(envoy.binary())
         .args(["--mode", "validate", "-l", "error", "--concurrency", "1", "-c"])
         .arg(&file)
         .stdin(Stdio::null())
         .output()
-        .map_err(Failure::of("cannot run Envoy"))?;
+        .map_err(HarnessFailure::of("cannot run Envoy"))?;
     if output.status.success() {
         return Ok(());
     }
     let why = String::from_utf8_lossy(&output.stderr);
-    Err(Failure::new(format!("Envoy refuses the bootstrap: {}", why.trim())))
+    Err(HarnessFailure::new(format!("Envoy refuses the bootstrap: {}", why.trim())))
 }
 
 /// A running Envoy. It ends with the value.
@@ -60,15 +60,17 @@ impl Proxy {
     ///
     /// # Errors
     /// It does not start; with what it said.
-    pub fn start(envoy: &Envoy, bootstrap: &str) -> Result<Self, Failure> {
-        let mut config: Value =
-            serde_json::from_str(bootstrap).map_err(Failure::of("the bootstrap is not JSON"))?;
+    pub fn start(envoy: &Envoy, bootstrap: &str) -> Result<Self, HarnessFailure> {
+        let mut config: Value = serde_json::from_str(bootstrap)
+            .map_err(HarnessFailure::of("the bootstrap is not JSON"))?;
         observe::free_ports(&mut config);
-        let directory = tempfile::tempdir().map_err(Failure::of("no directory for Envoy"))?;
+        let directory =
+            tempfile::tempdir().map_err(HarnessFailure::of("no directory for Envoy"))?;
         let at = |name: &str| directory.path().join(name);
         fs::write(at("bootstrap.json"), config.to_string())
-            .map_err(Failure::of("cannot write the bootstrap"))?;
-        let log = fs::File::create(at("log")).map_err(Failure::of("cannot write Envoy's log"))?;
+            .map_err(HarnessFailure::of("cannot write the bootstrap"))?;
+        let log =
+            fs::File::create(at("log")).map_err(HarnessFailure::of("cannot write Envoy's log"))?;
         let child = Command::new(envoy.binary())
             .args(["--disable-hot-restart", "--concurrency", "1", "-l", "warning"])
             .args(["--file-flush-interval-msec", "10", "--admin-address-path"])
@@ -79,7 +81,7 @@ impl Proxy {
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()
-            .map_err(Failure::of("cannot run Envoy"))?;
+            .map_err(HarnessFailure::of("cannot run Envoy"))?;
         // From here on the value exists, so that a failed start ends the process too.
         let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
         let mut proxy = Self { child, admin: nowhere, listeners: BTreeMap::new(), directory };
@@ -92,9 +94,9 @@ impl Proxy {
     ///
     /// # Errors
     /// There is none of that name.
-    pub fn listener(&self, name: &str) -> Result<SocketAddr, Failure> {
+    pub fn listener(&self, name: &str) -> Result<SocketAddr, HarnessFailure> {
         let found = self.listeners.get(name).copied();
-        found.ok_or_else(|| Failure::new(format!("Envoy has no listener {name}")))
+        found.ok_or_else(|| HarnessFailure::new(format!("Envoy has no listener {name}")))
     }
 
     /// All listeners by name.
@@ -106,7 +108,7 @@ impl Proxy {
     ///
     /// # Errors
     /// The admin interface does not answer.
-    pub fn stats(&self) -> Result<BTreeMap<String, u64>, Failure> {
+    pub fn stats(&self) -> Result<BTreeMap<String, u64>, HarnessFailure> {
         let text = self.admin("GET", "/stats")?;
         let number = |line: &str| {
             let (name, value) = line.rsplit_once(": ")?;
@@ -119,8 +121,8 @@ impl Proxy {
     ///
     /// # Errors
     /// It does not answer with 200.
-    pub fn admin(&self, method: &str, path: &str) -> Result<String, Failure> {
-        let what = || Failure::of(format!("Envoy's admin interface, {path}"));
+    pub fn admin(&self, method: &str, path: &str) -> Result<String, HarnessFailure> {
+        let what = || HarnessFailure::of(format!("Envoy's admin interface, {path}"));
         let mut stream = TcpStream::connect(self.admin).map_err(what())?;
         stream.set_read_timeout(Some(ANSWER)).map_err(what())?;
         stream.write_all(http::request(method, path, "admin").as_bytes()).map_err(what())?;
@@ -128,7 +130,7 @@ impl Proxy {
         if response.status == 200 {
             Ok(response.body)
         } else {
-            Err(Failure::new(format!("{path}: {} {}", response.status, response.body)))
+            Err(HarnessFailure::new(format!("{path}: {} {}", response.status, response.body)))
         }
     }
 
@@ -136,10 +138,10 @@ impl Proxy {
     ///
     /// # Errors
     /// The system does not say.
-    pub fn cpu(&self) -> Result<Duration, Failure> {
+    pub fn cpu(&self) -> Result<Duration, HarnessFailure> {
         let tasks = PathBuf::from(format!("/proc/{}/task", self.child.id()));
         let mut sum = 0;
-        for task in fs::read_dir(tasks).map_err(Failure::of("no threads"))?.flatten() {
+        for task in fs::read_dir(tasks).map_err(HarnessFailure::of("no threads"))?.flatten() {
             let text = fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
             sum += text.split(' ').next().and_then(|t| t.parse::<u64>().ok()).unwrap_or(0);
         }
@@ -151,12 +153,15 @@ impl Proxy {
         fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
     }
 
-    fn wait(&mut self) -> Result<(), Failure> {
+    fn wait(&mut self) -> Result<(), HarnessFailure> {
         let deadline = Instant::now() + PATIENCE;
         let file = self.directory.path().join("admin");
         while Instant::now() < deadline {
             if let Ok(Some(status)) = self.child.try_wait() {
-                return Err(Failure::new(format!("Envoy ended with {status}: {}", self.log())));
+                return Err(HarnessFailure::new(format!(
+                    "Envoy ended with {status}: {}",
+                    self.log()
+                )));
             }
             if let Some(admin) = address(&file) {
                 self.admin = admin;
@@ -166,7 +171,7 @@ impl Proxy {
             }
             thread::sleep(Duration::from_millis(10));
         }
-        Err(Failure::new(format!("Envoy is not ready after {PATIENCE:?}: {}", self.log())))
+        Err(HarnessFailure::new(format!("Envoy is not ready after {PATIENCE:?}: {}", self.log())))
     }
 }
 
@@ -184,8 +189,8 @@ fn address(file: &Path) -> Option<SocketAddr> {
 }
 
 /// Names and addresses out of the admin interface's answer.
-fn listeners(text: &str) -> Result<BTreeMap<String, SocketAddr>, Failure> {
-    let all: Value = serde_json::from_str(text).map_err(Failure::of("Envoy's listeners"))?;
+fn listeners(text: &str) -> Result<BTreeMap<String, SocketAddr>, HarnessFailure> {
+    let all: Value = serde_json::from_str(text).map_err(HarnessFailure::of("Envoy's listeners"))?;
     let entry = |status: &Value| {
         let address = status.pointer("/local_address/socket_address")?;
         let ip: IpAddr = address.get("address")?.as_str()?.parse().ok()?;

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use overrule_access::{Identity, Match, PathMatch};
 
-use crate::client::Ask;
-use crate::lab::Protocol;
+use crate::client::ProxyRequest;
+use crate::lab::LabProtocol;
 use crate::pki::{Authority, Holder};
-use crate::rules::Policy;
+use crate::rules::PermissionPolicy;
 
 /// Few, and each nearly another: prefixes that end within a segment, another trust domain that looks like the mesh's.
 const IDENTITIES: [&str; 14] = [
@@ -109,9 +109,9 @@ const QUERIES: [&str; 8] = ["", "", "", "", "?", "?a=/metrics", "?x=/../b", "?%2
 
 /// Numbers by splitmix64: short, and good enough to choose with.
 #[derive(Debug, Clone)]
-pub struct Rng(u64);
+pub struct SplitMix(u64);
 
-impl Rng {
+impl SplitMix {
     /// Same seed, same numbers.
     pub fn new(seed: u64) -> Self {
         Self(seed)
@@ -170,11 +170,11 @@ pub fn holders() -> BTreeMap<String, Holder> {
 
 /// Up to four policies. Over TCP some ask for what only HTTP has: such an allow admits nobody, and such a deny is taken
 /// without it.
-pub fn policies(rng: &mut Rng, protocol: Protocol) -> Vec<Policy> {
+pub fn policies(rng: &mut SplitMix, protocol: LabProtocol) -> Vec<PermissionPolicy> {
     let number = if rng.percent(4) { 0 } else { 1 + rng.below(4) };
-    let http = protocol == Protocol::Http;
+    let http = protocol == LabProtocol::Http;
     (0..number)
-        .map(|at| Policy {
+        .map(|at| PermissionPolicy {
             // A dot and other letters that counters do not like are part of what is proved.
             name: format!("kri_mtp_default_zone.{at}_ns-{at}_p {at}/{at}_"),
             deny: list(rng, 2, |rng| {
@@ -198,12 +198,12 @@ struct Taste {
     http: u64,
 }
 
-fn list(rng: &mut Rng, most: u64, one: impl Fn(&mut Rng) -> Match) -> Vec<Match> {
+fn list(rng: &mut SplitMix, most: u64, one: impl Fn(&mut SplitMix) -> Match) -> Vec<Match> {
     let size = if rng.percent(35) { 0 } else { 1 + rng.below(most) };
     (0..size).map(|_| one(rng)).collect()
 }
 
-fn matches(rng: &mut Rng, taste: &Taste) -> Match {
+fn matches(rng: &mut SplitMix, taste: &Taste) -> Match {
     let http = rng.percent(taste.http);
     let mut one = Match::default();
     while one == Match::default() {
@@ -226,7 +226,7 @@ fn matches(rng: &mut Rng, taste: &Taste) -> Match {
     one
 }
 
-fn identity(rng: &mut Rng, exact: u64) -> Identity {
+fn identity(rng: &mut SplitMix, exact: u64) -> Identity {
     if rng.percent(exact) {
         Identity::Exact(rng.pick(&IDENTITIES).into())
     } else {
@@ -235,7 +235,7 @@ fn identity(rng: &mut Rng, exact: u64) -> Identity {
 }
 
 /// A request of any of the clients.
-pub fn ask(rng: &mut Rng, holders: &BTreeMap<String, Holder>) -> Ask {
+pub fn ask(rng: &mut SplitMix, holders: &BTreeMap<String, Holder>) -> ProxyRequest {
     // Handshakes that fail cost a connection each; one in fifty is enough.
     let bad = rng.percent(2);
     let names: Vec<&str> = holders
@@ -243,7 +243,7 @@ pub fn ask(rng: &mut Rng, holders: &BTreeMap<String, Holder>) -> Ask {
         .filter(|(_, holder)| holder.is_accepted() != bad)
         .map(|(name, _)| name.as_str())
         .collect();
-    Ask {
+    ProxyRequest {
         client: rng.pick(&names).to_owned(),
         sni: rng.percent(60).then(|| rng.pick(&SERVER_NAMES).to_owned()),
         method: rng.pick(&METHODS).to_owned(),
@@ -251,7 +251,7 @@ pub fn ask(rng: &mut Rng, holders: &BTreeMap<String, Holder>) -> Ask {
     }
 }
 
-fn path(rng: &mut Rng) -> String {
+fn path(rng: &mut SplitMix) -> String {
     // Half of them are plain, or hardly any rule on paths would ever match.
     let mut path = if rng.percent(50) { rng.pick(&PATHS).to_owned() } else { String::new() };
     while path.is_empty() || rng.percent(45) {
@@ -269,7 +269,7 @@ const WILD: [&str; 40] = [
 ];
 
 /// A path, or nearly one, of pieces that proxies treat in many ways.
-pub fn wild_path(rng: &mut Rng) -> String {
+pub fn wild_path(rng: &mut SplitMix) -> String {
     let mut path = String::from(if rng.percent(3) { "http://host/" } else { "/" });
     // Short ones, so that pieces that refuse the whole do not refuse nearly all.
     for _ in 0..rng.below(9) {
@@ -286,8 +286,8 @@ mod tests {
     fn the_same_seed_gives_the_same() {
         let all = holders();
         let make = |seed| {
-            let mut rng = Rng::new(seed);
-            (policies(&mut rng, Protocol::Http), ask(&mut rng, &all))
+            let mut rng = SplitMix::new(seed);
+            (policies(&mut rng, LabProtocol::Http), ask(&mut rng, &all))
         };
         assert_eq!(make(1), make(1));
         assert_ne!(make(1), make(2));

@@ -2,11 +2,11 @@
 //! In: policies as people think of them. Out: rules in list order, with the names of their policies. Not here: reading
 //! policies from YAML, deciding.
 
-use overrule_access::{Compiled, Effect, Identity, Match, PathMatch, Rule, RuleSource};
+use overrule_access::{AccessRule, Compiled, Effect, Identity, Match, PathMatch, RuleSource};
 
 /// What one policy says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Policy {
+pub struct PermissionPolicy {
     /// Its KRI.
     pub name: String,
     /// Whom it refuses.
@@ -19,23 +19,23 @@ pub struct Policy {
 
 /// The rules of one inbound.
 #[derive(Debug, Clone)]
-pub struct Rules {
+pub struct InboundRules {
     /// All of them: the denies of all policies before the allows of all.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<AccessRule>,
     /// KRIs by number of policy.
     pub names: Vec<String>,
     /// The same, ready to decide.
     pub compiled: Compiled,
 }
 
-impl Rules {
+impl InboundRules {
     /// The rules of these policies, which come in the order in which they apply.
-    pub fn of(policies: &[Policy]) -> Self {
+    pub fn of(policies: &[PermissionPolicy]) -> Self {
         let mut rules = Vec::new();
         let mut add = |policy: u32, effect: Effect, matches: &[Match]| {
             for one in matches {
                 let source = RuleSource(u32::try_from(rules.len()).unwrap_or(u32::MAX));
-                rules.push(Rule { effect, matches: one.clone(), source, policy });
+                rules.push(AccessRule { effect, matches: one.clone(), source, policy });
             }
         };
         for (number, policy) in (0..).zip(policies) {

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 
 use overrule_access::Match;
 
-use crate::client::Ask;
-use crate::differ::Case;
-use crate::lab::{Form, Protocol};
+use crate::client::ProxyRequest;
+use crate::differ::InboundCase;
+use crate::lab::{LabProtocol, RuleLayout};
 use crate::pki::{Authority, Holder};
-use crate::rules::{Policy, Rules, below, exactly, with_method, with_path};
+use crate::rules::{InboundRules, PermissionPolicy, below, exactly, with_method, with_path};
 
 /// KRI of the operator's policy.
 pub const OPERATOR: &str = "kri_mtp_default___by-mesh-operator_";
@@ -23,7 +23,7 @@ pub const DEFAULT: &str = "default";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probe {
     /// What is asked.
-    pub ask: Ask,
+    pub ask: ProxyRequest,
     /// Whether it is allowed.
     pub allowed: bool,
     /// Who says so.
@@ -38,7 +38,7 @@ pub struct Story {
     /// Whose and which: `MO` is the mesh operator, `SO` the service owner.
     pub name: &'static str,
     /// The policies that target the inbound.
-    pub policies: Vec<Policy>,
+    pub policies: Vec<PermissionPolicy>,
     /// Requests with their answers.
     pub probes: Vec<Probe>,
     /// Whether it needs method or path, and so HTTP.
@@ -84,7 +84,7 @@ pub fn stories() -> Vec<Story> {
         Story {
             name: "SO5 the other inbound",
             probes: vec![allowed("frontend", OPERATOR), denied("legacy-mesh", DEFAULT)],
-            policies: vec![Policy { allow: vec![td()], ..policy(OPERATOR) }],
+            policies: vec![PermissionPolicy { allow: vec![td()], ..policy(OPERATOR) }],
             http: false,
         },
         example(),
@@ -92,23 +92,23 @@ pub fn stories() -> Vec<Story> {
 }
 
 /// The stories as cases: in both forms, and over both protocols where TCP can tell.
-pub fn cases() -> Vec<Case<Rules>> {
+pub fn cases() -> Vec<InboundCase<InboundRules>> {
     let mut all = Vec::new();
     for story in stories() {
-        let protocols: &[Protocol] =
-            if story.http { &[Protocol::Http] } else { &[Protocol::Http, Protocol::Tcp] };
+        let protocols: &[LabProtocol] =
+            if story.http { &[LabProtocol::Http] } else { &[LabProtocol::Http, LabProtocol::Tcp] };
         for &protocol in protocols {
-            for form in [Form::List, Form::Tree] {
-                let rules = Rules::of(&story.policies);
+            for form in [RuleLayout::List, RuleLayout::Tree] {
+                let rules = InboundRules::of(&story.policies);
                 let asks = story.probes.iter().map(|probe| probe.ask.clone()).collect();
-                all.push(Case { name: story.name.to_owned(), rules, protocol, form, asks });
+                all.push(InboundCase { name: story.name.to_owned(), rules, protocol, form, asks });
             }
         }
     }
     all
 }
 
-fn nothing(name: &'static str, policies: Vec<Policy>) -> Story {
+fn nothing(name: &'static str, policies: Vec<PermissionPolicy>) -> Story {
     let probes = ["frontend", "prometheus", "legacy-mesh", "no-name"].map(|c| denied(c, DEFAULT));
     Story { name, policies, probes: probes.into(), http: false }
 }
@@ -120,10 +120,10 @@ fn operator_denies() -> Story {
         exactly("spiffe://trust-domain.mesh/ns/default/sa/legacy-workload"),
         below("spiffe://legacy.mesh/"),
     ];
-    let owner = Policy { allow: vec![below("spiffe://")], ..policy(OWNER) };
+    let owner = PermissionPolicy { allow: vec![below("spiffe://")], ..policy(OWNER) };
     Story {
         name: "MO2 denied by the operator, allowed by the owner",
-        policies: vec![owner, Policy { deny, ..policy(OPERATOR) }],
+        policies: vec![owner, PermissionPolicy { deny, ..policy(OPERATOR) }],
         probes: vec![
             denied("api-gateway", OPERATOR),
             denied("legacy-workload", OPERATOR),
@@ -138,7 +138,7 @@ fn operator_denies() -> Story {
 fn operator_allows() -> Story {
     Story {
         name: "MO3 observability is allowed everywhere",
-        policies: vec![Policy { allow: vec![observability()], ..policy(OPERATOR) }],
+        policies: vec![PermissionPolicy { allow: vec![observability()], ..policy(OPERATOR) }],
         probes: vec![allowed("prometheus", OPERATOR), denied("frontend", DEFAULT)],
         http: false,
     }
@@ -148,7 +148,7 @@ fn operator_allows_metrics() -> Story {
     let get = |client, path| (client, "GET", path);
     Story {
         name: "MO4 observability is allowed /metrics everywhere",
-        policies: vec![Policy {
+        policies: vec![PermissionPolicy {
             allow: vec![with_path("/metrics", observability())],
             ..policy(OPERATOR)
         }],
@@ -173,8 +173,8 @@ fn owner_allows() -> Story {
     Story {
         name: "SO1 the owner allows anyone but whom the operator denies",
         policies: vec![
-            Policy { deny: vec![gateway], ..policy(OPERATOR) },
-            Policy { allow: vec![td()], ..policy(OWNER) },
+            PermissionPolicy { deny: vec![gateway], ..policy(OPERATOR) },
+            PermissionPolicy { allow: vec![td()], ..policy(OWNER) },
         ],
         probes: vec![
             allowed("frontend", OWNER),
@@ -189,8 +189,8 @@ fn owner_opts_out() -> Story {
     Story {
         name: "SO2 the owner opts out of observability",
         policies: vec![
-            Policy { allow: vec![observability()], ..policy(OPERATOR) },
-            Policy { deny: vec![observability()], ..policy(OWNER) },
+            PermissionPolicy { allow: vec![observability()], ..policy(OPERATOR) },
+            PermissionPolicy { deny: vec![observability()], ..policy(OWNER) },
         ],
         probes: vec![denied("prometheus", OWNER), denied("frontend", DEFAULT)],
         http: false,
@@ -202,8 +202,8 @@ fn owner_blocks() -> Story {
     Story {
         name: "SO3 the owner blocks one that was allowed",
         policies: vec![
-            Policy { allow: vec![td()], ..policy(OPERATOR) },
-            Policy { deny: vec![malicious], ..policy(OWNER) },
+            PermissionPolicy { allow: vec![td()], ..policy(OPERATOR) },
+            PermissionPolicy { deny: vec![malicious], ..policy(OWNER) },
         ],
         probes: vec![
             denied("malicious", OWNER),
@@ -227,7 +227,7 @@ fn owner_gates_writes() -> Story {
     let no = |client, method| probe((client, method, "/"), false, DEFAULT);
     Story {
         name: "SO4 everyone reads, some write",
-        policies: vec![Policy { allow, ..policy(OWNER) }],
+        policies: vec![PermissionPolicy { allow, ..policy(OWNER) }],
         probes: vec![
             ok("frontend", "GET"),
             ok("legacy-mesh", "GET"),
@@ -250,8 +250,8 @@ fn example() -> Story {
     Story {
         name: "the example with a shadow",
         policies: vec![
-            Policy { deny: vec![exactly(&name("frontend"))], ..policy(OPERATOR) },
-            Policy {
+            PermissionPolicy { deny: vec![exactly(&name("frontend"))], ..policy(OPERATOR) },
+            PermissionPolicy {
                 deny: vec![exactly(&name("api-gateway"))],
                 shadow: vec![below("spiffe://trust-domain.mesh/ns/legacy")],
                 allow: vec![td()],
@@ -269,8 +269,8 @@ fn example() -> Story {
     }
 }
 
-fn policy(name: &str) -> Policy {
-    Policy { name: name.to_owned(), ..Policy::default() }
+fn policy(name: &str) -> PermissionPolicy {
+    PermissionPolicy { name: name.to_owned(), ..PermissionPolicy::default() }
 }
 
 fn td() -> Match {
@@ -291,7 +291,7 @@ fn denied(client: &'static str, policy: &'static str) -> Probe {
 
 fn probe(ask: (&str, &str, &str), allowed: bool, policy: &'static str) -> Probe {
     let (client, method, path) = ask;
-    let ask = Ask {
+    let ask = ProxyRequest {
         client: client.to_owned(),
         sni: None,
         method: method.to_owned(),

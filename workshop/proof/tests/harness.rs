@@ -14,8 +14,8 @@ mod common;
 use std::collections::BTreeMap;
 
 use overrule_proof::{
-    Answer, Ask, Authority, Case, Expected, Form, Holder, Lab, Protocol, Setup, install_into, run,
-    validate,
+    Authority, Expected, Holder, InboundCase, Lab, LabProtocol, ProxyAnswer, ProxyRequest,
+    RuleLayout, Setup, install_into, run, validate,
 };
 use serde_json::{Value, json};
 
@@ -57,7 +57,7 @@ fn matcher(rules: &[(&str, Value, &str)], otherwise: &str) -> Value {
 }
 
 /// Denies `malicious`, allows the trust domain, and warns of `legacy`.
-fn bootstrap((): &(), setup: &Setup<'_>) -> Result<String, overrule_proof::Failure> {
+fn bootstrap((): &(), setup: &Setup<'_>) -> Result<String, overrule_proof::HarnessFailure> {
     let rules = [
         ("several", json!({"contains": ","}), "DENY"),
         ("kri_a_", json!({"exact": "spiffe://trust-domain.mesh/ns/default/sa/malicious"}), "DENY"),
@@ -66,7 +66,7 @@ fn bootstrap((): &(), setup: &Setup<'_>) -> Result<String, overrule_proof::Failu
     let shadow = [("kri_b_", json!({"prefix": "spiffe://trust-domain.mesh/ns/legacy"}), "DENY")];
     let (enforced, shadow) = (matcher(&rules, "DENY"), matcher(&shadow, "ALLOW"));
     let filters = match setup.protocol {
-        Protocol::Http => json!([{"name": "hcm", "typedConfig": {
+        LabProtocol::Http => json!([{"name": "hcm", "typedConfig": {
             "@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
             "statPrefix": "inbound", "normalizePath": true, "mergeSlashes": true,
             "pathWithEscapedSlashesAction": "REJECT_REQUEST",
@@ -78,7 +78,7 @@ fn bootstrap((): &(), setup: &Setup<'_>) -> Result<String, overrule_proof::Failu
                     "trackPerRuleStats": true, "matcher": enforced, "shadowMatcher": shadow}},
                 {"name": "router", "typedConfig": {
                     "@type": "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router"}}]}}]),
-        Protocol::Tcp => json!([
+        LabProtocol::Tcp => json!([
             {"name": "rbac", "typedConfig": {
                 "@type": "type.googleapis.com/envoy.extensions.filters.network.rbac.v3.RBAC",
                 "statPrefix": "inbound.", "matcher": enforced, "shadowMatcher": shadow}},
@@ -108,16 +108,16 @@ fn bootstrap((): &(), setup: &Setup<'_>) -> Result<String, overrule_proof::Failu
     .to_string())
 }
 
-fn foretell((): &(), setup: &Setup<'_>, ask: &Ask, holder: &Holder) -> Expected {
-    let denied = |policy: &str| Answer::Denied { policy: policy.to_owned() };
-    let allowed = |shadow: Option<&str>| Answer::Allowed {
+fn foretell((): &(), setup: &Setup<'_>, ask: &ProxyRequest, holder: &Holder) -> Expected {
+    let denied = |policy: &str| ProxyAnswer::Denied { policy: policy.to_owned() };
+    let allowed = |shadow: Option<&str>| ProxyAnswer::Allowed {
         policy: "kri_b_".to_owned(),
         shadow: shadow.map(str::to_owned),
     };
     let answer = if !holder.is_accepted() {
-        Answer::Refused
-    } else if setup.protocol == Protocol::Http && ask.path.contains("%2f") {
-        Answer::Rejected { status: 400 }
+        ProxyAnswer::Refused
+    } else if setup.protocol == LabProtocol::Http && ask.path.contains("%2f") {
+        ProxyAnswer::Rejected { status: 400 }
     } else {
         match ask.client.as_str() {
             "frontend" => allowed(None),
@@ -131,7 +131,7 @@ fn foretell((): &(), setup: &Setup<'_>, ask: &Ask, holder: &Holder) -> Expected 
     Expected { answer, counted, path: Some("/b".to_owned()) }
 }
 
-fn asks() -> Vec<Ask> {
+fn asks() -> Vec<ProxyRequest> {
     let mut asks = Vec::new();
     for client in holders().into_keys() {
         for (method, path) in
@@ -139,22 +139,28 @@ fn asks() -> Vec<Ask> {
         {
             for sni in [None, Some("a.test".to_owned())] {
                 let (method, path) = (method.to_owned(), path.to_owned());
-                asks.push(Ask { client: client.clone(), sni, method, path });
+                asks.push(ProxyRequest { client: client.clone(), sni, method, path });
             }
         }
     }
     asks
 }
 
-fn case(protocol: Protocol) -> Case<()> {
-    Case { name: "harness".to_owned(), rules: (), protocol, form: Form::List, asks: asks() }
+fn case(protocol: LabProtocol) -> InboundCase<()> {
+    InboundCase {
+        name: "harness".to_owned(),
+        rules: (),
+        protocol,
+        form: RuleLayout::List,
+        asks: asks(),
+    }
 }
 
 #[test]
 fn the_harness_sees_what_envoy_does() {
     let Some(envoy) = common::envoy() else { return };
     let mut lab = Lab::new(envoy, holders()).unwrap();
-    for protocol in [Protocol::Http, Protocol::Tcp] {
+    for protocol in [LabProtocol::Http, LabProtocol::Tcp] {
         let tally = run(&mut lab, [case(protocol)], bootstrap, foretell).unwrap();
         eprintln!("{tally}");
         assert_eq!(tally.mismatches, 0, "{:#?}", tally.words);
@@ -168,35 +174,35 @@ fn the_harness_sees_what_envoy_does() {
 fn the_harness_notices_what_is_wrong() {
     let Some(envoy) = common::envoy() else { return };
     let mut lab = Lab::new(envoy, holders()).unwrap();
-    type Lie = fn(&mut Expected, &Ask);
+    type Lie = fn(&mut Expected, &ProxyRequest);
     let lies: [(&str, Lie); 6] = [
         ("path", |e, _| e.path = Some("/a".to_owned())),
         ("verdict", |e, a| {
             if a.client == "malicious" {
-                e.answer = Answer::Allowed { policy: "kri_a_".to_owned(), shadow: None };
+                e.answer = ProxyAnswer::Allowed { policy: "kri_a_".to_owned(), shadow: None };
             }
         }),
         ("policy", |e, _| {
-            if let Answer::Allowed { policy, .. } = &mut e.answer {
+            if let ProxyAnswer::Allowed { policy, .. } = &mut e.answer {
                 *policy = "kri_a_".to_owned();
             }
         }),
         ("shadow", |e, _| {
-            if let Answer::Allowed { shadow, .. } = &mut e.answer {
+            if let ProxyAnswer::Allowed { shadow, .. } = &mut e.answer {
                 *shadow = None;
             }
         }),
         ("counter", |e, _| e.counted = None),
         ("handshake", |e, a| {
             if a.client == "expired" {
-                e.answer = Answer::Denied { policy: "default".to_owned() };
+                e.answer = ProxyAnswer::Denied { policy: "default".to_owned() };
             }
         }),
     ];
-    for protocol in [Protocol::Http, Protocol::Tcp] {
+    for protocol in [LabProtocol::Http, LabProtocol::Tcp] {
         for (what, lie) in &lies {
             // A connection has no path.
-            if protocol == Protocol::Tcp && *what == "path" {
+            if protocol == LabProtocol::Tcp && *what == "path" {
                 continue;
             }
             let tally = run(&mut lab, [case(protocol)], bootstrap, |rules, setup, ask, holder| {

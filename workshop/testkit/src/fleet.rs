@@ -29,13 +29,13 @@ use serde_json::{Value, json};
 
 use crate::yaml;
 
-pub use gateway::{Family, FleetSpec, PerLevel};
+pub use gateway::{FleetFamily, FleetSpec, PerLevel};
 pub use mesh::{MeshPolicies, MeshSpec};
 pub use policies::GROUP;
 
 /// How manifests are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum ManifestFormat {
     /// Block YAML, documents separated by `---`.
     Yaml,
     /// Compact JSON, a `List` per file.
@@ -66,7 +66,10 @@ pub trait Spec {
 }
 
 /// The manifests of a fleet: name and text of each file.
-pub fn manifests<S: Spec>(spec: &S, format: Format) -> impl Iterator<Item = (String, String)> {
+pub fn manifests<S: Spec>(
+    spec: &S,
+    format: ManifestFormat,
+) -> impl Iterator<Item = (String, String)> {
     let mut resources = spec.iter().peekable();
     let per_file = spec.per_file().max(1) as usize;
     let mut number = 0;
@@ -75,8 +78,8 @@ pub fn manifests<S: Spec>(spec: &S, format: Format) -> impl Iterator<Item = (Str
         number += 1;
         let part: Vec<Value> = resources.by_ref().take(per_file).collect();
         let (ending, text) = match format {
-            Format::Yaml => ("yaml", yaml::documents(&part)),
-            Format::Json => {
+            ManifestFormat::Yaml => ("yaml", yaml::documents(&part)),
+            ManifestFormat::Json => {
                 ("json", json!({"apiVersion": "v1", "kind": "List", "items": part}).to_string())
             }
         };
@@ -85,7 +88,7 @@ pub fn manifests<S: Spec>(spec: &S, format: Format) -> impl Iterator<Item = (Str
 }
 
 /// Writes a fleet as files into a folder, which is created.
-pub fn write<S: Spec>(spec: &S, format: Format, dir: &Path) -> io::Result<Stats> {
+pub fn write<S: Spec>(spec: &S, format: ManifestFormat, dir: &Path) -> io::Result<Stats> {
     std::fs::create_dir_all(dir)?;
     let mut stats = Stats { resources: spec.resources(), ..Stats::default() };
     for (name, text) in manifests(spec, format) {

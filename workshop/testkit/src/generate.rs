@@ -15,18 +15,18 @@ use crate::yaml;
 
 /// A small set of resources. Its debug form is YAML, so that a failing one can be read and tried.
 #[derive(Clone)]
-pub struct World {
+pub struct SmallWorld {
     /// As JSON; no two have one identity.
     pub resources: Vec<Value>,
 }
 
-impl std::fmt::Debug for World {
+impl std::fmt::Debug for SmallWorld {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "\n{}", self.text())
     }
 }
 
-impl World {
+impl SmallWorld {
     /// All resources as one YAML text.
     pub fn text(&self) -> String {
         yaml::documents(&self.resources)
@@ -75,16 +75,18 @@ pub fn kinds() -> Vec<Value> {
 }
 
 /// Random worlds.
-pub fn world() -> impl Strategy<Value = World> {
+pub fn world() -> impl Strategy<Value = SmallWorld> {
     world_with(|| body().boxed())
 }
 
 /// Worlds whose policies agree on the shape of everything and hold no null: fields only ever compete with fields.
-pub fn tame_world() -> impl Strategy<Value = World> {
+pub fn tame_world() -> impl Strategy<Value = SmallWorld> {
     world_with(|| tame_body().boxed())
 }
 
-fn world_with(body: fn() -> BoxedStrategy<Map<String, Value>>) -> impl Strategy<Value = World> {
+fn world_with(
+    body: fn() -> BoxedStrategy<Map<String, Value>>,
+) -> impl Strategy<Value = SmallWorld> {
     let kinds = subsequence(kinds(), 1..=3);
     let parts = (
         vec(gateway(), 1..=3),
@@ -120,7 +122,7 @@ fn world_with(body: fn() -> BoxedStrategy<Map<String, Value>>) -> impl Strategy<
         policies.prop_map(move |policies| {
             let mut resources = resources.clone();
             resources.extend(policies.into_iter().flatten());
-            World { resources }
+            SmallWorld { resources }
         })
     })
 }

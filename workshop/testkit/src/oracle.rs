@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use crate::run::{Answer, Answers, leaves};
+use crate::run::{Answers, TracedPolicy, leaves};
 
 mod attach;
 mod world;
@@ -26,7 +26,7 @@ const LISTENER: u8 = 3;
 
 /// What the oracle says about a world.
 #[derive(Debug, Default)]
-pub struct Verdict {
+pub struct OracleVerdict {
     /// Every effective policy.
     pub answers: Answers,
     /// For each policy (kind, `namespace/name`) that lands: whether anything of it is in force anywhere.
@@ -52,9 +52,9 @@ struct Policy {
 }
 
 /// Answers every question about a world.
-pub fn judge(world: &[Value]) -> Verdict {
+pub fn judge(world: &[Value]) -> OracleVerdict {
     let paths = paths(world);
-    let mut verdict = Verdict::default();
+    let mut verdict = OracleVerdict::default();
     for kind in of_kind(world, "overrule", "PolicyKind") {
         let (group, name) = (text(kind, "/spec/group"), text(kind, "/spec/kind"));
         let policies: Vec<Policy> =
@@ -135,7 +135,7 @@ fn direct_contexts(world: &[Value], paths: &[Vec<Place>], policies: &[Policy]) -
 }
 
 /// GEP-713: take the two least specific, merge by the strategy of the upper one; the result carries the lower one's.
-fn fold(stack: &[&Policy]) -> Option<Answer> {
+fn fold(stack: &[&Policy]) -> Option<TracedPolicy> {
     let (first, rest) = stack.split_first()?;
     let (mut value, mut owners) = (first.spec.clone(), marked(&first.spec, &first.name));
     let mut strategy = first.strategy.as_str();
@@ -159,10 +159,10 @@ fn fold(stack: &[&Policy]) -> Option<Answer> {
         let name = owner.as_str().or(owner[0].as_str()).expect("a mark");
         origins.insert(leaf.to_owned(), name.to_owned());
     });
-    Some(Answer { spec: value, origins })
+    Some(TracedPolicy { spec: value, origins })
 }
 
-fn alone(policy: &Policy) -> Answer {
+fn alone(policy: &Policy) -> TracedPolicy {
     fold(&[policy]).expect("one policy")
 }
 

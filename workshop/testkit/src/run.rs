@@ -14,7 +14,7 @@ use serde_json::Value;
 
 /// The results of all stages.
 #[derive(Debug)]
-pub struct Run {
+pub struct PipelineRun {
     /// Texts and trees.
     pub documents: Documents,
     /// Resources.
@@ -33,7 +33,7 @@ pub struct Run {
 
 /// An effective policy: its value, and who wrote each leaf (a list is a leaf, an empty mapping is none).
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Answer {
+pub struct TracedPolicy {
     /// The value.
     pub spec: Value,
     /// JSON pointer of each leaf, and the policy (`namespace/name`) that wrote it.
@@ -41,11 +41,11 @@ pub struct Answer {
 }
 
 /// Answers by path (`class > ns/gateway > listener > ns/route > rule`) and kind; nothing where no policy reaches.
-pub type Answers = BTreeMap<(String, String), Option<Answer>>;
+pub type Answers = BTreeMap<(String, String), Option<TracedPolicy>>;
 
 /// Runs every stage, as the `overrule` crate does. Not by that crate: it also holds the views, and the stages below
 /// must be testable without them.
-pub fn run(mut inputs: Vec<Input>) -> Run {
+pub fn run(mut inputs: Vec<Input>) -> PipelineRun {
     inputs.sort_by(|a, b| a.name.cmp(&b.name));
     let read = overrule_source::read(inputs, &ReadOptions::default());
     let documents = read.documents;
@@ -61,7 +61,7 @@ pub fn run(mut inputs: Vec<Input>) -> Run {
     diagnostics.extend(found);
     let built = resources.connect(&snapshot);
     diagnostics.extend(built.diagnostics);
-    let options = overrule_gateway::Options::default();
+    let options = overrule_gateway::ResolveOptions::default();
     let resolved = overrule_gateway::resolve(
         &documents,
         &snapshot,
@@ -72,15 +72,23 @@ pub fn run(mut inputs: Vec<Input>) -> Run {
     );
     diagnostics.extend(resolved.diagnostics);
     let resolution = resolved.resolution;
-    Run { documents, snapshot, topology: built.topology, kinds, policies, resolution, diagnostics }
+    PipelineRun {
+        documents,
+        snapshot,
+        topology: built.topology,
+        kinds,
+        policies,
+        resolution,
+        diagnostics,
+    }
 }
 
 /// Runs on one text.
-pub fn run_text(text: &str) -> Run {
+pub fn run_text(text: &str) -> PipelineRun {
     run(vec![Input::new("world.yaml", text)])
 }
 
-impl Run {
+impl PipelineRun {
     /// `namespace/name` of a policy.
     pub fn policy_name(&self, policy: PolicyId) -> String {
         let object = self
@@ -130,8 +138,9 @@ impl Run {
         answers
     }
 
-    fn answer(&self, value: &Traced) -> Answer {
-        let mut answer = Answer { spec: value.to_json(&self.documents), origins: BTreeMap::new() };
+    fn answer(&self, value: &Traced) -> TracedPolicy {
+        let mut answer =
+            TracedPolicy { spec: value.to_json(&self.documents), origins: BTreeMap::new() };
         value.parts(&self.documents, &mut |pointer, step, part| {
             let policy = self.resolution.ladders.get_step(step).expect("a step").policy;
             let name = self.policy_name(policy);

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use overrule::Analysis;
-use overrule_ask::{Arguments, Asked, Everything, Known, Parameters, Sees, Shared, Written};
+use overrule_ask::{Arguments, Asked, Everything, Known, Parameters, RenderedAnswer, Sees, Shared};
 use serde_json::Value;
 
 use crate::changes::in_force;
@@ -20,7 +20,7 @@ pub fn ask<T: Asked>(analysis: &Analysis, sees: &dyn Sees, query: &str) -> Strin
     let arguments: Arguments = pairs.map(|p| p.split_once('=').unwrap_or((p, ""))).collect();
     let (shared, asked) = (Shared::read(&arguments).unwrap(), T::read(&arguments).unwrap());
     let known = Known { analysis, sees, source: "overrule check" };
-    let mut sink = Written::default();
+    let mut sink = RenderedAnswer::default();
     let outcome = asked.answer(&known, &shared, &mut sink);
     let mut said = format!("{}: {query}\n{outcome:?}\n{}\n", T::NAME, sink.result);
     let _ = write!(said, "{:#?}\n{:#?}\n", sink.remarks, sink.problems);

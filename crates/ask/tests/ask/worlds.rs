@@ -46,7 +46,7 @@ pub fn all(seeds: u64) -> Vec<World> {
         let gateway = generate::world().new_tree(&mut runner).unwrap().current();
         worlds.push(World::new("gateway", seed, gateway.resources));
         let mut random = Rng::new(seed, "tenancy", 0);
-        let shape = kuadrant::Shape::default();
+        let shape = kuadrant::WorldShape::default();
         worlds.push(World::new("kuadrant", seed, kuadrant::world(&mut random, &shape)));
         worlds.push(World::new("kgateway", seed, kgateway::world::objects(seed).0));
         worlds.push(World::new("kuma", seed, kuma::world::documents(seed)));

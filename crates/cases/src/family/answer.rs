@@ -8,11 +8,11 @@ use overrule_engine::{KindId, LadderId, NodeId, PathId, Resolution};
 use overrule_gateway::topology::RouteKind;
 use overrule_model::ObjectId;
 use overrule_source::View;
-use overrule_view::{Part as ViewPart, Scene, v1};
+use overrule_view::{Scene, ScenePart as ViewPart, v1};
 use serde_json::{Map, Value, json};
 
 use super::options::options;
-use super::{Effective, Finding, Node, Part, Target};
+use super::{ActualLoss, ActualNode, ActualPolicy, Finding, TestPath};
 use crate::case::Case;
 use crate::field::segments;
 
@@ -20,10 +20,10 @@ use crate::field::segments;
 pub(crate) struct Answer {
     pub(super) analysis: Analysis,
     family: &'static dyn AnyFamily,
-    pub(super) paths: Vec<Vec<Node>>,
+    pub(super) paths: Vec<Vec<ActualNode>>,
     /// Paths with the nodes that tests may leave out, if there are any.
-    pub(super) full: Vec<Vec<Node>>,
-    pub(super) targets: Vec<Target>,
+    pub(super) full: Vec<Vec<ActualNode>>,
+    pub(super) targets: Vec<TestPath>,
     /// Kind and path of each target.
     pub(super) ids: Vec<(KindId, PathId)>,
 }
@@ -47,12 +47,12 @@ impl Answer {
         let Some(resolution) = self.resolution() else { return };
         let snapshot = &self.analysis.snapshot;
         let name = |path| self.path_nodes(&resolution.paths.nodes(path));
-        let paths: Vec<Vec<Node>> = resolution.paths.ids().map(name).collect();
+        let paths: Vec<Vec<ActualNode>> = resolution.paths.ids().map(name).collect();
         let (mut targets, mut ids) = (Vec::new(), Vec::new());
         for (kind, result) in resolution.kinds() {
             for (path, ladder) in resolution.contexts(kind) {
                 ids.push((kind, path));
-                targets.push(Target {
+                targets.push(TestPath {
                     path: path.0 as usize,
                     kind: snapshot.text(result.kind).to_owned(),
                     group: snapshot.text(result.group).to_owned(),
@@ -72,17 +72,17 @@ impl Answer {
     }
 
     /// Every path there is, its beginnings included, whatever kinds act on it.
-    pub(crate) fn paths(&self) -> &[Vec<Node>] {
+    pub(crate) fn paths(&self) -> &[Vec<ActualNode>] {
         &self.paths
     }
 
     /// A path with nodes that tests may leave out; none if there are no such nodes.
-    pub(crate) fn long_path(&self, path: usize) -> Option<&[Node]> {
+    pub(crate) fn long_path(&self, path: usize) -> Option<&[ActualNode]> {
         self.full.get(path).map(Vec::as_slice)
     }
 
     /// Every path at which a kind can have an effective policy.
-    pub(crate) fn targets(&self) -> &[Target] {
+    pub(crate) fn targets(&self) -> &[TestPath] {
         &self.targets
     }
 
@@ -122,20 +122,20 @@ impl Answer {
     }
 
     /// What is in force at a target.
-    pub(crate) fn effective(&self, target: usize) -> Effective {
+    pub(crate) fn effective(&self, target: usize) -> ActualPolicy {
         let (Some(view), Some((kind, path))) = (self.view(target), self.ids.get(target).copied())
         else {
-            return Effective::default();
+            return ActualPolicy::default();
         };
         let nodes = self.resolution().map(|r| r.paths.nodes(path)).unwrap_or_default();
         let sources = view.origins.iter().map(|(pointer, origins)| {
             (segments(pointer), origins.iter().map(|o| o.policy.clone()).collect())
         });
-        let parts = |lost: Vec<v1::Lost>| -> Vec<Part> {
+        let parts = |lost: Vec<v1::Lost>| -> Vec<ActualLoss> {
             lost.into_iter().map(|lost| self.part(kind, lost)).collect()
         };
         let written = || self.matches(&nodes);
-        let mut effective = Effective {
+        let mut effective = ActualPolicy {
             sources: sources.collect(),
             spec: view.spec.as_ref().map(Value::from),
             policies: view.policies.into_iter().map(|p| p.policy).collect(),
@@ -151,7 +151,7 @@ impl Answer {
         if self.is_implicit(kind) {
             self.as_accumulated(target, &mut effective);
         }
-        let is_one_rule = |target: &Target| self.family.is_one_rule(&target.kind);
+        let is_one_rule = |target: &TestPath| self.family.is_one_rule(&target.kind);
         match self.targets.get(target).is_some_and(is_one_rule) {
             true => as_one_rule(effective),
             false => effective,
@@ -163,12 +163,12 @@ impl Answer {
         self.resolution().and_then(|r| r.kind(kind)).is_some_and(|k| k.implicit)
     }
 
-    fn part(&self, kind: KindId, lost: v1::Lost) -> Part {
+    fn part(&self, kind: KindId, lost: v1::Lost) -> ActualLoss {
         let whole = || match lost.pointer.is_empty() {
             true => self.content(kind, &lost.policy),
             false => None,
         };
-        Part {
+        ActualLoss {
             value: lost.value.as_ref().map(Value::from).or_else(whole),
             segments: segments(&lost.pointer),
             block: lost.block.to_string(),
@@ -188,7 +188,7 @@ impl Answer {
     }
 
     /// The nodes of a path without its root, which tests leave out; one alone stays.
-    fn path_nodes(&self, nodes: &[NodeId]) -> Vec<Node> {
+    fn path_nodes(&self, nodes: &[NodeId]) -> Vec<ActualNode> {
         let analysis = &self.analysis;
         let text = |sym| analysis.snapshot.text(sym);
         let root_kind = self.family.dialect().root_kind;
@@ -207,7 +207,11 @@ impl Answer {
                 (true, false) => format!("{}/{}", text(node.namespace), text(node.name)),
             };
             let rule = analysis.topology.rule_of(*id).and_then(|ix| analysis.topology.rule(ix));
-            Some(Node { kind: text(node.kind).to_owned(), name, index: rule.map(|r| r.index) })
+            Some(ActualNode {
+                kind: text(node.kind).to_owned(),
+                name,
+                index: rule.map(|r| r.index),
+            })
         });
         named.collect()
     }
@@ -262,7 +266,7 @@ impl Answer {
 /// The name that tests have for all of a policy that is one rule.
 const WHOLE: &str = "spec";
 
-fn as_one_rule(mut effective: Effective) -> Effective {
+fn as_one_rule(mut effective: ActualPolicy) -> ActualPolicy {
     effective.spec =
         effective.spec.map(|spec| Value::Object(Map::from_iter([(WHOLE.to_owned(), spec)])));
     for (segments, _) in &mut effective.sources {

@@ -5,7 +5,7 @@ use overrule::Question;
 use overrule_view::v1;
 
 use super::answer::Answer;
-use super::{Check, Difference};
+use super::{Comparison, Difference};
 use crate::case::Can;
 
 impl Answer {
@@ -32,9 +32,9 @@ impl Answer {
     }
 
     /// Compares one decision: all inbounds that are meant decide as expected.
-    pub(crate) fn can(&self, expected: &Can) -> Check {
+    pub(crate) fn can(&self, expected: &Can) -> Comparison {
         if !self.shown().is_some_and(|shown| self.analysis.has_identities(shown)) {
-            return Check::Unsupported;
+            return Comparison::Unsupported;
         }
         let mut differences = Vec::new();
         let mut say = |message: String, wanted: String, actual: String| {
@@ -50,7 +50,7 @@ impl Answer {
             Err(what) => {
                 let wanted = expected.verdict.clone();
                 say(what, wanted, "no such thing".to_owned());
-                return Check::Done(differences);
+                return Comparison::Done(differences);
             }
         };
         let wanted = if expected.verdict.starts_with("allow") { "allowed" } else { "denied" };
@@ -66,6 +66,6 @@ impl Answer {
                 say(format!("who decides when {about}"), names, by.join(", "));
             }
         }
-        Check::Done(differences)
+        Comparison::Done(differences)
     }
 }

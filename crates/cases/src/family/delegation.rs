@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::Effective;
+use super::ActualPolicy;
 use super::answer::Answer;
 
 impl Answer {
@@ -54,7 +54,7 @@ impl Answer {
     }
 
     /// Header changes and mirrors apart from what competes for slots.
-    pub(super) fn as_accumulated(&self, target: usize, effective: &mut Effective) {
+    pub(super) fn as_accumulated(&self, target: usize, effective: &mut ActualPolicy) {
         for (_, policies) in &mut effective.sources {
             for policy in policies {
                 *policy = self.rule_of(target, policy);

@@ -15,14 +15,14 @@ use std::collections::BTreeSet;
 use overrule_source::{Input, Position, Severity};
 use serde_json::Value;
 
-use crate::case::Word;
+use crate::case::SpannedWord;
 
 pub(crate) use answer::Answer;
 pub(crate) use options::setting;
 
 /// The result of a comparison that is not made entry by entry.
 #[derive(Debug)]
-pub enum Check {
+pub enum Comparison {
     /// Nobody can tell for this family, so the test fails.
     Unsupported,
     /// What differs; nothing if all is as expected.
@@ -44,7 +44,7 @@ pub struct Difference {
 
 /// A node of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node {
+pub struct ActualNode {
     /// `Gateway`, `Listener`, `HTTPRouteRule`.
     pub kind: String,
     /// `namespace/name` of an object, the name of a section.
@@ -53,7 +53,7 @@ pub struct Node {
     pub index: Option<u32>,
 }
 
-impl Node {
+impl ActualNode {
     /// Whether a test means this node: by name, by kind and name, by position.
     pub fn is(&self, text: &str) -> bool {
         if self.name == text {
@@ -70,18 +70,18 @@ impl Node {
 }
 
 /// Whether a test means this path.
-pub fn is_path(nodes: &[Node], steps: &[String]) -> bool {
+pub fn is_path(nodes: &[ActualNode], steps: &[String]) -> bool {
     nodes.len() == steps.len() && nodes.iter().zip(steps).all(|(node, text)| node.is(text))
 }
 
 /// A path as messages show it.
-pub fn path_name(nodes: &[Node]) -> String {
+pub fn path_name(nodes: &[ActualNode]) -> String {
     nodes.iter().map(|n| n.name.as_str()).collect::<Vec<_>>().join(" > ")
 }
 
 /// A path at which a kind can have an effective policy.
 #[derive(Debug, Clone)]
-pub struct Target {
+pub struct TestPath {
     /// Index of the path.
     pub path: usize,
     /// Kind of the policies.
@@ -92,7 +92,7 @@ pub struct Target {
     pub reached: bool,
 }
 
-impl Target {
+impl TestPath {
     /// Whether a test means its kind: `Kind` or `Kind.group`.
     pub fn is_kind(&self, text: &str) -> bool {
         let (kind, group) =
@@ -103,7 +103,7 @@ impl Target {
 
 /// What is in force at a target. What is absent the family cannot say, and a test that asks fails.
 #[derive(Debug, Clone, Default)]
-pub struct Effective {
+pub struct ActualPolicy {
     /// The value; absent if nothing is in force.
     pub spec: Option<Value>,
     /// Who wrote which part: keys and indexes, policies.
@@ -111,13 +111,13 @@ pub struct Effective {
     /// Every policy that reaches the target.
     pub policies: Vec<String>,
     /// What lost.
-    pub shadowed: Vec<Part>,
+    pub shadowed: Vec<ActualLoss>,
     /// What a built-in took the slot of.
-    pub masked: Vec<Part>,
+    pub masked: Vec<ActualLoss>,
     /// What a lower policy removed.
-    pub removed: Vec<Part>,
+    pub removed: Vec<ActualLoss>,
     /// What a condition kept out.
-    pub skipped: Vec<Part>,
+    pub skipped: Vec<ActualLoss>,
     /// Whether the target fails closed.
     pub error: bool,
     /// What piles up along the path.
@@ -130,7 +130,7 @@ pub struct Effective {
 
 /// A part of a policy that is not in force.
 #[derive(Debug, Clone)]
-pub struct Part {
+pub struct ActualLoss {
     /// `namespace/name`.
     pub policy: String,
     /// Which block of it.
@@ -164,7 +164,7 @@ pub struct Finding {
 /// tell; generic kinds are left.
 pub(crate) fn detect(
     inputs: &[Input],
-    profiles: &[Word],
+    profiles: &[SpannedWord],
 ) -> Result<&'static str, Vec<&'static str>> {
     let read = overrule_source::read(inputs.to_vec(), &crate::read::options());
     let snapshot = overrule_model::parse(&read.documents).snapshot;
@@ -199,7 +199,7 @@ mod tests {
 
     fn of(text: &str, profile: &str) -> Result<&'static str, Vec<&'static str>> {
         let at = Position { file: String::new(), line: 1, column: 1 };
-        detect(&[Input::new("t.yaml", text)], &[Word { text: profile.to_owned(), at }])
+        detect(&[Input::new("t.yaml", text)], &[SpannedWord { text: profile.to_owned(), at }])
     }
 
     #[test]
@@ -218,8 +218,11 @@ mod tests {
 
     #[test]
     fn nodes_are_meant_by_name_kind_and_position() {
-        let rule =
-            Node { kind: "HTTPRouteRule".to_owned(), name: "rule-2".to_owned(), index: Some(1) };
+        let rule = ActualNode {
+            kind: "HTTPRouteRule".to_owned(),
+            name: "rule-2".to_owned(),
+            index: Some(1),
+        };
         assert!(rule.is("rule-2") && rule.is("#1") && rule.is("httprouterule rule-2"));
         assert!(!rule.is("#2") && !rule.is("rule-1") && !rule.is("Listener rule-2"));
     }

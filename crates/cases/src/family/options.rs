@@ -3,7 +3,7 @@
 //! reads its own.
 
 use overrule::family_kit::AnyFamily;
-use overrule::{Assume, Options, Settings};
+use overrule::{Assume, Options, SettingValues};
 use overrule_model::Created;
 use overrule_source::SingleLetters;
 use serde_json::Value;
@@ -31,7 +31,7 @@ pub(crate) fn setting(family: &dyn AnyFamily, key: &str, value: &Value) -> Resul
 
 /// How to analyse the manifests of a case under a profile of a family.
 pub(super) fn options(case: &Case, family: &dyn AnyFamily, profile: &str) -> Options {
-    let mut settings = Settings::default();
+    let mut settings = SettingValues::default();
     let own = overrule::setting_keys(family);
     for setting in case.settings.iter().filter(|s| own.contains(&s.key.as_str())) {
         settings.set(family.name(), &setting.key, setting.value.clone());

@@ -7,7 +7,7 @@ use overrule::family_kit::Conflicts;
 use overrule_model::ObjectId;
 
 use super::answer::Answer;
-use super::{Check, Difference};
+use super::{Comparison, Difference};
 use crate::case::{Conflicted, Given, Invalid};
 
 /// A policy that is refused because of others.
@@ -40,8 +40,10 @@ impl Conflict {
 
 impl Answer {
     /// Compares all policies that are refused because of another one.
-    pub(crate) fn conflicted(&self, expected: &Given<Conflicted>) -> Check {
-        let Some(conflicts) = self.family().dialect().conflicts else { return Check::Unsupported };
+    pub(crate) fn conflicted(&self, expected: &Given<Conflicted>) -> Comparison {
+        let Some(conflicts) = self.family().dialect().conflicts else {
+            return Comparison::Unsupported;
+        };
         let mut actual = self.conflicts(conflicts);
         let mut differences = Vec::new();
         for one in &expected.items {
@@ -63,7 +65,7 @@ impl Answer {
             expected: None,
             actual: Some(conflict.text()),
         }));
-        Check::Done(differences)
+        Comparison::Done(differences)
     }
 
     /// Kind and name of every policy that is refused because of others: it does not land, or it loses as a whole.
@@ -97,8 +99,8 @@ impl Answer {
     }
 
     /// Compares all policies that are refused for what they say themselves.
-    pub(crate) fn invalid(&self, expected: &Given<Invalid>) -> Check {
-        let Some(shown) = self.shown() else { return Check::Unsupported };
+    pub(crate) fn invalid(&self, expected: &Given<Invalid>) -> Comparison {
+        let Some(shown) = self.shown() else { return Comparison::Unsupported };
         let refused = self.analysis.refused(shown).into_iter();
         let actual: Vec<_> = refused.filter_map(|o| self.described(o)).collect();
         let mut differences = Vec::new();
@@ -117,7 +119,7 @@ impl Answer {
                 });
             }
         }
-        Check::Done(differences)
+        Comparison::Done(differences)
     }
 
     /// Kind, name and the messages of findings about an object.

@@ -7,15 +7,15 @@ use overrule::Condition as Real;
 use overrule_engine::{NodeId, PolicyId};
 
 use super::answer::Answer;
-use super::{Check, Difference};
-use crate::case::{Affected, Condition, Conditions, Given, Status};
+use super::{Comparison, Difference};
+use crate::case::{Conditions, ExpectedAffected, ExpectedCondition, Given, Status};
 
 /// Reasons by ancestor and type of condition.
 type ByAncestor = BTreeMap<String, BTreeMap<String, String>>;
 
 impl Answer {
     /// Compares the conditions of one policy.
-    pub(crate) fn status(&self, expected: &Status) -> Check {
+    pub(crate) fn status(&self, expected: &Status) -> Comparison {
         match &expected.conditions {
             Conditions::ByType(wanted) => self.by_type(expected, wanted),
             Conditions::ByAncestor(wanted) => {
@@ -27,10 +27,10 @@ impl Answer {
         }
     }
 
-    fn by_type(&self, expected: &Status, wanted: &[(String, Condition)]) -> Check {
+    fn by_type(&self, expected: &Status, wanted: &[(String, ExpectedCondition)]) -> Comparison {
         let all = self.conditions();
         let Some(candidates) = all.get(&expected.policy) else {
-            return Check::Done(vec![Difference {
+            return Comparison::Done(vec![Difference {
                 at: expected.at.clone(),
                 message: format!("there is no policy `{}`", expected.policy),
                 expected: None,
@@ -38,7 +38,7 @@ impl Answer {
             }]);
         };
         if candidates.iter().flatten().any(|condition| condition.ancestor.is_some()) {
-            return Check::Unsupported;
+            return Comparison::Unsupported;
         }
         // Policies of several kinds may share a name; the test does not say which it means.
         let mut least: Option<Vec<Difference>> = None;
@@ -48,22 +48,22 @@ impl Answer {
                 least = Some(found);
             }
         }
-        Check::Done(least.unwrap_or_default())
+        Comparison::Done(least.unwrap_or_default())
     }
 
-    fn by_ancestor(&self, expected: &Status, wanted: &ByAncestor) -> Check {
+    fn by_ancestor(&self, expected: &Status, wanted: &ByAncestor) -> Comparison {
         let mut actual = ByAncestor::new();
         let all = self.conditions().remove(&expected.policy).unwrap_or_default();
         for condition in all.into_iter().flatten() {
-            let Some(ancestor) = condition.ancestor else { return Check::Unsupported };
+            let Some(ancestor) = condition.ancestor else { return Comparison::Unsupported };
             let reasons = actual.entry(self.ancestor(ancestor)).or_default();
             reasons.insert(condition.kind.to_owned(), condition.reason.to_owned());
         }
         if *wanted == actual {
-            return Check::Done(Vec::new());
+            return Comparison::Done(Vec::new());
         }
         let show = |all: &ByAncestor| serde_json::to_string(all).unwrap_or_default();
-        Check::Done(vec![Difference {
+        Comparison::Done(vec![Difference {
             at: expected.at.clone(),
             message: format!("the status of `{}` differs", expected.policy),
             expected: Some(show(wanted)),
@@ -72,7 +72,7 @@ impl Answer {
     }
 
     /// Compares the conditions of all targets.
-    pub(crate) fn affected(&self, expected: &Given<Affected>) -> Check {
+    pub(crate) fn affected(&self, expected: &Given<ExpectedAffected>) -> Comparison {
         let analysis = &self.analysis;
         let text = |sym| analysis.snapshot.text(sym);
         type Key = (String, String, Option<String>, String);
@@ -110,7 +110,7 @@ impl Answer {
                 actual: Some(list(&by)),
             }
         }));
-        Check::Done(differences)
+        Comparison::Done(differences)
     }
 
     /// Names of policies with their conditions.
@@ -137,11 +137,11 @@ impl Answer {
 
 fn differences(
     expected: &Status,
-    wanted: &[(String, Condition)],
+    wanted: &[(String, ExpectedCondition)],
     actual: &[Real],
 ) -> Vec<Difference> {
     let mut found = Vec::new();
-    let mut differs = |message: String, wanted: Option<&Condition>, real: Option<&Real>| {
+    let mut differs = |message: String, wanted: Option<&ExpectedCondition>, real: Option<&Real>| {
         found.push(Difference {
             at: expected.at.clone(),
             message,

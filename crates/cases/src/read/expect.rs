@@ -2,10 +2,13 @@
 //! In: `expect`, `none`, `absent`. Out: what must be in force where. Not here: conditions and findings (`status.rs`).
 
 use overrule_model::At;
-use overrule_source::{Kind, View};
+use overrule_source::{NodeKind, View};
 
 use super::reader::Reader;
-use crate::case::{Content, Expect, Given, Lost, Nothing, Skipped, Source, Walk, Word};
+use crate::case::{
+    Expectation, ExpectedContent, ExpectedLoss, ExpectedSkip, ExpectedSource, Given, Nothing,
+    SpannedWord, Walk,
+};
 use crate::field::Field;
 
 const ENTRY: &[&str] = &[
@@ -31,7 +34,7 @@ const LOST: &[&str] = &["policy", "rule", "pointer", "block", "by"];
 const NO_PATH: &str = "invalid-path";
 
 impl Reader<'_> {
-    pub(super) fn expectations(&mut self, root: View<'_>) -> Option<Given<Expect>> {
+    pub(super) fn expectations(&mut self, root: View<'_>) -> Option<Given<Expectation>> {
         let list = self.fields.list(root, &At::ROOT, "expect")?;
         let items = self.mappings(list, &At::ROOT.key("expect"), ENTRY, |reader, item, at| {
             reader.entry(item, at)
@@ -39,7 +42,7 @@ impl Reader<'_> {
         Some(self.given(list, items))
     }
 
-    fn entry(&mut self, item: View<'_>, at: &At<'_>) -> Option<Expect> {
+    fn entry(&mut self, item: View<'_>, at: &At<'_>) -> Option<Expectation> {
         let path = self.path(item, at);
         let kind = self.kind(item, at);
         let content = self.content(item, at);
@@ -61,7 +64,7 @@ impl Reader<'_> {
         });
         let matching = self.fields.map(item, at, "match");
         let matching = matching.map(|map| (map.to_json(), self.position(map)));
-        Some(Expect {
+        Some(Expectation {
             at: self.position(item),
             path: path?,
             kind: kind?,
@@ -92,13 +95,13 @@ impl Reader<'_> {
         Walk { steps: self.texts(list, at), at: self.position(list) }
     }
 
-    fn kind(&mut self, item: View<'_>, at: &At<'_>) -> Option<Word> {
+    fn kind(&mut self, item: View<'_>, at: &At<'_>) -> Option<SpannedWord> {
         let (text, view) = self.fields.required(item, at, "kind")?;
-        Some(Word { text: text.to_owned(), at: self.position(view) })
+        Some(SpannedWord { text: text.to_owned(), at: self.position(view) })
     }
 
     /// `fields`, its other name `rules`, or the whole `spec`.
-    fn content(&mut self, item: View<'_>, at: &At<'_>) -> Option<Content> {
+    fn content(&mut self, item: View<'_>, at: &At<'_>) -> Option<ExpectedContent> {
         let given: Vec<&str> =
             ["fields", "rules", "spec"].into_iter().filter(|key| item.get(key).is_some()).collect();
         if let [first, second, ..] = given.as_slice()
@@ -114,13 +117,13 @@ impl Reader<'_> {
             );
         }
         match *given.first()? {
-            "spec" => {
-                item.get("spec").map(|spec| Content::Spec(spec.to_json(), self.position(spec)))
-            }
+            "spec" => item
+                .get("spec")
+                .map(|spec| ExpectedContent::Spec(spec.to_json(), self.position(spec))),
             key => {
                 let map = self.fields.map(item, at, key)?;
                 let fields = map.entries().map(|(key, value)| (self.field(key), value.to_json()));
-                Some(Content::Fields(fields.collect()))
+                Some(ExpectedContent::Fields(fields.collect()))
             }
         }
     }
@@ -130,13 +133,13 @@ impl Reader<'_> {
         Field { text: key.key_text().to_owned(), at: self.position(key) }
     }
 
-    fn sources(&mut self, item: View<'_>, at: &At<'_>) -> Option<Vec<Source>> {
+    fn sources(&mut self, item: View<'_>, at: &At<'_>) -> Option<Vec<ExpectedSource>> {
         let map = self.fields.map(item, at, "sources")?;
         let at = at.key("sources");
         let mut sources = Vec::new();
         for (key, value) in map.entries() {
             let policies = self.text_or_list(value, &at.key(key.key_text()));
-            sources.push(Source { field: self.field(key), policies });
+            sources.push(ExpectedSource { field: self.field(key), policies });
         }
         Some(sources)
     }
@@ -146,7 +149,7 @@ impl Reader<'_> {
         &mut self,
         item: View<'_>,
         at: &At<'_>,
-    ) -> (Option<Given<Lost>>, Option<Given<Field>>) {
+    ) -> (Option<Given<ExpectedLoss>>, Option<Given<Field>>) {
         if item.get("overridden").is_some() {
             return (self.losses(item, at, "overridden"), None);
         }
@@ -168,12 +171,12 @@ impl Reader<'_> {
         Some(self.given(list, fields.collect()))
     }
 
-    fn losses(&mut self, item: View<'_>, at: &At<'_>, key: &str) -> Option<Given<Lost>> {
+    fn losses(&mut self, item: View<'_>, at: &At<'_>, key: &str) -> Option<Given<ExpectedLoss>> {
         let list = self.fields.list(item, at, key)?;
         let items = self.mappings(list, &at.key(key), LOST, |reader, item, at| {
             let field =
                 ["rule", "pointer"].into_iter().find_map(|key| reader.fields.string(item, at, key));
-            Some(Lost {
+            Some(ExpectedLoss {
                 at: reader.position(item),
                 policy: reader.required(item, at, "policy")?,
                 field: field
@@ -185,11 +188,11 @@ impl Reader<'_> {
         Some(self.given(list, items))
     }
 
-    fn skipped(&mut self, item: View<'_>, at: &At<'_>) -> Option<Given<Skipped>> {
+    fn skipped(&mut self, item: View<'_>, at: &At<'_>) -> Option<Given<ExpectedSkip>> {
         let list = self.fields.list(item, at, "skipped")?;
         let known = &["policy", "block", "reason"];
         let items = self.mappings(list, &at.key("skipped"), known, |reader, item, at| {
-            Some(Skipped {
+            Some(ExpectedSkip {
                 at: reader.position(item),
                 policy: reader.required(item, at, "policy")?,
                 block: reader.text(item, at, "block"),
@@ -225,7 +228,7 @@ impl Reader<'_> {
         let mut walks = Vec::new();
         for (i, item) in list.items().enumerate() {
             match item.kind() {
-                Kind::List => walks.push(self.walk(item, &at.index(i))),
+                NodeKind::List => walks.push(self.walk(item, &at.index(i))),
                 _ => self.fields.wrong_type(&at.index(i), item, "a list"),
             }
         }

@@ -7,7 +7,7 @@
 //! anchor outside, a test written as JSON) they are handed on as JSON, without their lines.
 
 use overrule_model::At;
-use overrule_source::{Input, Kind, Severity, Span, View, read_one};
+use overrule_source::{Input, NodeKind, Severity, Span, View, read_one};
 use serde_json::{Value, json};
 
 use super::Load;
@@ -44,7 +44,7 @@ impl Reader<'_> {
                 kind_sources.extend(loaded.iter().map(|input| input.name.to_string()));
                 inputs.extend(loaded);
             }
-            if list.items().any(|item| item.kind() == Kind::Map) {
+            if list.items().any(|item| item.kind() == NodeKind::Map) {
                 inputs.extend(self.inline(root, "kinds", list));
             }
         }
@@ -53,7 +53,7 @@ impl Reader<'_> {
 
     fn check_manifests(&mut self, list: View<'_>, at: &At<'_>, paths: bool) {
         for (i, item) in list.items().enumerate() {
-            let fits = item.kind() == Kind::Map || (paths && item.as_str().is_some());
+            let fits = item.kind() == NodeKind::Map || (paths && item.as_str().is_some());
             if !fits {
                 let wanted = if paths { "a mapping or the path of a file" } else { "a mapping" };
                 self.fields.wrong_type(&at.index(i), item, wanted);
@@ -86,9 +86,9 @@ impl Reader<'_> {
         let (key, _) = root.get_entry(key)?;
         let source = self.documents.sources.get(list.span().source)?;
         let skipped: Vec<Span> =
-            list.items().filter(|i| i.kind() != Kind::Map).map(View::span).collect();
+            list.items().filter(|i| i.kind() != NodeKind::Map).map(View::span).collect();
         let manifests: Vec<Value> =
-            list.items().filter(|i| i.kind() == Kind::Map).map(View::to_json).collect();
+            list.items().filter(|i| i.kind() == NodeKind::Map).map(View::to_json).collect();
         let text = excerpt(source.text(), key.span(), list.span(), &skipped);
         let text = match holds(&text, &manifests) {
             true => text,
@@ -161,7 +161,7 @@ mod tests {
         let root = read.documents.root(read.documents.ids().next().unwrap());
         let (key, list) = root.get_entry(key).unwrap();
         let skipped: Vec<Span> =
-            list.items().filter(|i| i.kind() != Kind::Map).map(View::span).collect();
+            list.items().filter(|i| i.kind() != NodeKind::Map).map(View::span).collect();
         excerpt(
             read.documents.sources.get(list.span().source).unwrap().text(),
             key.span(),

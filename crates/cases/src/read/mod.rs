@@ -12,10 +12,10 @@ mod status;
 
 use overrule_model::At;
 use overrule_source::{
-    Diagnostic, DocId, Documents, Input, Kind, ReadOptions, SingleLetters, View,
+    Diagnostic, DocId, Documents, Input, NodeKind, ReadOptions, SingleLetters, View,
 };
 
-use crate::case::{Case, Setting, Word};
+use crate::case::{Case, CaseSetting, SpannedWord};
 use crate::{codes, family};
 use reader::Reader;
 
@@ -70,8 +70,8 @@ pub fn is_case(root: View<'_>) -> bool {
     let universal =
         root.get("type").is_some() && EXPECTATIONS.iter().all(|key| root.get(key).is_none());
     // kumactl prints lists of resources without a kind.
-    let list = root.get("items").is_some_and(|items| items.kind() == Kind::List);
-    root.kind() == Kind::Map && !root.is_empty() && !manifest && !universal && !list
+    let list = root.get("items").is_some_and(|items| items.kind() == NodeKind::List);
+    root.kind() == NodeKind::Map && !root.is_empty() && !manifest && !universal && !list
 }
 
 /// Reads one test.
@@ -91,7 +91,7 @@ pub fn read(
 impl Reader<'_> {
     fn case(&mut self, root: View<'_>, doc: DocId, load: &mut Load<'_>) -> Option<Case> {
         let at = At::ROOT;
-        if root.kind() != Kind::Map {
+        if root.kind() != NodeKind::Map {
             self.fields.wrong_type(&at, root, "a mapping");
             return None;
         }
@@ -144,7 +144,7 @@ impl Reader<'_> {
         }
     }
 
-    fn profiles(&mut self, root: View<'_>) -> Vec<Word> {
+    fn profiles(&mut self, root: View<'_>) -> Vec<SpannedWord> {
         let Some(list) = self.fields.list(root, &At::ROOT, "profiles") else { return Vec::new() };
         let at = At::ROOT.key("profiles");
         let mut profiles = Vec::new();
@@ -152,7 +152,7 @@ impl Reader<'_> {
             // A profile may be called by a version: `2.13` is not meant as a number.
             match item.scalar_text() {
                 Some(text) => {
-                    profiles.push(Word { text: text.to_owned(), at: self.position(item) })
+                    profiles.push(SpannedWord { text: text.to_owned(), at: self.position(item) })
                 }
                 None => self.fields.wrong_type(&at.index(i), item, "a string"),
             }
@@ -160,9 +160,9 @@ impl Reader<'_> {
         profiles
     }
 
-    fn settings(&mut self, root: View<'_>) -> Vec<Setting> {
+    fn settings(&mut self, root: View<'_>) -> Vec<CaseSetting> {
         let Some(map) = self.fields.map(root, &At::ROOT, "settings") else { return Vec::new() };
-        let entries = map.entries().map(|(key, value)| Setting {
+        let entries = map.entries().map(|(key, value)| CaseSetting {
             key: key.key_text().to_owned(),
             value: value.to_json(),
             at: self.position(key),
@@ -170,7 +170,7 @@ impl Reader<'_> {
         entries.collect()
     }
 
-    fn family(&mut self, root: View<'_>, inputs: &[Input], profiles: &[Word]) -> String {
+    fn family(&mut self, root: View<'_>, inputs: &[Input], profiles: &[SpannedWord]) -> String {
         if let Some((text, view)) = self.fields.string(root, &At::ROOT, "family") {
             if overrule::family(text).is_none() {
                 let known: Vec<&str> = overrule::families().iter().map(|f| f.name()).collect();

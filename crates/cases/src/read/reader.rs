@@ -2,7 +2,7 @@
 //! In: nodes. Out: texts, flags and lists of them, with places. Not here: what the keys of a test mean.
 
 use overrule_model::{At, Fields, nearest};
-use overrule_source::{Documents, Kind, Position, View};
+use overrule_source::{Documents, NodeKind, Position, View};
 
 use crate::case::Given;
 use crate::codes;
@@ -95,7 +95,7 @@ impl<'d> Reader<'d> {
     pub(super) fn text_or_list(&mut self, view: View<'_>, at: &At<'_>) -> Vec<String> {
         match (view.as_str(), view.kind()) {
             (Some(text), _) => vec![text.to_owned()],
-            (None, Kind::List) => self.texts(view, at),
+            (None, NodeKind::List) => self.texts(view, at),
             _ => {
                 self.fields.wrong_type(at, view, "a string or a list");
                 Vec::new()
@@ -120,7 +120,7 @@ impl<'d> Reader<'d> {
         let mut found = Vec::new();
         for (i, item) in list.items().enumerate() {
             let at = at.index(i);
-            if item.kind() != Kind::Map {
+            if item.kind() != NodeKind::Map {
                 self.fields.wrong_type(&at, item, "a mapping");
                 continue;
             }

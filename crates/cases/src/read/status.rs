@@ -3,11 +3,12 @@
 //! Not here: what is in force (`expect.rs`).
 
 use overrule_model::At;
-use overrule_source::{Kind, View};
+use overrule_source::{NodeKind, View};
 
 use super::reader::Reader;
 use crate::case::{
-    Affected, Can, Condition, Conditions, Conflicted, ExpectedFinding, Given, Invalid, Status,
+    Can, Conditions, Conflicted, ExpectedAffected, ExpectedCondition, ExpectedFinding, Given,
+    Invalid, Status,
 };
 
 impl Reader<'_> {
@@ -19,7 +20,7 @@ impl Reader<'_> {
         for (key, value) in map.entries() {
             let policy = key.key_text();
             let at = at.key(policy);
-            if value.kind() != Kind::Map {
+            if value.kind() != NodeKind::Map {
                 self.fields.wrong_type(&at, value, "a mapping");
                 continue;
             }
@@ -37,7 +38,7 @@ impl Reader<'_> {
         let mut found = Vec::new();
         for (key, value) in map.entries() {
             let at = at.key(key.key_text());
-            if value.kind() != Kind::Map {
+            if value.kind() != NodeKind::Map {
                 self.fields.wrong_type(&at, value, "a mapping");
                 continue;
             }
@@ -50,7 +51,7 @@ impl Reader<'_> {
         found
     }
 
-    fn conditions(&mut self, map: View<'_>, at: &At<'_>) -> Vec<(String, Condition)> {
+    fn conditions(&mut self, map: View<'_>, at: &At<'_>) -> Vec<(String, ExpectedCondition)> {
         let types = ["accepted", "enforced"];
         self.only(map, at, &types);
         let mut found = Vec::new();
@@ -62,17 +63,17 @@ impl Reader<'_> {
             let reason = self.required(condition, &at, "reason");
             let message = self.text(condition, &at, "message");
             if let (Some(status), Some(reason)) = (status, reason) {
-                found.push((name.to_owned(), Condition { status, reason, message }));
+                found.push((name.to_owned(), ExpectedCondition { status, reason, message }));
             }
         }
         found
     }
 
-    pub(super) fn affected(&mut self, root: View<'_>) -> Option<Given<Affected>> {
+    pub(super) fn affected(&mut self, root: View<'_>) -> Option<Given<ExpectedAffected>> {
         let list = self.fields.list(root, &At::ROOT, "affected")?;
         let known = &["kind", "name", "section", "policyKind", "policies"];
         let items = self.mappings(list, &At::ROOT.key("affected"), known, |reader, item, at| {
-            Some(Affected {
+            Some(ExpectedAffected {
                 at: reader.position(item),
                 kind: reader.required(item, at, "kind")?,
                 name: reader.required(item, at, "name")?,

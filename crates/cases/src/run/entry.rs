@@ -8,23 +8,23 @@ use overrule_source::Position;
 use serde_json::Value;
 
 use super::{Run, or_nothing};
-use crate::case::{Content, Expect, Source};
-use crate::family::Effective;
+use crate::case::{Expectation, ExpectedContent, ExpectedSource};
+use crate::family::ActualPolicy;
 use crate::field::{Field, children, pointer};
-use crate::result::{Mismatch, What};
+use crate::result::{DifferenceKind, Mismatch};
 use crate::value::{includes, same, short};
 
 impl Run<'_> {
     /// Compares one entry.
-    pub(super) fn entry(&mut self, expect: &Expect, effective: &Effective) {
+    pub(super) fn entry(&mut self, expect: &Expectation, effective: &ActualPolicy) {
         let nothing = Value::Object(serde_json::Map::new());
         let spec = effective.spec.as_ref().filter(|v| !v.is_null()).unwrap_or(&nothing);
         match &expect.content {
             None => {}
-            Some(Content::Fields(fields)) => {
+            Some(ExpectedContent::Fields(fields)) => {
                 self.fields(expect, spec, fields, effective, &expect.at)
             }
-            Some(Content::Spec(Value::Object(members), at)) => {
+            Some(ExpectedContent::Spec(Value::Object(members), at)) => {
                 let fields: Vec<(Field, Value)> = members
                     .iter()
                     .map(|(key, value)| {
@@ -35,10 +35,10 @@ impl Run<'_> {
                 self.fields(expect, spec, &fields, effective, at);
             }
             // A spec that is no mapping is never one in force, except that null stands for nothing.
-            Some(Content::Spec(value, _)) if value.is_null() && spec == &nothing => {}
-            Some(Content::Spec(value, at)) => {
+            Some(ExpectedContent::Spec(value, _)) if value.is_null() && spec == &nothing => {}
+            Some(ExpectedContent::Spec(value, at)) => {
                 let message = "the effective policy has another value";
-                let mismatch = differs(What::Value, at, expect, message);
+                let mismatch = differs(DifferenceKind::Value, at, expect, message);
                 self.add(mismatch.expected_is(short(value)).actual_is(short(spec)));
             }
         }
@@ -51,24 +51,24 @@ impl Run<'_> {
 
     fn fields(
         &mut self,
-        expect: &Expect,
+        expect: &Expectation,
         spec: &Value,
         fields: &[(Field, Value)],
-        effective: &Effective,
+        effective: &ActualPolicy,
         at: &Position,
     ) {
         let mut covered: BTreeSet<Vec<String>> = BTreeSet::new();
         for (field, wanted) in fields {
             let Some((segments, actual)) = field.find(spec) else {
                 let message = format!("`{}` is not in force", field.text);
-                let mismatch = differs(What::Missing, &field.at, expect, message);
+                let mismatch = differs(DifferenceKind::Missing, &field.at, expect, message);
                 self.add(mismatch.expected_is(short(wanted)).actual_is("absent"));
                 continue;
             };
             if !same(&self.answer.normal(wanted), &self.answer.normal(actual)) {
                 let message =
                     format!("`{}` has another value{}", field.text, from(effective, &segments));
-                let mismatch = differs(What::Value, &field.at, expect, message);
+                let mismatch = differs(DifferenceKind::Value, &field.at, expect, message);
                 self.add(mismatch.expected_is(short(wanted)).actual_is(short(actual)));
             }
             covered.insert(segments);
@@ -79,16 +79,22 @@ impl Run<'_> {
                 "`{name}` is in force, but the entry does not list it{}",
                 from(effective, &segments)
             );
-            let mismatch = differs(What::Unexpected, at, expect, message);
+            let mismatch = differs(DifferenceKind::Unexpected, at, expect, message);
             self.add(mismatch.expected_is("absent").actual_is(short(value)));
         }
     }
 
-    fn source(&mut self, expect: &Expect, source: &Source, spec: &Value, effective: &Effective) {
+    fn source(
+        &mut self,
+        expect: &Expectation,
+        source: &ExpectedSource,
+        spec: &Value,
+        effective: &ActualPolicy,
+    ) {
         let field = &source.field;
         let Some((segments, _)) = field.find(spec) else {
             let message = format!("`{}` is not in force, so it comes from no policy", field.text);
-            let mismatch = differs(What::Source, &field.at, expect, message);
+            let mismatch = differs(DifferenceKind::Source, &field.at, expect, message);
             self.add(mismatch.expected_is(source.policies.join(", ")).actual_is("absent"));
             return;
         };
@@ -96,18 +102,22 @@ impl Run<'_> {
         let wanted: BTreeSet<&str> = source.policies.iter().map(String::as_str).collect();
         if wanted != actual {
             let message = format!("`{}` comes from elsewhere", field.text);
-            let mismatch = differs(What::Source, &field.at, expect, message);
+            let mismatch = differs(DifferenceKind::Source, &field.at, expect, message);
             self.add(mismatch.expected_is(list(&wanted)).actual_is(list(&actual)));
         }
     }
 
-    fn extras(&mut self, expect: &Expect, effective: &Effective) {
+    fn extras(&mut self, expect: &Expectation, effective: &ActualPolicy) {
         if let Some((wanted, at)) = &expect.error
             && *wanted != effective.error
         {
             let say = |error| if error { "it fails closed" } else { "it does not fail" };
-            let mismatch =
-                differs(What::Error, at, expect, "whether the target fails closed differs");
+            let mismatch = differs(
+                DifferenceKind::Error,
+                at,
+                expect,
+                "whether the target fails closed differs",
+            );
             self.add(mismatch.expected_is(say(*wanted)).actual_is(say(effective.error)));
         }
         if let Some(given) = &expect.accumulated {
@@ -117,8 +127,12 @@ impl Run<'_> {
                     let same = actual.len() == given.items.len()
                         && actual.iter().zip(&given.items).all(|(a, b)| same(a, b));
                     if !same {
-                        let mismatch =
-                            differs(What::Accumulated, &given.at, expect, "`accumulated` differs");
+                        let mismatch = differs(
+                            DifferenceKind::Accumulated,
+                            &given.at,
+                            expect,
+                            "`accumulated` differs",
+                        );
                         let (wanted, actual) =
                             (Value::Array(given.items.clone()), Value::Array(actual.clone()));
                         self.add(mismatch.expected_is(short(&wanted)).actual_is(short(&actual)));
@@ -134,7 +148,7 @@ impl Run<'_> {
                     let actual: BTreeSet<&str> = actual.iter().map(String::as_str).collect();
                     if wanted != actual {
                         let mismatch = differs(
-                            What::Hostnames,
+                            DifferenceKind::Hostnames,
                             &given.at,
                             expect,
                             "the path has other hostnames",
@@ -149,8 +163,12 @@ impl Run<'_> {
                 None => self.cannot("match", at, expect),
                 Some(matches) => {
                     if !matches.iter().any(|m| includes(m, wanted)) {
-                        let mismatch =
-                            differs(What::Match, at, expect, "no match of the rule contains this");
+                        let mismatch = differs(
+                            DifferenceKind::Match,
+                            at,
+                            expect,
+                            "no match of the rule contains this",
+                        );
                         let actual = Value::Array(matches.clone());
                         self.add(mismatch.expected_is(short(wanted)).actual_is(short(&actual)));
                     }
@@ -159,17 +177,17 @@ impl Run<'_> {
         }
     }
 
-    fn cannot(&mut self, key: &str, at: &Position, expect: &Expect) {
+    fn cannot(&mut self, key: &str, at: &Position, expect: &Expectation) {
         let message = format!("`{key}` is not supported by this version for this path and kind");
-        self.add(differs(What::Unsupported, at, expect, message));
+        self.add(differs(DifferenceKind::Unsupported, at, expect, message));
     }
 }
 
 /// A mismatch about an entry.
 pub(super) fn differs(
-    what: What,
+    what: DifferenceKind,
     at: &Position,
-    expect: &Expect,
+    expect: &Expectation,
     message: impl Into<String>,
 ) -> Mismatch {
     Mismatch::new(what, at, message).about(&expect.path, &expect.kind.text)
@@ -182,13 +200,13 @@ pub(super) fn list(names: &BTreeSet<&str>) -> String {
 }
 
 /// The policies that wrote a part: those of parts above, at and below it.
-fn writers<'e>(effective: &'e Effective, segments: &[String]) -> BTreeSet<&'e str> {
+fn writers<'e>(effective: &'e ActualPolicy, segments: &[String]) -> BTreeSet<&'e str> {
     let touches = |origin: &[String]| origin.starts_with(segments) || segments.starts_with(origin);
     let origins = effective.sources.iter().filter(|(at, _)| touches(at));
     origins.flat_map(|(_, policies)| policies).map(String::as_str).collect()
 }
 
-fn from(effective: &Effective, segments: &[String]) -> String {
+fn from(effective: &ActualPolicy, segments: &[String]) -> String {
     let writers = writers(effective, segments);
     if writers.is_empty() { String::new() } else { format!(" (from {})", list(&writers)) }
 }

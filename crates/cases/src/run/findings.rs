@@ -6,7 +6,7 @@ use overrule_source::Severity;
 use super::{LISTED, Run};
 use crate::case::{Case, ExpectedFinding};
 use crate::family::Finding;
-use crate::result::{Mismatch, What};
+use crate::result::{DifferenceKind, Mismatch};
 
 impl ExpectedFinding {
     fn is(&self, finding: &Finding) -> bool {
@@ -28,14 +28,15 @@ impl Run<'_> {
             let message = format!("{} is not found as expected", one.code);
             let actual =
                 if same_code.is_empty() { "not found".to_owned() } else { same_code.join("; ") };
-            let mismatch = Mismatch::new(What::Diagnostics, &one.at, message);
+            let mismatch = Mismatch::new(DifferenceKind::Diagnostics, &one.at, message);
             self.add(mismatch.expected_is(wanted(one)).actual_is(actual));
         }
         let errors = findings.iter().filter(|f| f.severity == Severity::Error);
         for finding in errors.filter(|f| !given.items.iter().any(|one| one.is(f))).take(LISTED) {
             let message = format!("{} is found, but the test does not list it", finding.code);
             self.add(
-                Mismatch::new(What::Diagnostics, &given.at, message).actual_is(describe(finding)),
+                Mismatch::new(DifferenceKind::Diagnostics, &given.at, message)
+                    .actual_is(describe(finding)),
             );
         }
     }
@@ -52,7 +53,7 @@ impl Run<'_> {
         {
             let at = finding.at.as_ref().unwrap_or(&case.at);
             let message = format!("the manifests cannot be read: {}", finding.message);
-            self.add(Mismatch::new(What::Input, at, message));
+            self.add(Mismatch::new(DifferenceKind::Input, at, message));
         }
     }
 }

@@ -8,26 +8,26 @@ use std::collections::BTreeSet;
 
 use super::Run;
 use super::entry::{differs, list};
-use crate::case::{Expect, Given, Lost};
-use crate::family::{Effective, Part};
+use crate::case::{Expectation, ExpectedLoss, Given};
+use crate::family::{ActualLoss, ActualPolicy};
 use crate::field::{Field, leaves, pointer};
-use crate::result::What;
+use crate::result::DifferenceKind;
 
 /// A leaf that lost.
 struct Leaf<'p> {
-    part: &'p Part,
+    part: &'p ActualLoss,
     segments: Vec<String>,
 }
 
 impl Leaf<'_> {
-    fn is(&self, lost: &Lost) -> bool {
+    fn is(&self, lost: &ExpectedLoss) -> bool {
         self.part.policy == lost.policy
             && lost.field.as_ref().is_none_or(|field| field.covers(&self.segments))
             && lost.block.as_ref().is_none_or(|block| *block == self.part.block)
     }
 }
 
-fn leaves_of(parts: &[Part]) -> Vec<Leaf<'_>> {
+fn leaves_of(parts: &[ActualLoss]) -> Vec<Leaf<'_>> {
     let mut found = Vec::new();
     for part in parts {
         let below = part.value.as_ref().map(|value| leaves(part.segments.clone(), value));
@@ -42,12 +42,12 @@ fn leaves_of(parts: &[Part]) -> Vec<Leaf<'_>> {
 
 impl Run<'_> {
     /// Compares everything that lost.
-    pub(super) fn lost(&mut self, expect: &Expect, effective: &Effective) {
+    pub(super) fn lost(&mut self, expect: &Expectation, effective: &ActualPolicy) {
         if let Some(given) = &expect.shadowed {
-            self.losses(What::Shadowed, "shadowed", expect, given, &effective.shadowed);
+            self.losses(DifferenceKind::Shadowed, "shadowed", expect, given, &effective.shadowed);
         }
         if let Some(given) = &expect.removed {
-            self.losses(What::Removed, "removed", expect, given, &effective.removed);
+            self.losses(DifferenceKind::Removed, "removed", expect, given, &effective.removed);
         }
         if let Some(given) = &expect.masked {
             self.masked(expect, given, &effective.masked);
@@ -57,11 +57,11 @@ impl Run<'_> {
 
     fn losses(
         &mut self,
-        what: What,
+        what: DifferenceKind,
         word: &str,
-        expect: &Expect,
-        given: &Given<Lost>,
-        parts: &[Part],
+        expect: &Expectation,
+        given: &Given<ExpectedLoss>,
+        parts: &[ActualLoss],
     ) {
         let leaves = leaves_of(parts);
         for lost in &given.items {
@@ -99,26 +99,26 @@ impl Run<'_> {
         }
     }
 
-    fn masked(&mut self, expect: &Expect, given: &Given<Field>, parts: &[Part]) {
+    fn masked(&mut self, expect: &Expectation, given: &Given<Field>, parts: &[ActualLoss]) {
         let leaves = leaves_of(parts);
         for field in
             given.items.iter().filter(|f| !leaves.iter().any(|leaf| f.covers(&leaf.segments)))
         {
             let message = format!("`{}` is not masked", field.text);
-            self.add(differs(What::Masked, &field.at, expect, message));
+            self.add(differs(DifferenceKind::Masked, &field.at, expect, message));
         }
         let rest =
             leaves.iter().filter(|leaf| !given.items.iter().any(|f| f.covers(&leaf.segments)));
         let rest: BTreeSet<String> = rest.map(|leaf| pointer(&leaf.segments)).collect();
         for field in rest {
             let message = format!("`{field}` is masked, but the entry does not list it");
-            self.add(differs(What::Masked, &given.at, expect, message));
+            self.add(differs(DifferenceKind::Masked, &given.at, expect, message));
         }
     }
 
-    fn skipped(&mut self, expect: &Expect, parts: &[Part]) {
+    fn skipped(&mut self, expect: &Expectation, parts: &[ActualLoss]) {
         let Some(given) = &expect.skipped else { return };
-        let is = |part: &Part, one: &crate::case::Skipped| {
+        let is = |part: &ActualLoss, one: &crate::case::ExpectedSkip| {
             part.policy == one.policy
                 && one.block.as_ref().is_none_or(|block| *block == part.block)
                 && one.reason.as_ref().is_none_or(|reason| *reason == part.reason)
@@ -127,20 +127,21 @@ impl Run<'_> {
             let message = format!("`{}` is not skipped as expected", one.policy);
             let expected = one.reason.clone().unwrap_or_else(|| "skipped".to_owned());
             let actual = said(parts, &one.policy);
-            let mismatch = differs(What::Skipped, &one.at, expect, message);
+            let mismatch = differs(DifferenceKind::Skipped, &one.at, expect, message);
             self.add(mismatch.expected_is(expected).actual_is(actual));
         }
         for part in parts.iter().filter(|part| !given.items.iter().any(|one| is(part, one))) {
             let message = format!("`{}` is skipped, but the entry does not list it", part.policy);
             self.add(
-                differs(What::Skipped, &given.at, expect, message).actual_is(part.reason.clone()),
+                differs(DifferenceKind::Skipped, &given.at, expect, message)
+                    .actual_is(part.reason.clone()),
             );
         }
     }
 }
 
 /// What is known of a policy's losses, in short.
-fn said(parts: &[Part], policy: &str) -> String {
+fn said(parts: &[ActualLoss], policy: &str) -> String {
     let of_policy = parts.iter().filter(|part| part.policy == policy);
     let said: Vec<String> = of_policy
         .map(|part| {

@@ -12,8 +12,8 @@ use overrule_model::nearest;
 use overrule_source::Position;
 
 use crate::case::{Case, Nothing, Walk};
-use crate::family::{self, Answer, Check, is_path, path_name};
-use crate::result::{CaseResult, Mismatch, What};
+use crate::family::{self, Answer, Comparison, is_path, path_name};
+use crate::result::{CaseResult, DifferenceKind, Mismatch};
 use crate::value;
 
 /// How many differences of one kind a result lists before it counts the rest.
@@ -51,7 +51,7 @@ fn wanted(family: &str, name: &str, profile: Option<&str>) -> bool {
 
 fn not_supported(case: &Case) -> Mismatch {
     let message = format!("family `{}` is not supported by this version", case.family);
-    Mismatch::new(What::Family, &case.at, message)
+    Mismatch::new(DifferenceKind::Family, &case.at, message)
 }
 
 fn under(family: &'static dyn AnyFamily, case: &Case, profile: &str) -> Vec<Mismatch> {
@@ -59,7 +59,8 @@ fn under(family: &'static dyn AnyFamily, case: &Case, profile: &str) -> Vec<Mism
         let at = case.profiles.iter().find(|p| p.text == profile).map_or(&case.at, |p| &p.at);
         let message = format!("family `{}` has no profile `{profile}`", case.family);
         return vec![
-            Mismatch::new(What::Profile, at, message).expected_is(family.profiles().join(", ")),
+            Mismatch::new(DifferenceKind::Profile, at, message)
+                .expected_is(family.profiles().join(", ")),
         ];
     }
     let answer = &Answer::new(case, family, profile);
@@ -76,14 +77,19 @@ fn under(family: &'static dyn AnyFamily, case: &Case, profile: &str) -> Vec<Mism
     }
     run.conditions(case, family.dialect().status_profile, profile);
     if let Some(given) = &case.conflicted {
-        run.check(What::Conflicted, "conflicted", &given.at, run.answer.conflicted(given));
+        run.check(
+            DifferenceKind::Conflicted,
+            "conflicted",
+            &given.at,
+            run.answer.conflicted(given),
+        );
     }
     if let Some(given) = &case.invalid {
-        run.check(What::Invalid, "invalid", &given.at, run.answer.invalid(given));
+        run.check(DifferenceKind::Invalid, "invalid", &given.at, run.answer.invalid(given));
     }
     run.findings(case);
     for can in &case.can {
-        run.check(What::Can, "can", &can.at, run.answer.can(can));
+        run.check(DifferenceKind::Can, "can", &can.at, run.answer.can(can));
     }
     run.mismatches
 }
@@ -104,17 +110,17 @@ impl Run<'_> {
         if written.is_some_and(|written| written != profile) {
             return;
         }
-        let check = |compare: &dyn Fn() -> Check| match written {
+        let check = |compare: &dyn Fn() -> Comparison| match written {
             Some(_) => compare(),
-            None => Check::Unsupported,
+            None => Comparison::Unsupported,
         };
         for status in &case.status {
             let checked = check(&|| self.answer.status(status));
-            self.check(What::Status, "status", &status.at, checked);
+            self.check(DifferenceKind::Status, "status", &status.at, checked);
         }
         if let Some(given) = &case.affected {
             let checked = check(&|| self.answer.affected(given));
-            self.check(What::Affected, "affected", &given.at, checked);
+            self.check(DifferenceKind::Affected, "affected", &given.at, checked);
         }
     }
 
@@ -123,20 +129,20 @@ impl Run<'_> {
             if let Err(known) = family::setting(family, &setting.key, &setting.value) {
                 let message = format!("family `{}` cannot be set like this", case.family);
                 let given = format!("{}: {}", setting.key, value::short(&setting.value));
-                let mismatch = Mismatch::new(What::Setting, &setting.at, message);
+                let mismatch = Mismatch::new(DifferenceKind::Setting, &setting.at, message);
                 self.add(mismatch.expected_is(known).actual_is(given));
             }
         }
     }
 
     /// A comparison that was not made entry by entry.
-    fn check(&mut self, what: What, key: &str, at: &Position, check: Check) {
+    fn check(&mut self, what: DifferenceKind, key: &str, at: &Position, check: Comparison) {
         match check {
-            Check::Unsupported => {
+            Comparison::Unsupported => {
                 let message = format!("`{key}` is not supported by this version for this family");
-                self.add(Mismatch::new(What::Unsupported, at, message));
+                self.add(Mismatch::new(DifferenceKind::Unsupported, at, message));
             }
-            Check::Done(differences) => {
+            Comparison::Done(differences) => {
                 for difference in differences {
                     let mut mismatch = Mismatch::new(what, &difference.at, difference.message);
                     mismatch.expected = difference.expected;
@@ -174,7 +180,7 @@ impl Run<'_> {
     }
 
     /// Whether a target is as an entry expects it.
-    fn holds(&self, expect: &crate::case::Expect, target: usize) -> bool {
+    fn holds(&self, expect: &crate::case::Expectation, target: usize) -> bool {
         let mut run = Run { answer: self.answer, mismatches: Vec::new() };
         run.entry(expect, &self.answer.effective(target));
         run.mismatches.is_empty()
@@ -194,7 +200,8 @@ impl Run<'_> {
             [] => self.no_target(path, kind),
             several => {
                 let message = "the path is ambiguous; write `Kind namespace/name`".to_owned();
-                let mismatch = Mismatch::new(What::Ambiguous, &path.at, message).about(path, kind);
+                let mismatch =
+                    Mismatch::new(DifferenceKind::Ambiguous, &path.at, message).about(path, kind);
                 let count = several.len();
                 self.add(mismatch.expected_is("one path").actual_is(format!("{count} paths")));
             }
@@ -205,7 +212,8 @@ impl Run<'_> {
     fn no_target(&mut self, path: &Walk, kind: &str) {
         if !self.exists(path) {
             let mut mismatch =
-                Mismatch::new(What::NoPath, &path.at, "there is no such path").about(path, kind);
+                Mismatch::new(DifferenceKind::NoPath, &path.at, "there is no such path")
+                    .about(path, kind);
             mismatch.actual =
                 self.nearest_path(path).map(|near| format!("the nearest path is {near}"));
             return self.add(mismatch);
@@ -226,7 +234,9 @@ impl Run<'_> {
         };
         let message = "no effective policy of this kind can be at this path";
         self.add(
-            Mismatch::new(What::NoTarget, &path.at, message).about(path, kind).actual_is(actual),
+            Mismatch::new(DifferenceKind::NoTarget, &path.at, message)
+                .about(path, kind)
+                .actual_is(actual),
         );
     }
 
@@ -243,7 +253,7 @@ impl Run<'_> {
 
     /// The path that differs in one step only, by the name nearest to what is written there.
     fn nearest_path(&self, path: &Walk) -> Option<String> {
-        let differs = |nodes: &&Vec<family::Node>| {
+        let differs = |nodes: &&Vec<family::ActualNode>| {
             let other = nodes.iter().zip(&path.steps).filter(|(node, text)| !node.is(text)).count();
             nodes.len() == path.steps.len() && other == 1
         };
@@ -270,7 +280,7 @@ impl Run<'_> {
             let spec = effective.spec.as_ref().map_or_else(|| "nothing".to_owned(), value::short);
             let from = effective.policies.join(", ");
             let mut mismatch = Mismatch::new(
-                What::Unlisted,
+                DifferenceKind::Unlisted,
                 &given.at,
                 "`expect` does not list this effective policy",
             );
@@ -279,7 +289,7 @@ impl Run<'_> {
         }
         if let Some(more) = rest.len().checked_sub(LISTED).filter(|n| *n > 0) {
             let message = format!("`expect` does not list {more} more effective policies");
-            self.add(Mismatch::new(What::Unlisted, &given.at, message));
+            self.add(Mismatch::new(DifferenceKind::Unlisted, &given.at, message));
         }
     }
 
@@ -295,7 +305,8 @@ impl Run<'_> {
         if self.answer.targets().get(target).is_some_and(|t| t.reached) {
             let effective = self.answer.effective(target);
             let message = "a policy reaches this path";
-            let mismatch = Mismatch::new(What::HasPolicy, &nothing.at, message).about(path, kind);
+            let mismatch =
+                Mismatch::new(DifferenceKind::HasPolicy, &nothing.at, message).about(path, kind);
             self.add(mismatch.expected_is("no policy").actual_is(effective.policies.join(", ")));
         }
     }
@@ -308,7 +319,8 @@ impl Run<'_> {
 
     fn absent(&mut self, path: &Walk) {
         if self.exists(path) {
-            let mut mismatch = Mismatch::new(What::PathExists, &path.at, "this path exists");
+            let mut mismatch =
+                Mismatch::new(DifferenceKind::PathExists, &path.at, "this path exists");
             mismatch.path = path.to_string();
             self.add(mismatch.expected_is("no such path"));
         }
@@ -321,7 +333,7 @@ fn or_nothing(list: &str) -> &str {
 }
 
 impl Mismatch {
-    fn new(what: What, at: &Position, message: impl Into<String>) -> Self {
+    fn new(what: DifferenceKind, at: &Position, message: impl Into<String>) -> Self {
         Self {
             what,
             at: at.clone(),

@@ -7,7 +7,7 @@
 //!
 //! The checksum is over everything before it. Whatever is not exactly what [`encode`] writes is no answer.
 
-use overrule_ask::{Exit, Failure, Outcome};
+use overrule_ask::{AskError, AskResult, Exit};
 
 use super::key::CacheKey;
 use crate::output::Said;
@@ -22,7 +22,7 @@ const HASH: usize = 32;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CachedAnswer {
     pub said: Vec<Said>,
-    pub outcome: Outcome,
+    pub outcome: AskResult,
 }
 
 /// The bytes of an entry; none if this answer is not one to keep: the world may do better next time.
@@ -30,9 +30,9 @@ pub fn encode(key: &CacheKey, answer: &CachedAnswer) -> Option<Vec<u8>> {
     let (tag, text) = match &answer.outcome {
         Ok(Exit::Fine) => (b'0', ""),
         Ok(Exit::Findings) => (b'1', ""),
-        Err(Failure::NotFound(text)) => (b'n', text.as_str()),
-        Err(Failure::Usage(text)) => (b'u', text.as_str()),
-        Ok(Exit::Usage | Exit::World) | Err(Failure::World(_) | Failure::Closed) => return None,
+        Err(AskError::NotFound(text)) => (b'n', text.as_str()),
+        Err(AskError::Usage(text)) => (b'u', text.as_str()),
+        Ok(Exit::Usage | Exit::World) | Err(AskError::World(_) | AskError::Closed) => return None,
     };
     let mut bytes = Vec::new();
     bytes.extend(MAGIC);
@@ -82,8 +82,8 @@ pub fn decode(key: &CacheKey, bytes: &[u8]) -> Option<CachedAnswer> {
             }
             b'0' => Ok(Exit::Fine),
             b'1' => Ok(Exit::Findings),
-            b'n' => Err(Failure::NotFound(text)),
-            b'u' => Err(Failure::Usage(text)),
+            b'n' => Err(AskError::NotFound(text)),
+            b'u' => Err(AskError::Usage(text)),
             _ => return None,
         };
         return rest.is_empty().then_some(CachedAnswer { said, outcome });
@@ -107,7 +107,7 @@ mod tests {
         CacheKey::for_tests(n)
     }
 
-    fn answer(outcome: Outcome) -> CachedAnswer {
+    fn answer(outcome: AskResult) -> CachedAnswer {
         let said = vec![
             Said::Result("KIND  NAME\nà\0\u{1b}[1m\n".to_owned()),
             Said::Remark("note: one\ntwo".to_owned()),
@@ -127,8 +127,8 @@ mod tests {
         let outcomes = [
             Ok(Exit::Fine),
             Ok(Exit::Findings),
-            Err(Failure::NotFound("no such route".to_owned())),
-            Err(Failure::Usage("name one".to_owned())),
+            Err(AskError::NotFound("no such route".to_owned())),
+            Err(AskError::Usage("name one".to_owned())),
         ];
         for outcome in outcomes {
             let answer = answer(outcome);
@@ -144,8 +144,8 @@ mod tests {
         let outcomes = [
             Ok(Exit::World),
             Ok(Exit::Usage),
-            Err(Failure::World("disk".to_owned())),
-            Err(Failure::Closed),
+            Err(AskError::World("disk".to_owned())),
+            Err(AskError::Closed),
         ];
         for outcome in outcomes {
             assert_eq!(encode(&key(1), &answer(outcome)), None);

@@ -5,7 +5,7 @@
 use std::os::unix::fs::MetadataExt as _;
 
 use overrule::source::Input;
-use overrule_ask::{Sink, Text};
+use overrule_ask::{NamedText, Sink};
 
 use crate::args::Args;
 use crate::output::Out;
@@ -16,7 +16,12 @@ pub struct CacheKey(blake3::Hash);
 
 impl CacheKey {
     /// The key of a question. `None` if this program cannot tell itself from another build of it.
-    pub fn new(args: &Args, matrix: Option<&Text>, inputs: &[Input], out: &Out) -> Option<Self> {
+    pub fn new(
+        args: &Args,
+        matrix: Option<&NamedText>,
+        inputs: &[Input],
+        out: &Out,
+    ) -> Option<Self> {
         let mut parts = Parts::default();
         parts.add(env!("CARGO_PKG_VERSION").as_bytes());
         parts.add(format!("{:?}", program()?).as_bytes());

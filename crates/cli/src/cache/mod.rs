@@ -15,7 +15,7 @@ mod key;
 use std::path::PathBuf;
 
 use overrule::source::Input;
-use overrule_ask::{Outcome, Sink, Text};
+use overrule_ask::{AskResult, NamedText, Sink};
 
 use crate::args::Args;
 use crate::output::{Out, Said};
@@ -38,7 +38,12 @@ pub struct Cache {
 
 impl Cache {
     /// Where the answer to this question is kept; none if it is not.
-    pub fn of(args: &Args, matrix: Option<&Text>, inputs: &[Input], out: &mut Out) -> Option<Self> {
+    pub fn of(
+        args: &Args,
+        matrix: Option<&NamedText>,
+        inputs: &[Input],
+        out: &mut Out,
+    ) -> Option<Self> {
         let total: usize = inputs.iter().map(|i| i.bytes.len()).sum();
         if args.source.no_cache || total < WORTH_IT {
             return None;
@@ -57,7 +62,7 @@ impl Cache {
     }
 
     /// Says what was said before; none if nothing was, or if it cannot be trusted.
-    pub fn repeat(&self, out: &mut Out) -> Option<Outcome> {
+    pub fn repeat(&self, out: &mut Out) -> Option<AskResult> {
         let name = self.key.name();
         let answer = entry::decode(&self.key, &self.folder.read(&name)?)?;
         self.folder.touch(&name);
@@ -65,7 +70,7 @@ impl Cache {
     }
 
     /// Keeps an answer that was given.
-    pub fn keep(&self, said: Vec<Said>, outcome: &Outcome) {
+    pub fn keep(&self, said: Vec<Said>, outcome: &AskResult) {
         let answer = CachedAnswer { said, outcome: outcome.clone() };
         if let Some(bytes) = entry::encode(&self.key, &answer) {
             // A full disk is no reason to bother somebody who has the answer.

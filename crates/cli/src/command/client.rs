@@ -5,15 +5,15 @@ use std::io::BufRead;
 
 use overrule::files;
 use overrule_ask::percent::encode;
-use overrule_ask::{Exit, Failure, Form, Outcome, Shared, Sink};
+use overrule_ask::{AskError, AskResult, Exit, Form, Shared, Sink};
 
 use crate::args::{Apply, Delete, Source, Watch};
 use crate::output::Out;
 use crate::remote::{Remote, path};
 
-fn remote(source: &Source) -> Result<Remote, Failure> {
+fn remote(source: &Source) -> Result<Remote, AskError> {
     Remote::named(source)?.ok_or_else(|| {
-        Failure::Usage(
+        AskError::Usage(
             "name the server: --server http://127.0.0.1:5681, or OVERRULE_SERVER".to_owned(),
         )
     })
@@ -28,7 +28,7 @@ struct Stream {
 }
 
 impl Stream {
-    fn read(source: &Source, out: &mut Out) -> Result<Self, Failure> {
+    fn read(source: &Source, out: &mut Out) -> Result<Self, AskError> {
         let found = files::find(&source.files());
         let (inputs, unreadable) = files::read(found.files);
         let mut complete = true;
@@ -38,13 +38,13 @@ impl Stream {
         }
         if !complete {
             // Half of a folder is not what somebody wants applied.
-            return Err(Failure::World("nothing was sent".to_owned()));
+            return Err(AskError::World("nothing was sent".to_owned()));
         }
         let mut stream = Self::default();
         let mut line = 1;
         for input in inputs {
             let content = String::from_utf8(input.bytes)
-                .map_err(|e| Failure::World(format!("{}: not UTF-8: {e}", input.name)))?;
+                .map_err(|e| AskError::World(format!("{}: not UTF-8: {e}", input.name)))?;
             stream.begins.push((line, input.name));
             stream.text.push_str(&content);
             stream.text.push_str("\n---\n");
@@ -54,11 +54,11 @@ impl Stream {
     }
 
     /// A refusal whose places are those of the files that were sent.
-    fn in_files(&self, failure: Failure) -> Failure {
+    fn in_files(&self, failure: AskError) -> AskError {
         match failure {
-            Failure::NotFound(text) => {
+            AskError::NotFound(text) => {
                 let lines: Vec<String> = text.lines().map(|line| self.in_file(line)).collect();
-                Failure::NotFound(lines.join("\n"))
+                AskError::NotFound(lines.join("\n"))
             }
             other => other,
         }
@@ -91,7 +91,7 @@ fn query(shared: &Shared, dry_run: bool) -> Vec<(String, String)> {
 }
 
 /// Stores what files say.
-pub fn apply(source: &Source, shared: &Shared, asked: &Apply, out: &mut Out) -> Outcome {
+pub fn apply(source: &Source, shared: &Shared, asked: &Apply, out: &mut Out) -> AskResult {
     let remote = remote(source)?;
     let stream = Stream::read(source, out)?;
     let path = path("/v1/apply", &query(shared, asked.dry_run));
@@ -101,13 +101,13 @@ pub fn apply(source: &Source, shared: &Shared, asked: &Apply, out: &mut Out) -> 
 }
 
 /// Deletes targets, or what files name.
-pub fn delete(source: &Source, shared: &Shared, asked: &Delete, out: &mut Out) -> Outcome {
+pub fn delete(source: &Source, shared: &Shared, asked: &Delete, out: &mut Out) -> AskResult {
     let remote = remote(source)?;
     let query = query(shared, asked.dry_run);
     if asked.targets.is_empty() {
         if source.files.is_empty() {
             let detail = "name what to delete: targets, or files with -f";
-            return Err(Failure::Usage(detail.to_owned()));
+            return Err(AskError::Usage(detail.to_owned()));
         }
         let stream = Stream::read(source, out)?;
         let path = path("/v1/delete", &query);
@@ -124,7 +124,7 @@ pub fn delete(source: &Source, shared: &Shared, asked: &Delete, out: &mut Out) -
 }
 
 /// Tells what changes, until it is interrupted.
-pub fn watch(source: &Source, shared: &Shared, asked: &Watch, out: &mut Out) -> Outcome {
+pub fn watch(source: &Source, shared: &Shared, asked: &Watch, out: &mut Out) -> AskResult {
     let remote = remote(source)?;
     let mut query = vec![("output".to_owned(), form(shared).to_owned())];
     let given = [("kind", &asked.kind), ("target", &asked.target), ("since", &asked.since)];
@@ -137,8 +137,8 @@ pub fn watch(source: &Source, shared: &Shared, asked: &Watch, out: &mut Out) -> 
     loop {
         line.clear();
         let read = lines.read_line(&mut line);
-        match read.map_err(|e| Failure::World(format!("the server went away: {e}")))? {
-            0 => return Err(Failure::World("the server closed the connection".to_owned())),
+        match read.map_err(|e| AskError::World(format!("the server went away: {e}")))? {
+            0 => return Err(AskError::World("the server closed the connection".to_owned())),
             _ => {
                 let line = line.trim_end_matches(['\r', '\n']);
                 if let Some(name) = line.strip_prefix("event: ") {

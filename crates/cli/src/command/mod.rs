@@ -7,7 +7,7 @@ pub mod rule;
 pub mod serve;
 pub mod test;
 
-use overrule_ask::{Asked, Everything, Exit, Failure, Known, Outcome, Shared, Text};
+use overrule_ask::{AskError, AskResult, Asked, Everything, Exit, Known, NamedText, Shared};
 
 use crate::args::{Args, CanOrMany, Source};
 use crate::cache::Cache;
@@ -17,27 +17,32 @@ use crate::typed::Typed;
 use crate::world::{self, Read};
 
 /// Reads what the options name and answers a question about it.
-pub fn answer<T: Asked>(args: &Args, asked: &Typed<T>, out: &mut Out) -> Outcome {
+pub fn answer<T: Asked>(args: &Args, asked: &Typed<T>, out: &mut Out) -> AskResult {
     answer_with(args, &asked.0, None, out)
 }
 
 /// The same for `can`, whose questions may stand in a file.
-pub fn can(args: &Args, asked: &CanOrMany, out: &mut Out) -> Outcome {
+pub fn can(args: &Args, asked: &CanOrMany, out: &mut Out) -> AskResult {
     let mut one = asked.one.0.clone();
     if let Some(file) = &asked.matrix {
         let name = file.display().to_string();
         let text =
-            std::fs::read_to_string(file).map_err(|e| Failure::World(format!("{name}: {e}")))?;
+            std::fs::read_to_string(file).map_err(|e| AskError::World(format!("{name}: {e}")))?;
         if let Some(remote) = Remote::named(&args.source)? {
             return remote.question(&args.shared, &one, Some(&text), out);
         }
-        one.matrix = Some(Text { name, text });
+        one.matrix = Some(NamedText { name, text });
     }
     answer_with(args, &one, one.matrix.as_ref(), out)
 }
 
 /// An answer that was given before is given again, if it was about the same.
-fn answer_with<T: Asked>(args: &Args, asked: &T, matrix: Option<&Text>, out: &mut Out) -> Outcome {
+fn answer_with<T: Asked>(
+    args: &Args,
+    asked: &T,
+    matrix: Option<&NamedText>,
+    out: &mut Out,
+) -> AskResult {
     let (source, shared) = (&args.source, &args.shared);
     asked.validate(shared)?;
     if let Some(remote) = Remote::named(source)? {
@@ -68,7 +73,7 @@ fn fresh<T: Asked>(
     asked: &T,
     read: Read,
     out: &mut Out,
-) -> Outcome {
+) -> AskResult {
     let exit = read.exit;
     let analysis = world::analyse(source, shared, read, out, &asked.needs());
     let place: String = source.files.iter().map(|p| format!(" -f {}", p.display())).collect();

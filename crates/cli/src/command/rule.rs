@@ -2,13 +2,13 @@
 //! `overrule rule`: the documentation of a code.
 
 use overrule::model::nearest;
-use overrule_ask::{Exit, Failure, Outcome, Sink};
+use overrule_ask::{AskError, AskResult, Exit, Sink};
 
 use crate::args::Rule;
 use crate::output::Out;
 use crate::rules;
 
-pub fn run(asked: &Rule, out: &mut Out) -> Outcome {
+pub fn run(asked: &Rule, out: &mut Out) -> AskResult {
     let Some(code) = &asked.code else {
         for code in rules::codes() {
             out.line(&format!("{}  {:8} {}", code.id, code.severity.word(), code.title))?;
@@ -29,7 +29,7 @@ pub fn run(asked: &Rule, out: &mut Out) -> Outcome {
             } else {
                 format!("did you mean {}?", near.join(" or "))
             };
-            Err(Failure::NotFound(format!("unknown code `{code}`; {hint}")))
+            Err(AskError::NotFound(format!("unknown code `{code}`; {hint}")))
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use clap::builder::FalseyValueParser;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
-use overrule_ask::{Exit, Failure, Outcome};
+use overrule_ask::{AskError, AskResult, Exit};
 use overrule_server::{Config, Extension, Extensions, ServeError, Switch};
 
 use crate::args::Source;
@@ -56,13 +56,13 @@ impl FromArgMatches for Serve {
 }
 
 /// Serves until it is told to stop.
-pub fn run(source: &Source, Serve(config): &Serve) -> Outcome {
+pub fn run(source: &Source, Serve(config): &Serve) -> AskResult {
     let options = world::options(source)?;
     // Kinds are resources like others: they are imported with the files.
     let files = source.files.iter().chain(&source.kinds).cloned().collect();
     match overrule_server::run(config.clone(), files, options) {
         Ok(()) => Ok(Exit::Fine),
-        Err(ServeError::Usage(why)) => Err(Failure::Usage(why)),
-        Err(ServeError::World(why)) => Err(Failure::World(why)),
+        Err(ServeError::Usage(why)) => Err(AskError::Usage(why)),
+        Err(ServeError::World(why)) => Err(AskError::World(why)),
     }
 }

@@ -3,17 +3,17 @@
 
 use std::path::Path;
 
-use overrule_ask::{Exit, Failure, Form, Outcome, Shared, Sink};
+use overrule_ask::{AskError, AskResult, Exit, Form, Shared, Sink};
 use overrule_cases::{CaseResult, junit, load, plain, run as run_case, summary};
 
 use crate::args::{Source, Test};
 use crate::output::Out;
 use crate::world;
 
-pub fn run(source: &Source, shared: &Shared, asked: &Test, out: &mut Out) -> Outcome {
+pub fn run(source: &Source, shared: &Shared, asked: &Test, out: &mut Out) -> AskResult {
     world::profiles(source)?;
     if shared.output.is_some_and(|form| form != Form::Table) {
-        return Err(Failure::Usage(
+        return Err(AskError::Usage(
             "test writes plain lines; for programs there is --junit FILE".to_owned(),
         ));
     }
@@ -33,7 +33,7 @@ pub fn run(source: &Source, shared: &Shared, asked: &Test, out: &mut Out) -> Out
         results.extend(run_case(case, profile));
     }
     if results.is_empty() && exit == Exit::Fine {
-        return Err(Failure::NotFound(
+        return Err(AskError::NotFound(
             "no policy tests there; docs/testing.md shows how to write one".to_owned(),
         ));
     }
@@ -47,14 +47,14 @@ fn write(
     asked: &Test,
     results: &[CaseResult],
     out: &mut Out,
-) -> Result<(), Failure> {
+) -> Result<(), AskError> {
     if let Some(path) = &asked.junit {
         let xml = junit(results);
         if path == Path::new("-") {
             return out.result(&xml);
         }
         std::fs::write(path, xml)
-            .map_err(|e| Failure::World(format!("cannot write {}: {e}", path.display())))?;
+            .map_err(|e| AskError::World(format!("cannot write {}: {e}", path.display())))?;
     }
     for result in results {
         out.result(&plain(result, shared.verbose))?;

@@ -139,16 +139,16 @@ fn odd_values_survive_both_forms() {
 
 /// YAML documents as JSON, read by our own reader; comments and empty documents left out.
 fn documents(text: &str) -> Result<Vec<Value>, String> {
-    use overrule::source::{Kind, ReadOptions, Severity, View, read_one};
+    use overrule::source::{NodeKind, ReadOptions, Severity, View, read_one};
     fn value(view: View<'_>) -> Value {
         match view.kind() {
-            Kind::Null => Value::Null,
-            Kind::Bool => view.as_bool().unwrap().into(),
-            Kind::Int => view.as_i64().unwrap().into(),
-            Kind::Float => view.as_f64().unwrap().into(),
-            Kind::String => view.as_str().unwrap().into(),
-            Kind::List => view.items().map(value).collect(),
-            Kind::Map => Value::Object(
+            NodeKind::Null => Value::Null,
+            NodeKind::Bool => view.as_bool().unwrap().into(),
+            NodeKind::Int => view.as_i64().unwrap().into(),
+            NodeKind::Float => view.as_f64().unwrap().into(),
+            NodeKind::String => view.as_str().unwrap().into(),
+            NodeKind::List => view.items().map(value).collect(),
+            NodeKind::Map => Value::Object(
                 view.entries().map(|(k, v)| (k.key_text().to_owned(), value(v))).collect(),
             ),
         }

@@ -7,7 +7,9 @@ use std::sync::{Arc, OnceLock};
 use overrule_model::{Names, ObjectId, Sym};
 use overrule_source::{Documents, Span};
 
-use super::{Attachment, Failure, Fixed, KindId, KindResult, PolicyEntry, Rejection, Resolution};
+use super::{
+    Attachment, Fixed, KindId, KindResult, PathFailure, PolicyEntry, Rejection, Resolution,
+};
 use crate::fold::Algebra;
 use crate::folded::{self, Folded};
 use crate::standing::Standing;
@@ -40,7 +42,7 @@ pub struct ResolutionBuilder {
     pub(super) rejections: Vec<Rejection>,
     pub(super) ranks: Vec<Rank>,
     kept: Vec<(NodeId, LadderId)>,
-    failures: Vec<Failure>,
+    failures: Vec<PathFailure>,
 }
 
 /// What a family says about a kind.
@@ -136,7 +138,7 @@ impl ResolutionBuilder {
 
     /// Says that a path fails closed, whatever policies say.
     pub fn fail(&mut self, path: PathId, reason: Reason, at: Option<Span>) {
-        self.failures.push(Failure { path, reason, at });
+        self.failures.push(PathFailure { path, reason, at });
     }
 
     /// Says which ladder a kind has at each path, in path order. Shorter lists mean [`LadderId::NONE`] for the rest.

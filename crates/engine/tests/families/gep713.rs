@@ -2,8 +2,8 @@
 //! GEP-713: one flat ladder, folded from the top; state = the strategy of the rung above.
 
 use overrule_engine::{
-    Action, Algebra, Check, Combine, Done, Fold, MergePlan, Merger, Op, Outcome, Prefer, Traced,
-    Turn,
+    Action, Algebra, Combine, Fold, FoldAction, GuardCheck, MergePlan, Merger, Op, Outcome, Prefer,
+    Traced, Turn,
 };
 use serde_json::json;
 
@@ -39,7 +39,7 @@ impl Algebra for Gep713 {
         above: &mut Option<u16>,
         turn: &Turn<'_>,
         _: Option<&Traced>,
-        _: &mut Vec<Check>,
+        _: &mut Vec<GuardCheck>,
     ) -> Action<'_> {
         let step = turn.step.map(|(_, s)| s);
         let established = *above;
@@ -103,8 +103,8 @@ fn an_override_is_not_transitive() {
     assert_eq!(lab.json(effective.value.as_ref().expect("value")), json!({"a": 3}));
     assert_eq!(lab.losses(&effective), ["1  Shadowed by 0", "0  Shadowed by 2"]);
     assert_eq!(outcomes, [Outcome::Shadowed, Outcome::Shadowed, Outcome::InForce]);
-    let done: Vec<Done> = effective.log(&lab.ladders).map(|v| v.done).collect();
-    assert_eq!(done, [Done::Took, Done::Kept, Done::Replaced]);
+    let done: Vec<FoldAction> = effective.log(&lab.ladders).map(|v| v.done).collect();
+    assert_eq!(done, [FoldAction::Took, FoldAction::Kept, FoldAction::Replaced]);
 }
 
 #[test]

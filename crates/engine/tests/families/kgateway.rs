@@ -5,8 +5,9 @@
 use std::collections::BTreeMap;
 
 use overrule_engine::{
-    Action, Algebra, Check, Combine, Effective, Fate, Fold, Group, Key, LadderId, ListRule, Loss,
-    MergePlan, Merger, Nulls, Op, Outcome, Prefer, ReasonInfo, Rule, Rung, Traced, Turn,
+    Action, Algebra, Combine, Effective, Fate, FieldKey, Fold, Group, GuardCheck, LadderId,
+    ListRule, Loss, MergePlan, MergeRule, Merger, Nulls, Op, Outcome, Prefer, ReasonInfo, Rung,
+    Traced, Turn,
 };
 use overrule_source::Documents;
 use serde_json::{Value, json};
@@ -46,14 +47,14 @@ struct Kgateway<'a> {
 impl<'a> Kgateway<'a> {
     fn new(documents: &'a Documents, specs: BTreeMap<LadderId, u16>) -> Self {
         let deep = [
-            (vec!["transformation", "add"], Rule::List(ListRule::PreferredLast)),
-            (vec!["extAuth"], Rule::Combinator(UNION)),
+            (vec!["transformation", "add"], MergeRule::List(ListRule::PreferredLast)),
+            (vec!["extAuth"], MergeRule::Combinator(UNION)),
             // The shipped quirk: under deep values every plain unit keeps the child.
-            (vec!["*"], Rule::Combinator(KEEP_CHILD)),
+            (vec!["*"], MergeRule::Combinator(KEEP_CHILD)),
         ];
         Self {
             documents,
-            shallow: MergePlan::with_rules([(vec!["*"], Rule::Atomic)], Nulls::Keep),
+            shallow: MergePlan::with_rules([(vec!["*"], MergeRule::Atomic)], Nulls::Keep),
             deep: MergePlan::with_rules(deep, Nulls::Keep),
             specs,
             slots: BTreeMap::new(),
@@ -114,7 +115,7 @@ impl Combine for Kgateway<'_> {
                 None => united.push(other),
             }
         }
-        Some(Traced::map([(Key::Text("providers".into()), Traced::List(united.into()))]))
+        Some(Traced::map([(FieldKey::Text("providers".into()), Traced::List(united.into()))]))
     }
 }
 
@@ -126,7 +127,7 @@ impl Algebra for Kgateway<'_> {
         (): &mut (),
         turn: &Turn<'_>,
         _: Option<&Traced>,
-        _: &mut Vec<Check>,
+        _: &mut Vec<GuardCheck>,
     ) -> Action<'_> {
         let group = turn.group;
         let rung = turn.rung;

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use overrule_engine::{
-    Action, Algebra, Check, Combine, Done, Fate, Fold, Group, Key, Loss, MergePlan, Merger, Nulls,
-    Op, Outcome, Prefer, ReasonInfo, Rule, Traced, Turn,
+    Action, Algebra, Combine, Fate, FieldKey, Fold, FoldAction, Group, GuardCheck, Loss, MergePlan,
+    MergeRule, Merger, Nulls, Op, Outcome, Prefer, ReasonInfo, Traced, Turn,
 };
 use overrule_source::Documents;
 use serde_json::json;
@@ -38,7 +38,7 @@ struct Kuadrant<'a> {
 
 impl<'a> Kuadrant<'a> {
     fn new(documents: &'a Documents, guards: &[&'static str], lists: &[&[&'static str]]) -> Self {
-        let plan = MergePlan::with_rules([(vec!["rules", "*"], Rule::Atomic)], Nulls::Keep);
+        let plan = MergePlan::with_rules([(vec!["rules", "*"], MergeRule::Atomic)], Nulls::Keep);
         Self {
             documents,
             plan,
@@ -77,7 +77,7 @@ impl Algebra for Kuadrant<'_> {
         _: &mut Self::State,
         turn: &Turn<'_>,
         held: Option<&Traced>,
-        _: &mut Vec<Check>,
+        _: &mut Vec<GuardCheck>,
     ) -> Action<'_> {
         let step = turn.step.map(|(_, s)| s);
         let step = step.expect("no groups here");
@@ -126,7 +126,7 @@ impl Algebra for Kuadrant<'_> {
                 reason: &REMOVED,
             });
         }
-        Some(Traced::map([(Key::Text("rules".into()), Traced::map(kept))]))
+        Some(Traced::map([(FieldKey::Text("rules".into()), Traced::map(kept))]))
     }
 
     fn after(&self, removals: &mut Self::State, turn: &Turn<'_>) {
@@ -169,10 +169,15 @@ overrides: {rules: {z: 9}}
     assert_eq!(lab.json(value), json!({"rules": {"a": 50, "b": 120, "e": 5}}));
     assert_eq!(lab.origins(value), at([("/rules/a", 0), ("/rules/b", 1), ("/rules/e", 0)]));
     assert_eq!(lab.losses(&effective), ["0 /rules/d Removed by ", "1 /rules/a Shadowed by 0"]);
-    let done: Vec<Done> = effective.log(&lab.ladders).map(|v| v.done).collect();
+    let done: Vec<FoldAction> = effective.log(&lab.ladders).map(|v| v.done).collect();
     assert_eq!(
         done,
-        [Done::Took, Done::Merged(Prefer::Held), Done::Merged(Prefer::Incoming), Done::Skipped]
+        [
+            FoldAction::Took,
+            FoldAction::Merged(Prefer::Held),
+            FoldAction::Merged(Prefer::Incoming),
+            FoldAction::Skipped
+        ]
     );
     let outcomes: Vec<Outcome> =
         lab.ladders.steps(ladder).iter().map(|s| effective.outcome(&lab.ladders, *s)).collect();
@@ -206,8 +211,8 @@ fn an_atomic_default_fills_only_emptiness() {
     let value = effective.value.as_ref().expect("value");
     assert_eq!(lab.json(value), json!({"rules": {"b": 2}}));
     assert_eq!(lab.origins(value), at([("", 1)]));
-    let done: Vec<Done> = effective.log(&lab.ladders).map(|v| v.done).collect();
-    assert_eq!(done, [Done::Took, Done::Took, Done::Kept]);
+    let done: Vec<FoldAction> = effective.log(&lab.ladders).map(|v| v.done).collect();
+    assert_eq!(done, [FoldAction::Took, FoldAction::Took, FoldAction::Kept]);
 }
 
 #[test]
@@ -223,6 +228,6 @@ fn a_policy_of_only_removals_passes() {
     let effective = Fold::new(&lab.documents, &lab.ladders, &algebra).ladder(ladder);
     assert_eq!(lab.json(effective.value.as_ref().expect("value")), json!({"rules": {"b": 2}}));
     assert_eq!(lab.losses(&effective), ["0 /rules/a Removed by "]);
-    let done: Vec<Done> = effective.log(&lab.ladders).map(|v| v.done).collect();
-    assert_eq!(done, [Done::Passed, Done::Took]);
+    let done: Vec<FoldAction> = effective.log(&lab.ladders).map(|v| v.done).collect();
+    assert_eq!(done, [FoldAction::Passed, FoldAction::Took]);
 }

@@ -5,8 +5,8 @@
 use std::cmp::Reverse;
 
 use overrule_engine::{
-    Action, Algebra, Check, Combine, Effective, Fold, Group, Leaf, ListRule, MergePlan, Merger,
-    Nulls, Op, Prefer, Rule, Traced, Turn,
+    Action, Algebra, Combine, Effective, Fold, Group, GuardCheck, Leaf, ListRule, MergePlan,
+    MergeRule, Merger, Nulls, Op, Prefer, Traced, Turn,
 };
 use overrule_source::Documents;
 use serde_json::json;
@@ -30,14 +30,20 @@ impl<'a> Kuma<'a> {
         Self {
             documents,
             patch: MergePlan::with_rules(
-                [(vec!["appendBackends"], Rule::List(ListRule::Append))],
+                [(vec!["appendBackends"], MergeRule::List(ListRule::Append))],
                 Nulls::Keep,
             ),
             routes: MergePlan::with_rules(
-                [(vec!["rules"], Rule::List(ListRule::Keyed { key: "matches".into(), element }))],
+                [(
+                    vec!["rules"],
+                    MergeRule::List(ListRule::Keyed { key: "matches".into(), element }),
+                )],
                 Nulls::Keep,
             ),
-            inbound: MergePlan::with_rules([(vec![], Rule::List(ListRule::Append))], Nulls::Keep),
+            inbound: MergePlan::with_rules(
+                [(vec![], MergeRule::List(ListRule::Append))],
+                Nulls::Keep,
+            ),
         }
     }
 
@@ -74,7 +80,7 @@ impl Algebra for Kuma<'_> {
         (): &mut (),
         turn: &Turn<'_>,
         _: Option<&Traced>,
-        _: &mut Vec<Check>,
+        _: &mut Vec<GuardCheck>,
     ) -> Action<'_> {
         let group = turn.group;
         let (prefer, plan) = match group.spec {

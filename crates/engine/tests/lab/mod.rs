@@ -8,7 +8,7 @@ use overrule_engine::{
     Combine, Effective, Group, LadderId, Ladders, Leaf, MergePlan, Merger, PolicyId, Prefer,
     ReasonInfo, Rung, Step, StepId, Traced,
 };
-use overrule_source::{Documents, Kind, NodeRef, ReadOptions, View, read_one};
+use overrule_source::{Documents, NodeKind, NodeRef, ReadOptions, View, read_one};
 use serde_json::{Map, Value};
 
 /// A reason for tests that do not care.
@@ -48,7 +48,7 @@ impl Lab {
     pub fn node(&self, doc: u32, path: &[&str]) -> NodeRef {
         let id = self.documents.ids().nth(doc as usize).expect("document");
         let view = path.iter().fold(self.documents.root(id), |view, key| match view.kind() {
-            Kind::List => view.items().nth(key.parse().expect("index")).expect("element"),
+            NodeKind::List => view.items().nth(key.parse().expect("index")).expect("element"),
             _ => view.get(key).unwrap_or_else(|| panic!("no `{key}` in document {doc}")),
         });
         NodeRef { doc: id, node: view.id() }
@@ -150,10 +150,10 @@ impl Lab {
 
 fn scalar(view: View<'_>) -> Value {
     match view.kind() {
-        Kind::Null => Value::Null,
-        Kind::Bool => view.as_bool().into(),
-        Kind::Int => view.as_i64().map_or_else(|| view.as_u64().into(), Value::from),
-        Kind::Float => view.as_f64().into(),
+        NodeKind::Null => Value::Null,
+        NodeKind::Bool => view.as_bool().into(),
+        NodeKind::Int => view.as_i64().map_or_else(|| view.as_u64().into(), Value::from),
+        NodeKind::Float => view.as_f64().into(),
         _ => view.as_str().into(),
     }
 }

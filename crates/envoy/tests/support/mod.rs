@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: matchers and requests. Out: what Envoy does with them, as measured on the real one. Not here: Envoy.
 
-use overrule_access::{Effect, Identity, Match, PathMatch, Rule, RuleSource};
+use overrule_access::{AccessRule, Effect, Identity, Match, PathMatch, RuleSource};
 use overrule_envoy::proto::matcher::{
     ActionConfig, Input, Matcher, OnMatch, Predicate, StringMatcher,
 };
@@ -120,8 +120,8 @@ pub fn means(wanted: &Match, seen: &Seen) -> bool {
 }
 
 /// A rule; its policy is also where it is written.
-pub fn rule(effect: Effect, matches: Match, policy: u32) -> Rule {
-    Rule { effect, matches, source: RuleSource(policy), policy }
+pub fn rule(effect: Effect, matches: Match, policy: u32) -> AccessRule {
+    AccessRule { effect, matches, source: RuleSource(policy), policy }
 }
 
 /// A match on an identity.

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use overrule_source::{Kind, ReadOptions, View, read_one};
+use overrule_source::{NodeKind, ReadOptions, View, read_one};
 use serde_json::Value;
 
 /// Reads one document; stops the test if it is none.
@@ -16,13 +16,13 @@ pub fn load(path: &Path) -> Value {
 
 fn of(view: View<'_>) -> Value {
     match view.kind() {
-        Kind::Null => Value::Null,
-        Kind::Bool => view.as_bool().unwrap().into(),
-        Kind::Int => view.as_i64().unwrap().into(),
-        Kind::Float => view.as_f64().unwrap().into(),
-        Kind::String => view.as_str().unwrap().into(),
-        Kind::List => view.items().map(of).collect(),
-        Kind::Map => {
+        NodeKind::Null => Value::Null,
+        NodeKind::Bool => view.as_bool().unwrap().into(),
+        NodeKind::Int => view.as_i64().unwrap().into(),
+        NodeKind::Float => view.as_f64().unwrap().into(),
+        NodeKind::String => view.as_str().unwrap().into(),
+        NodeKind::List => view.items().map(of).collect(),
+        NodeKind::Map => {
             view.entries().map(|(key, value)| (key.key_text().to_owned(), of(value))).collect()
         }
     }

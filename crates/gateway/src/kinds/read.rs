@@ -2,7 +2,7 @@
 //! In: a `PolicyKind` document. Out: a [`Descriptor`], or diagnostics that say what to write instead.
 //! Not here: which descriptor holds when two name one kind.
 
-use overrule_engine::{ListRule, MergePlan, Nulls, Rule};
+use overrule_engine::{ListRule, MergePlan, MergeRule, Nulls};
 use overrule_model::{At, Fields};
 use overrule_source::{Diagnostic, View};
 
@@ -228,13 +228,13 @@ impl Reader {
             let rule = self.word(item, &at, "rule", RULES);
             let (Some((path, _)), Some(rule)) = (path, rule) else { continue };
             let rule = match rule {
-                "atomic" => Rule::Atomic,
-                "append" => Rule::List(ListRule::Append),
-                "preferredFirst" => Rule::List(ListRule::PreferredFirst),
-                "preferredLast" => Rule::List(ListRule::PreferredLast),
+                "atomic" => MergeRule::Atomic,
+                "append" => MergeRule::List(ListRule::Append),
+                "preferredFirst" => MergeRule::List(ListRule::PreferredFirst),
+                "preferredLast" => MergeRule::List(ListRule::PreferredLast),
                 _ => {
                     let Some((key, _)) = self.fields.required(item, &at, "key") else { continue };
-                    Rule::List(ListRule::Keyed { key: key.into(), element: MergePlan::REST })
+                    MergeRule::List(ListRule::Keyed { key: key.into(), element: MergePlan::REST })
                 }
             };
             rules.push((path.split('.').collect(), rule));

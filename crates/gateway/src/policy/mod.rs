@@ -27,14 +27,14 @@ pub struct Policy {
     /// Its target references, in order.
     pub references: Box<[Reference]>,
     /// What it contributes; absent if the policy is refused as a whole.
-    pub content: Option<Content>,
+    pub content: Option<PolicyContent>,
     /// Where to point when the policy as a whole is meant.
     pub at: Span,
 }
 
 /// What a policy contributes.
 #[derive(Debug, Clone, Copy)]
-pub struct Content {
+pub struct PolicyContent {
     /// `bare`, `defaults` or `overrides`.
     pub block: &'static str,
     /// The mapping that holds it.

@@ -2,10 +2,10 @@
 //! In: an object and the descriptor of its kind. Out: a [`Policy`]. Not here: whether its targets exist.
 
 use overrule_model::{At, Fields, Object, ObjectId, Selector, SelectorClause, Snapshot, Sym};
-use overrule_source::{CowVec, Diagnostic, Documents, Kind, NodeRef, Span, View};
+use overrule_source::{CowVec, Diagnostic, Documents, NodeKind, NodeRef, Span, View};
 use smallvec::SmallVec;
 
-use super::{Content, Policy, RefField, Reference, Who};
+use super::{Policy, PolicyContent, RefField, Reference, Who};
 use crate::codes_policy as codes;
 use crate::kinds::{Descriptor, FieldPath, Kinds, Strategy};
 
@@ -136,7 +136,7 @@ impl Parser<'_> {
             [(&descriptor.target_refs, false), (&descriptor.target_selectors, true)]
         {
             let Some(list) = path.find(root) else { continue };
-            if list.kind() != Kind::List {
+            if list.kind() != NodeKind::List {
                 with_path(path, |p| self.fields.wrong_type(p, list, "a list"));
                 continue;
             }
@@ -176,7 +176,7 @@ impl Parser<'_> {
         field: &RefField,
         labelled: bool,
     ) -> Option<Reference> {
-        if item.kind() != Kind::Map {
+        if item.kind() != NodeKind::Map {
             self.fields.wrong_type(at, item, "a mapping");
             return None;
         }
@@ -285,12 +285,12 @@ impl Parser<'_> {
         descriptor: &Descriptor,
         place: Place,
         root: View<'_>,
-    ) -> Option<Content> {
+    ) -> Option<PolicyContent> {
         let Some(body) = descriptor.body.find(root) else {
             with_path(&descriptor.body, |at| self.fields.missing(at, root));
             return None;
         };
-        if body.kind() != Kind::Map {
+        if body.kind() != NodeKind::Map {
             with_path(&descriptor.body, |at| self.fields.wrong_type(at, body, "a mapping"));
             return None;
         }
@@ -352,7 +352,7 @@ impl Parser<'_> {
             (block, None) => self.block_strategy(descriptor, block, view)?,
         };
         let value = NodeRef { doc: place.root.doc, node: view.id() };
-        Some(Content { block, value, strategy })
+        Some(PolicyContent { block, value, strategy })
     }
 
     fn named_strategy(&mut self, descriptor: &Descriptor, view: View<'_>) -> Option<Strategy> {

@@ -5,7 +5,7 @@
 //! missing.
 
 use overrule_model::{At, Fields, Object, Selector, Snapshot};
-use overrule_source::{Diagnostic, Documents, Kind, View};
+use overrule_source::{Diagnostic, Documents, NodeKind, View};
 
 use super::{GROUP, KIND, Requirement};
 use crate::codes_policy as codes;
@@ -117,7 +117,7 @@ fn texts(fields: &mut Fields, of: View<'_>, at: &At<'_>, key: &str) -> Option<Ve
     let mut found = Vec::new();
     for (i, item) in list.items().enumerate() {
         match (item.kind(), item.as_str()) {
-            (Kind::String, Some(text)) => {
+            (NodeKind::String, Some(text)) => {
                 found.push(text.strip_prefix("spec.").unwrap_or(text).into())
             }
             _ => fields.wrong_type(&at.index(i), item, "a string"),

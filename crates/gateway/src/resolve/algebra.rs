@@ -5,8 +5,8 @@
 //! The strategy of the established one decides, and the merged result carries the strategy of the challenger.
 
 use overrule_engine::{
-    Action, Algebra, Check, Combine, Group, Key, Loss, MergePlan, Op, Prefer, ReasonInfo, Traced,
-    Turn,
+    Action, Algebra, Combine, FieldKey, Group, GuardCheck, Loss, MergePlan, Op, Prefer, ReasonInfo,
+    Traced, Turn,
 };
 use overrule_source::Documents;
 
@@ -63,7 +63,7 @@ impl Algebra for Gep713<'_> {
         state: &mut Established,
         turn: &Turn<'_>,
         _held: Option<&Traced>,
-        _checks: &mut Vec<Check>,
+        _checks: &mut Vec<GuardCheck>,
     ) -> Action<'_> {
         let (group, step) = (turn.group, turn.step.map(|(_, s)| s));
         static ATOMIC: MergePlan = MergePlan::ATOMIC;
@@ -120,6 +120,6 @@ impl Algebra for Gep713<'_> {
         }
         let entries = incoming.entries(self.documents).into_iter();
         let kept = entries.filter(|(key, _)| !hidden(key.text(self.documents)));
-        Some(Traced::map(kept.collect::<Vec<(Key, Traced)>>()))
+        Some(Traced::map(kept.collect::<Vec<(FieldKey, Traced)>>()))
     }
 }

@@ -19,7 +19,7 @@ use overrule_engine::{
     KeyValues, KindId, NewKind, PolicyId, RankKey, RankKeys, Resolution, ResolutionBuilder,
     Subjects,
 };
-use overrule_family::{Options, Resolved};
+use overrule_family::{ResolveOptions, Resolved};
 use overrule_model::Snapshot;
 use overrule_source::Documents;
 
@@ -73,7 +73,7 @@ pub fn resolve(
     topology: &GatewayTopology,
     kinds: &Kinds,
     policies: &[Policy],
-    options: &Options,
+    options: &ResolveOptions,
 ) -> Resolved {
     let attached = policy::attach(snapshot, topology, kinds, policies);
     let mut diagnostics = attached.diagnostics;
@@ -117,7 +117,7 @@ fn activate<'k>(
     descriptor: &'k Descriptor,
     index: usize,
     policies: &[Policy],
-    options: &Options,
+    options: &ResolveOptions,
 ) -> Option<Active<'k>> {
     let used = policies.binary_search_by_key(&index, |p| p.kind).is_ok();
     if !used && !options.includes(&descriptor.kind) && descriptor.provenance != Provenance::User {

@@ -10,7 +10,7 @@ use super::findings::{CODES, Findings};
 use super::{Active, algebra};
 use crate::family::{Gep713, KnownKinds};
 use crate::kinds::Kinds;
-use crate::policy::{self, Content, Policy, attach, same_targets};
+use crate::policy::{self, Policy, PolicyContent, attach, same_targets};
 
 impl Incremental for Gep713 {
     type Policy = Policy;
@@ -56,7 +56,7 @@ impl Incremental for Gep713 {
     }
 
     fn step((): (), policy: &Policy, was: &Step) -> Option<Step> {
-        let Content { block, value, strategy } = policy.content?;
+        let PolicyContent { block, value, strategy } = policy.content?;
         Some(Step { block, value, mode: strategy.code(), ..*was })
     }
 

@@ -8,7 +8,7 @@ use overrule_gateway::codes_policy::SELECTOR_MATCHES_NOTHING;
 use overrule_gateway::kinds::Descriptor;
 use overrule_gateway::policy::{Reference, ToRead, Who, read_all, references};
 use overrule_model::{At, Fields, GroupKind, Object, ObjectKey, Scope, Snapshot};
-use overrule_source::{Diagnostic, Documents, Kind, NodeRef, View};
+use overrule_source::{Diagnostic, Documents, NodeKind, NodeRef, View};
 
 use super::{Policies, Policy, Provider, WEIGHT, annotation};
 use crate::kinds::{ALL, GROUP, KindInfo, KindShape, PROVIDERS};
@@ -53,7 +53,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn policy(&mut self, kind: usize, info: &'static KindInfo, descriptor: &Descriptor) -> Policy {
         let root = self.documents.view(self.object.root);
-        let spec = root.get("spec").filter(|v| v.kind() == Kind::Map);
+        let spec = root.get("spec").filter(|v| v.kind() == NodeKind::Map);
         let references = match info.shape {
             KindShape::Sequential => Vec::new(),
             _ => references(self.fields, self.snapshot, descriptor, root),

@@ -6,8 +6,8 @@
 //! before rules before routes on a level, the leaf before its parents on a chain, the chain before the tiers.
 
 use overrule_engine::{
-    Action, Algebra, Check, Effective, Fate, Group, Loss, MergePlan, Op, PerStep, Prefer, Reason,
-    StepId, Steps, Traced, Turn,
+    Action, Algebra, Effective, Fate, Group, GuardCheck, Loss, MergePlan, Op, PerStep, Prefer,
+    Reason, StepId, Steps, Traced, Turn,
 };
 use overrule_source::Documents;
 use smallvec::SmallVec;
@@ -246,7 +246,7 @@ impl Algebra for Kgateway<'_> {
         _closed: &mut Closed,
         turn: &Turn<'_>,
         held: Option<&Traced>,
-        _checks: &mut Vec<Check>,
+        _checks: &mut Vec<GuardCheck>,
     ) -> Action<'_> {
         match (turn.step, turn.inner) {
             (Some((id, step)), _) => self.step(self.shape(turn.group), id, step.mode, held),

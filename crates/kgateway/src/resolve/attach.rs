@@ -52,7 +52,7 @@ pub(crate) fn generic(world: World<'_>, policy: &Policy) -> generic::Policy {
         object: policy.object,
         kind: policy.kind,
         references: references.into(),
-        content: policy.admitted.then_some(generic::Content {
+        content: policy.admitted.then_some(generic::PolicyContent {
             block: "bare",
             value: policy.spec,
             strategy: GenericStrategy::None,

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use overrule_engine::{Key, Prefer, StepId, Traced};
+use overrule_engine::{FieldKey, Prefer, StepId, Traced};
 use overrule_gateway::topology::{RouteKind, RuleIx};
 use overrule_source::{NodeRef, View};
 use smallvec::SmallVec;
@@ -70,7 +70,7 @@ pub(crate) fn compete(
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
     /// Key and value of single settings; a key without a node is the name of a filter.
-    settings: Vec<(Key, NodeRef)>,
+    settings: Vec<(FieldKey, NodeRef)>,
     /// Filters that pile up.
     filters: Vec<NodeRef>,
     slots: SmallVec<[(Slot, bool); 2]>,
@@ -124,7 +124,7 @@ impl Parts {
                 }
                 _ => continue,
             };
-            parts.settings.push((Key::Node(at(name)), at(value)));
+            parts.settings.push((FieldKey::Node(at(name)), at(value)));
             parts.slots.extend(slot);
         }
         for filter in filters.into_iter().flat_map(View::items) {
@@ -140,7 +140,7 @@ impl Parts {
                 _ => continue,
             };
             let Some(value) = filter.get(setting).filter(|v| !v.is_null()) else { continue };
-            let key = Key::Text(setting.into());
+            let key = FieldKey::Text(setting.into());
             if parts.settings.iter().any(|(known, _)| *known == key) {
                 continue;
             }
@@ -164,7 +164,7 @@ impl Parts {
         let settings = self.settings.iter().map(|(key, node)| (key.clone(), whole(node)));
         let filters = (!self.filters.is_empty()).then(|| {
             let items = self.filters.iter().map(whole).collect();
-            (Key::Text("filters".into()), Traced::List(items))
+            (FieldKey::Text("filters".into()), Traced::List(items))
         });
         Traced::map(settings.chain(filters).collect::<Vec<_>>())
     }

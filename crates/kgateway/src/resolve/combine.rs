@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: two values of one unit. Out: one, by the unit's own rule. Not here: which side is preferred.
 
-use overrule_engine::{Combine, Fate, Key, Merger, Place, Prefer, Traced};
+use overrule_engine::{Combine, Fate, FieldKey, Merger, Place, Prefer, Traced};
 use overrule_source::Documents;
 
 use super::algebra::Kgateway;
@@ -228,14 +228,14 @@ fn all_tiers(
 }
 
 fn levels(all: Vec<Traced>) -> Traced {
-    Traced::map([(Key::Text(LEVELS.into()), Traced::List(all.into()))])
+    Traced::map([(FieldKey::Text(LEVELS.into()), Traced::List(all.into()))])
 }
 
 /// The values of the tiers so far. Only what was made here counts as a list of tiers, not a field of that name.
 fn tiers(documents: &Documents, held: &Traced) -> Vec<Traced> {
     let made = match held {
         Traced::Map(entries) => match entries.first() {
-            Some((key @ Key::Text(_), list)) if key.text(documents) == LEVELS => {
+            Some((key @ FieldKey::Text(_), list)) if key.text(documents) == LEVELS => {
                 Some(list.items(documents))
             }
             _ => None,

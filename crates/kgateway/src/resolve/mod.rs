@@ -26,7 +26,7 @@ use overrule_engine::{
     KeyValues, KindId, LadderId, NewKind, PathId, RankKey, RankKeys, Resolution, ResolutionBuilder,
     Subjects,
 };
-use overrule_family::{Options, Resolved, kinds_of};
+use overrule_family::{ResolveOptions, Resolved, kinds_of};
 use overrule_gateway::policy as generic;
 use overrule_gateway::topology::Gateway;
 use overrule_source::Diagnostic;
@@ -75,7 +75,7 @@ pub(crate) struct Found<'a> {
 }
 
 /// Resolves every kind under a profile.
-pub fn resolve(world: World<'_>, options: &Options) -> Resolved<Matches> {
+pub fn resolve(world: World<'_>, options: &ResolveOptions) -> Resolved<Matches> {
     let World { documents, snapshot, topology, ground: settings, .. } = world;
     let delegations = follow(documents, snapshot, topology, &settings.wildcard_namespace);
     let mut attached = attach::attach(world);
@@ -120,7 +120,7 @@ pub(crate) struct Active {
 
 impl Active {
     /// Kinds with policies, those asked for, what routes say themselves, and the TrafficPolicy: it tells what fails.
-    fn all(world: World<'_>, options: &Options, built_ins: &BuiltIns) -> Vec<Self> {
+    fn all(world: World<'_>, options: &ResolveOptions, built_ins: &BuiltIns) -> Vec<Self> {
         let policies = &world.policies.list;
         let used = |index: usize| {
             let first = policies.partition_point(|p| p.kind < index);

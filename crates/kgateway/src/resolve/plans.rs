@@ -2,7 +2,7 @@
 //! In: a profile and the settings. Out: how two values become one, as data, for every meeting there is: inside a level,
 //! along a chain, between tiers. Not here: doing it (`algebra`).
 
-use overrule_engine::{ListRule, MergePlan, Nulls, Rule};
+use overrule_engine::{ListRule, MergePlan, MergeRule, Nulls};
 
 use crate::kinds::{KindShape, TWO_UNITS};
 use crate::{InheritedPriority, Profile, Settings};
@@ -96,18 +96,18 @@ impl Plans {
             listener: listener(),
             fields: units(&|_| None),
             acl: plan([
-                (vec!["defaultAction"], Rule::Atomic),
-                (vec!["rules"], Rule::List(ListRule::PreferredFirst)),
-                (vec!["denyResponse", "headers"], Rule::List(ListRule::PreferredFirst)),
-                (vec!["denyResponse", "*"], Rule::Atomic),
-                (vec!["*"], Rule::Atomic),
+                (vec!["defaultAction"], MergeRule::Atomic),
+                (vec!["rules"], MergeRule::List(ListRule::PreferredFirst)),
+                (vec!["denyResponse", "headers"], MergeRule::List(ListRule::PreferredFirst)),
+                (vec!["denyResponse", "*"], MergeRule::Atomic),
+                (vec!["*"], MergeRule::Atomic),
             ]),
             direction: plan([
-                (vec!["add"], Rule::List(ListRule::PreferredLast)),
-                (vec!["remove"], Rule::List(ListRule::PreferredLast)),
-                (vec!["set"], Rule::List(ListRule::PreferredLast)),
-                (vec!["dynamicMetadata"], Rule::List(ListRule::PreferredLast)),
-                (vec!["*"], Rule::Atomic),
+                (vec!["add"], MergeRule::List(ListRule::PreferredLast)),
+                (vec!["remove"], MergeRule::List(ListRule::PreferredLast)),
+                (vec!["set"], MergeRule::List(ListRule::PreferredLast)),
+                (vec!["dynamicMetadata"], MergeRule::List(ListRule::PreferredLast)),
+                (vec!["*"], MergeRule::Atomic),
             ]),
         }
     }
@@ -131,23 +131,25 @@ impl Plans {
     }
 }
 
-type Rules<'a> = Vec<(Vec<&'a str>, Rule)>;
+type Rules<'a> = Vec<(Vec<&'a str>, MergeRule)>;
 
-fn plan<'a>(rules: impl IntoIterator<Item = (Vec<&'a str>, Rule)>) -> MergePlan {
+fn plan<'a>(rules: impl IntoIterator<Item = (Vec<&'a str>, MergeRule)>) -> MergePlan {
     MergePlan::with_rules(rules, Nulls::Keep)
 }
 
 /// How a unit is combined in a deep merge; none if it is not.
 fn deep(unit: &str) -> Option<Rules<'_>> {
-    let direction = || Rule::Combinator(combinator::DIRECTION);
+    let direction = || MergeRule::Combinator(combinator::DIRECTION);
     match unit {
         "transformation" => Some(vec![
             (vec![unit, "request"], direction()),
             (vec![unit, "response"], direction()),
-            (vec![unit, "*"], Rule::Atomic),
+            (vec![unit, "*"], MergeRule::Atomic),
         ]),
-        "extAuth" | "extProc" => Some(vec![(vec![unit], Rule::Combinator(combinator::PROVIDERS))]),
-        "acl" => Some(vec![(vec![unit], Rule::Combinator(combinator::ACL))]),
+        "extAuth" | "extProc" => {
+            Some(vec![(vec![unit], MergeRule::Combinator(combinator::PROVIDERS))])
+        }
+        "acl" => Some(vec![(vec![unit], MergeRule::Combinator(combinator::ACL))]),
         _ => None,
     }
 }
@@ -157,9 +159,9 @@ const DEEP: [&str; 4] = ["transformation", "extAuth", "extProc", "acl"];
 
 /// Unit by unit: some combined, all others whole.
 fn units<'a>(combined: &dyn Fn(&'a str) -> Option<Rules<'a>>) -> MergePlan {
-    let mut rules: Rules<'a> = vec![(vec!["*"], Rule::Atomic)];
+    let mut rules: Rules<'a> = vec![(vec!["*"], MergeRule::Atomic)];
     for field in TWO_UNITS {
-        rules.push((vec![*field, "*"], Rule::Atomic));
+        rules.push((vec![*field, "*"], MergeRule::Atomic));
     }
     rules.extend(DEEP.iter().filter_map(|unit| combined(unit)).flatten());
     plan(rules)
@@ -174,7 +176,7 @@ fn chain(profile: Profile, strategy: InheritedPriority) -> MergePlan {
     if profile.plain_prefers(strategy) == strategy.prefers() {
         return units(&deep);
     }
-    let keep = || Rule::Combinator(combinator::KEEP_HELD);
+    let keep = || MergeRule::Combinator(combinator::KEEP_HELD);
     let mut rules: Rules<'_> = vec![(vec!["*"], keep())];
     rules.extend(TWO_UNITS.iter().map(|field| (vec![*field, "*"], keep())));
     rules.extend(DEEP.iter().filter_map(|unit| deep(unit)).flatten());
@@ -185,20 +187,20 @@ fn chain(profile: Profile, strategy: InheritedPriority) -> MergePlan {
 /// one by one; everything else is whole.
 fn tier(strategy: InheritedPriority) -> MergePlan {
     let mut rules: Rules<'_> = vec![
-        (vec!["*"], Rule::Atomic),
-        (vec!["timeouts", "*"], Rule::Atomic),
-        (vec!["headerModifiers"], Rule::Combinator(combinator::TIER_LEVELS)),
-        (vec!["jwtAuth"], Rule::Combinator(combinator::TIER_KEYED)),
-        (vec!["oauth2"], Rule::Combinator(combinator::TIER_KEYED)),
-        (vec!["rateLimit", "*"], Rule::Atomic),
-        (vec!["rateLimit", "global"], Rule::Combinator(combinator::TIER_KEYED)),
-        (vec!["compression", "*"], Rule::Atomic),
+        (vec!["*"], MergeRule::Atomic),
+        (vec!["timeouts", "*"], MergeRule::Atomic),
+        (vec!["headerModifiers"], MergeRule::Combinator(combinator::TIER_LEVELS)),
+        (vec!["jwtAuth"], MergeRule::Combinator(combinator::TIER_KEYED)),
+        (vec!["oauth2"], MergeRule::Combinator(combinator::TIER_KEYED)),
+        (vec!["rateLimit", "*"], MergeRule::Atomic),
+        (vec!["rateLimit", "global"], MergeRule::Combinator(combinator::TIER_KEYED)),
+        (vec!["compression", "*"], MergeRule::Atomic),
     ];
     if strategy.is_deep() {
         rules.extend(["transformation", "acl"].iter().filter_map(|unit| deep(unit)).flatten());
     }
     for unit in ["extAuth", "extProc"] {
-        rules.push((vec![unit], Rule::Combinator(combinator::TIER_PROVIDERS)));
+        rules.push((vec![unit], MergeRule::Combinator(combinator::TIER_PROVIDERS)));
     }
     plan(rules)
 }
@@ -210,25 +212,25 @@ fn builtin(profile: Profile) -> MergePlan {
         false => ListRule::PreferredLast,
     };
     plan([
-        (vec!["*"], Rule::Atomic),
-        (vec!["urlRewrite", "*"], Rule::Atomic),
-        (vec!["filters"], Rule::List(filters)),
+        (vec!["*"], MergeRule::Atomic),
+        (vec!["urlRewrite", "*"], MergeRule::Atomic),
+        (vec!["filters"], MergeRule::List(filters)),
     ])
 }
 
 /// Settings of listeners, one by one: those for all ports, and those of each port.
 fn listener() -> MergePlan {
     let mut rules: Rules<'static> = vec![
-        (vec!["*"], Rule::Atomic),
-        (vec!["default", "*"], Rule::Atomic),
-        (vec!["default", "httpSettings", "*"], Rule::Atomic),
+        (vec!["*"], MergeRule::Atomic),
+        (vec!["default", "*"], MergeRule::Atomic),
+        (vec!["default", "httpSettings", "*"], MergeRule::Atomic),
     ];
     for list in ["perPort", "perPortPolicy"] {
         let element = MergePlan::REST;
-        rules.push((vec![list], Rule::List(ListRule::Keyed { key: "port".into(), element })));
-        rules.push((vec![list, "*"], Rule::Atomic));
-        rules.push((vec![list, "listener", "*"], Rule::Atomic));
-        rules.push((vec![list, "listener", "httpSettings", "*"], Rule::Atomic));
+        rules.push((vec![list], MergeRule::List(ListRule::Keyed { key: "port".into(), element })));
+        rules.push((vec![list, "*"], MergeRule::Atomic));
+        rules.push((vec![list, "listener", "*"], MergeRule::Atomic));
+        rules.push((vec![list, "listener", "httpSettings", "*"], MergeRule::Atomic));
     }
     plan(rules)
 }

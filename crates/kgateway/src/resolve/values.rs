@@ -2,7 +2,7 @@
 //! In: a policy as written. Out: its value in the form merges work on: fields with a value, providers by name.
 //! Not here: merging.
 
-use overrule_engine::{Key, PolicyId, Reason, Step, StepId, Traced, Word};
+use overrule_engine::{FieldKey, PolicyId, Reason, SharedText, Step, StepId, Traced};
 use overrule_source::{Documents, NodeRef, View};
 
 use crate::World;
@@ -99,7 +99,7 @@ pub(crate) fn disabled(step: StepId, node: Option<NodeRef>) -> Traced {
 
 /// The normal form: providers, and whether they are switched off.
 pub(crate) fn provider_map(list: Vec<Traced>, disable: Option<Traced>) -> Traced {
-    let key = |text: &str| Key::Text(text.into());
+    let key = |text: &str| FieldKey::Text(text.into());
     let mut entries = Vec::with_capacity(2);
     if !list.is_empty() || disable.is_none() {
         entries.push((key(PROVIDER_LIST), Traced::List(list.into())));
@@ -109,7 +109,7 @@ pub(crate) fn provider_map(list: Vec<Traced>, disable: Option<Traced>) -> Traced
 }
 
 /// The providers of a normal form, each with its name.
-pub(crate) fn provider_list(documents: &Documents, value: &Traced) -> Vec<(Word, Traced)> {
+pub(crate) fn provider_list(documents: &Documents, value: &Traced) -> Vec<(SharedText, Traced)> {
     let list = value.get(documents, PROVIDER_LIST);
     let items = list.map(|l| l.items(documents)).unwrap_or_default();
     let named = items.into_iter().filter_map(|item| match &item {

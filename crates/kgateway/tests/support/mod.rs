@@ -14,7 +14,7 @@ use overrule_gateway::topology::{self, GatewayTopology};
 use overrule_kgateway::Matches;
 use overrule_kgateway::delegation::RuleMatch;
 use overrule_kgateway::reasons::MASKED_BY_BUILTIN;
-use overrule_kgateway::{Options, Policies, Profile, Settings, UnitMerge, World, status};
+use overrule_kgateway::{Policies, Profile, ResolveOptions, Settings, UnitMerge, World, status};
 use overrule_model::Snapshot;
 use overrule_source::{Documents, Input, ReadOptions, Severity, SingleLetters};
 use overrule_testkit::kgateway as oracle;
@@ -40,7 +40,7 @@ pub struct Run<'g> {
 }
 
 /// Reads a text; the worlds have nothing in them that cannot be read.
-pub fn ground(text: &str, settings: &oracle::Settings) -> Ground {
+pub fn ground(text: &str, settings: &oracle::OracleSettings) -> Ground {
     let options = ReadOptions { single_letters: SingleLetters::Text, ..ReadOptions::default() };
     let read = overrule_source::read(vec![Input::new("world.yaml", text)], &options);
     let broken: Vec<_> =
@@ -55,7 +55,7 @@ pub fn ground(text: &str, settings: &oracle::Settings) -> Ground {
 }
 
 /// A word the controller does not know acts as the shallow one; `Settings::set` would refuse it.
-fn typed(settings: &oracle::Settings) -> Settings {
+fn typed(settings: &oracle::OracleSettings) -> Settings {
     let merge = |(unit, how): (&String, &String)| {
         (unit.clone(), if how == "DeepMerge" { UnitMerge::Deep } else { UnitMerge::Shallow })
     };
@@ -79,7 +79,7 @@ impl Ground {
     }
 
     pub fn resolve(&self, profile: Profile) -> Run<'_> {
-        let found = overrule_kgateway::resolve(self.world(profile), &Options::default());
+        let found = overrule_kgateway::resolve(self.world(profile), &ResolveOptions::default());
         let mut findings: Vec<String> =
             found.diagnostics.iter().map(|d| format!("{} {}", d.code.id, d.message)).collect();
         findings.sort();
@@ -132,7 +132,7 @@ impl Run<'_> {
     }
 
     /// Answers as the oracle gives them: two for each rule that answers requests.
-    pub fn answers(&self) -> Vec<oracle::Answer> {
+    pub fn answers(&self) -> Vec<oracle::OraclePolicy> {
         let traffic = self.kind("TrafficPolicy").expect("it always takes part");
         let built_in = self.kind("builtin");
         let mut answers = Vec::new();
@@ -159,9 +159,9 @@ impl Run<'_> {
         path: PathId,
         effective: Option<&Effective>,
         error: bool,
-    ) -> oracle::Answer {
+    ) -> oracle::OraclePolicy {
         let (names, rules) = self.path(path);
-        let mut answer = oracle::Answer {
+        let mut answer = oracle::OraclePolicy {
             path: names,
             rules,
             kind,
@@ -273,7 +273,7 @@ impl Run<'_> {
 }
 
 /// The same on both sides: what is switched off is that, whatever providers are listed beside it.
-pub fn normal(answers: &mut [oracle::Answer]) {
+pub fn normal(answers: &mut [oracle::OraclePolicy]) {
     for answer in answers {
         for value in answer.fields.values_mut().filter(|value| value["disable"] == true) {
             *value = json!({"disable": true});

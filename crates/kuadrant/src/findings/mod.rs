@@ -139,7 +139,7 @@ impl<'a> Findings<'a> {
     }
 
     /// The block of a step, as written.
-    fn block(&self, step: StepId) -> Option<&'a crate::policy::Block> {
+    fn block(&self, step: StepId) -> Option<&'a crate::policy::RuleBlock> {
         let step = self.resolution.ladders.get_step(step)?;
         self.policy(step.policy)?.blocks.iter().find(|b| b.name == step.block)
     }

@@ -2,14 +2,14 @@
 //! In: one policy as written. Out: what can be said of it without looking at any other. Not here: what keeps it out
 //! (`policy/validate.rs`).
 
-use overrule_condition::Condition;
+use overrule_condition::CelCondition;
 use overrule_gateway::codes_policy::EMPTY_POLICY;
 use overrule_model::{nearest, with_article};
-use overrule_source::{Diagnostic, Kind, NodeRef, View};
+use overrule_source::{Diagnostic, NodeKind, NodeRef, View};
 
 use super::Findings;
 use crate::kinds::{KUADRANT, MergeClass};
-use crate::policy::{Block, Policy, span};
+use crate::policy::{Policy, RuleBlock, span};
 use crate::{Profile, codes};
 
 /// Reports on a policy that takes part.
@@ -54,7 +54,7 @@ impl Written<'_> {
         self.findings.world.documents.view(self.policy.spec)
     }
 
-    fn condition(&self, block: &Block, out: &mut Vec<Diagnostic>) {
+    fn condition(&self, block: &RuleBlock, out: &mut Vec<Diagnostic>) {
         let Some(when) = block.when.as_ref().filter(|_| self.profile().has_conditions()) else {
             return;
         };
@@ -65,7 +65,7 @@ impl Written<'_> {
             let help = "remove the condition, or use `strategy: merge` or `overrides`";
             out.push(d.field(field.clone()).help(help));
         }
-        let unguarded = when.condition.iter().flat_map(Condition::reads).filter(|r| !r.guarded);
+        let unguarded = when.condition.iter().flat_map(CelCondition::reads).filter(|r| !r.guarded);
         let mut missing: Vec<String> = unguarded
             .filter(|r| r.path.len() > 1 && r.path.first().is_some_and(|p| **p == *"spec"))
             .map(|r| r.path.join("."))
@@ -96,11 +96,11 @@ impl Written<'_> {
             let documents = self.findings.world.documents;
             let Some(when) = documents.view(block.node).get("when") else { continue };
             let (message, help) = match when.kind() {
-                Kind::String => (
+                NodeKind::String => (
                     "this condition is about policies and is evaluated when they are merged; the shipped CRD only accepts a list of predicates on requests here",
                     "the cluster rejects this policy until Kuadrant releases conditions; see `--profile kuadrant=operator`",
                 ),
-                Kind::List => (
+                NodeKind::List => (
                     "this list contains predicates on requests and is merged like a rule; a condition on the policies below is a string",
                     "to check the policies below, write one CEL expression as a string",
                 ),
@@ -114,8 +114,8 @@ impl Written<'_> {
     fn dead_blocks(&self, out: &mut Vec<Diagnostic>) {
         let of = |name: &str| self.policy.blocks.iter().find(|b| b.name == name);
         let (defaults, bare, overrides) = (of("defaults"), of("bare"), of("overrides"));
-        let filled = |block: Option<&'_ Block>| block.is_some_and(|b| !b.rules.is_empty());
-        let mut dead = |block: &Block, other: &Block, why: &str| {
+        let filled = |block: Option<&'_ RuleBlock>| block.is_some_and(|b| !b.rules.is_empty());
+        let mut dead = |block: &RuleBlock, other: &RuleBlock, why: &str| {
             let message = format!("the {} of this policy are never in force: {why}", words(block));
             let d = Diagnostic::new(&codes::DEAD_BLOCK, message)
                 .at_with(self.first_rule(block), "never in force")
@@ -151,7 +151,7 @@ impl Written<'_> {
         }
     }
 
-    fn first_rule(&self, block: &Block) -> overrule_source::Span {
+    fn first_rule(&self, block: &RuleBlock) -> overrule_source::Span {
         let node = block.rules.first().map_or(block.node, |r| r.key);
         self.at(node)
     }
@@ -195,7 +195,7 @@ impl Written<'_> {
             out.push(d.field(format!("spec.{}", removal.field)).help(help));
         }
         let explicit = self.policy.blocks.iter().any(|b| b.name != "bare");
-        let predicates = self.spec().get_entry("when").filter(|(_, v)| v.kind() == Kind::List);
+        let predicates = self.spec().get_entry("when").filter(|(_, v)| v.kind() == NodeKind::List);
         if let (true, "limits", Some((key, _)), Profile::Operator) =
             (explicit, self.policy.info.content, predicates, self.profile())
         {
@@ -283,7 +283,7 @@ fn levels(path: &str) -> Vec<String> {
 }
 
 /// A block as prose has it.
-fn words(block: &Block) -> &'static str {
+fn words(block: &RuleBlock) -> &'static str {
     match block.name {
         "defaults" => "`defaults`",
         "overrides" => "`overrides`",

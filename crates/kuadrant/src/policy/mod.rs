@@ -8,7 +8,7 @@ mod validate;
 
 use std::sync::Arc;
 
-use overrule_condition::Condition;
+use overrule_condition::CelCondition;
 use overrule_gateway::kinds::Kinds;
 use overrule_gateway::policy::Reference;
 use overrule_model::ObjectId;
@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 
 pub use parse::parse;
 pub(crate) use parse::reparse;
-pub use rules::{Rule, shape};
+pub use rules::{NamedRule, shape};
 
 use crate::Profile;
 use crate::kinds::KindInfo;
@@ -47,7 +47,7 @@ pub struct Policy {
     /// The spec.
     pub spec: NodeRef,
     /// Its blocks of rules, in the order they are processed: defaults, bare, overrides.
-    pub blocks: SmallVec<[Block; 1]>,
+    pub blocks: SmallVec<[RuleBlock; 1]>,
     /// Its removal lists.
     pub removals: Vec<Removal>,
     /// What is wrong with it.
@@ -58,7 +58,7 @@ pub struct Policy {
 
 /// A block of rules.
 #[derive(Debug)]
-pub struct Block {
+pub struct RuleBlock {
     /// `defaults`, `bare` or `overrides`.
     pub name: &'static str,
     /// Whether its rules are merged one by one; otherwise they stand and fall together.
@@ -66,7 +66,7 @@ pub struct Block {
     /// The mapping that holds it.
     pub node: NodeRef,
     /// Its rules.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<NamedRule>,
     /// The condition under which it takes part.
     pub when: Option<When>,
 }
@@ -75,7 +75,7 @@ pub struct Block {
 #[derive(Debug)]
 pub struct When {
     /// The condition; absent if it cannot be used, and then the policy is refused.
-    pub condition: Option<Condition>,
+    pub condition: Option<CelCondition>,
     /// Where it is written.
     pub node: NodeRef,
 }
@@ -112,7 +112,7 @@ impl Policy {
     }
 
     /// The blocks that count, in the order they are processed.
-    pub fn blocks(&self, profile: Profile) -> impl Iterator<Item = &Block> {
+    pub fn blocks(&self, profile: Profile) -> impl Iterator<Item = &RuleBlock> {
         let explicit = self.blocks.iter().any(|b| b.name != "bare");
         let shipped = ["defaults", "overrides", "bare"];
         let first = shipped.iter().find(|name| self.blocks.iter().any(|b| b.name == **name));
@@ -130,7 +130,7 @@ impl Policy {
     }
 }
 
-impl Block {
+impl RuleBlock {
     /// Whether it holds overrides.
     pub fn is_override(&self) -> bool {
         self.name == "overrides"

@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use overrule_condition::Condition;
+use overrule_condition::CelCondition;
 use overrule_gateway::kinds::Descriptor;
 use overrule_gateway::policy::{ToRead, read_all, references};
 use overrule_model::{At, Fields, Object, Snapshot};
-use overrule_source::{Diagnostic, Documents, Kind, NodeRef, View, locate};
+use overrule_source::{Diagnostic, Documents, NodeKind, NodeRef, View, locate};
 use smallvec::SmallVec;
 
-use super::{Block, Policies, Policy, Removal, Violation, When, rules, validate};
+use super::{Policies, Policy, Removal, RuleBlock, Violation, When, rules, validate};
 use crate::codes;
 use crate::kinds::{ALL, KindInfo, MergeClass};
 
@@ -61,7 +61,7 @@ impl<'a> Reader<'a> {
         let references = references(fields, snapshot, descriptor, root);
         // A target reference that cannot be read is reported there and refuses itself.
         let readable = fields.diagnostics.len() == before;
-        let spec = root.get("spec").filter(|v| v.kind() == Kind::Map);
+        let spec = root.get("spec").filter(|v| v.kind() == NodeKind::Map);
         let mut policy = Policy {
             object: self.object.id,
             info: self.info,
@@ -125,7 +125,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The blocks a policy has, in the order they are processed.
-    fn blocks(&mut self, spec: View<'a>) -> SmallVec<[Block; 1]> {
+    fn blocks(&mut self, spec: View<'a>) -> SmallVec<[RuleBlock; 1]> {
         let mut blocks = SmallVec::new();
         blocks.extend(self.explicit(spec, "defaults"));
         self.containers(spec, &At::ROOT.key("spec"));
@@ -133,17 +133,17 @@ impl<'a> Reader<'a> {
         let written = spec.get(self.info.content).is_some_and(|v| !v.is_null());
         if written || !rules.is_empty() {
             let node = self.at(spec);
-            blocks.push(Block { name: "bare", merge: false, node, rules, when: None });
+            blocks.push(RuleBlock { name: "bare", merge: false, node, rules, when: None });
         }
         blocks.extend(self.explicit(spec, "overrides"));
         blocks
     }
 
-    fn explicit(&mut self, spec: View<'a>, name: &'static str) -> Option<Block> {
+    fn explicit(&mut self, spec: View<'a>, name: &'static str) -> Option<RuleBlock> {
         let block = spec.get(name).filter(|v| !v.is_null())?;
         let path = At::ROOT.key("spec");
         let path = path.key(name);
-        if block.kind() != Kind::Map {
+        if block.kind() != NodeKind::Map {
             let mut fields = Fields::default();
             fields.wrong_type(&path, block, "a mapping");
             fields.diagnostics.into_iter().for_each(|d| self.refuse(d));
@@ -153,7 +153,7 @@ impl<'a> Reader<'a> {
         let merge = self.strategy(block, &path);
         let when = self.when(block, &path);
         let rules = rules::of_block(self.info, self.object.root, block);
-        Some(Block { name, merge, node: self.at(block), rules, when })
+        Some(RuleBlock { name, merge, node: self.at(block), rules, when })
     }
 
     /// Whatever holds rules must be a mapping: a list or a number there would silently be no rules at all.
@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
                 };
                 seen.push(way);
                 let place = way.iter().try_fold(block, |view, key| view.get(key));
-                if let Some(place) = place.filter(|v| !v.is_null() && v.kind() != Kind::Map) {
+                if let Some(place) = place.filter(|v| !v.is_null() && v.kind() != NodeKind::Map) {
                     let dotted = way.join(".");
                     fields.wrong_type(&path.key(&dotted), place, "a mapping");
                 }
@@ -176,7 +176,7 @@ impl<'a> Reader<'a> {
         }
         // At the top of a spec `when` is a rule, and nothing else.
         let bare = block.get("when").filter(|_| block.get("targetRef").is_some());
-        if let Some(when) = bare.filter(|v| !v.is_null() && v.kind() != Kind::List) {
+        if let Some(when) = bare.filter(|v| !v.is_null() && v.kind() != NodeKind::List) {
             fields.wrong_type(&path.key("when"), when, "a list of predicates");
         }
         fields.diagnostics.into_iter().for_each(|d| self.refuse(d));
@@ -202,7 +202,7 @@ impl<'a> Reader<'a> {
 
     /// A `when` that is text is a condition on the policies below; as a list it holds predicates on requests.
     fn when(&mut self, block: View<'a>, path: &At<'_>) -> Option<When> {
-        let when = block.get("when").filter(|v| !v.is_null() && v.kind() != Kind::List)?;
+        let when = block.get("when").filter(|v| !v.is_null() && v.kind() != NodeKind::List)?;
         let path = path.key("when");
         let node = self.at(when);
         let Some(text) = when.as_str() else {
@@ -220,7 +220,7 @@ impl<'a> Reader<'a> {
             shipped_only: true,
             diagnostic: shipped.help("the shipped CRD only accepts a list of predicates on requests here; conditions on policies are not released yet"),
         });
-        let condition = match Condition::parse(text) {
+        let condition = match CelCondition::parse(text) {
             Ok(condition) => Some(condition),
             Err(refusal) => {
                 let span = locate(self.documents, node, refusal.start);
@@ -239,7 +239,7 @@ impl<'a> Reader<'a> {
             let path = At::ROOT.key("spec");
             let path = path.key(field);
             let mut fields = Fields::default();
-            if list.kind() != Kind::List {
+            if list.kind() != NodeKind::List {
                 fields.wrong_type(&path, list, "a list");
             }
             let mut entries = Vec::new();

@@ -3,7 +3,7 @@
 
 use overrule_gateway::topology::GROUP;
 use overrule_model::nearest;
-use overrule_source::{Diagnostic, Kind, Span, View};
+use overrule_source::{Diagnostic, NodeKind, Span, View};
 
 use super::Violation;
 use crate::codes;
@@ -152,14 +152,14 @@ impl<'a> Checker<'a> {
             for (name, limit) in limits.into_iter().flat_map(View::entries) {
                 let field = format!("{prefix}.limits.{}", name.key_text());
                 let rates = limit.get("rates").filter(|v| !v.is_null());
-                self.of_type(limit, &field, Kind::Map, "object");
+                self.of_type(limit, &field, NodeKind::Map, "object");
                 if let Some(rates) = rates {
-                    self.of_type(rates, &format!("{field}.rates"), Kind::List, "array");
+                    self.of_type(rates, &format!("{field}.rates"), NodeKind::List, "array");
                 }
                 for (i, rate) in rates.into_iter().flat_map(View::items).enumerate() {
                     if let Some(limit) = rate.get("limit") {
                         let field = format!("{field}.rates[{i}].limit");
-                        self.of_type(limit, &field, Kind::Int, "integer");
+                        self.of_type(limit, &field, NodeKind::Int, "integer");
                     }
                 }
                 for (i, rate) in rates.into_iter().flat_map(View::items).enumerate() {
@@ -180,15 +180,15 @@ impl<'a> Checker<'a> {
     }
 
     /// What a structural schema says about a value of another type.
-    fn of_type(&mut self, view: View<'_>, field: &str, kind: Kind, word: &str) {
+    fn of_type(&mut self, view: View<'_>, field: &str, kind: NodeKind, word: &str) {
         let is = match view.kind() {
-            Kind::Null => return,
+            NodeKind::Null => return,
             found if found == kind => return,
-            Kind::Map => "object",
-            Kind::List => "array",
-            Kind::Int => "integer",
-            Kind::Float => "number",
-            Kind::Bool => "boolean",
+            NodeKind::Map => "object",
+            NodeKind::List => "array",
+            NodeKind::Int => "integer",
+            NodeKind::Float => "number",
+            NodeKind::Bool => "boolean",
             _ => "string",
         };
         let message =
@@ -207,7 +207,9 @@ impl<'a> Checker<'a> {
             self.refuse(false, delegate.span(), "spec.delegate", message, help);
         }
         for (field, most) in [("providerRefs", 1), ("excludeAddresses", 20)] {
-            let Some(list) = self.has(field).filter(|v| v.kind() == Kind::List) else { continue };
+            let Some(list) = self.has(field).filter(|v| v.kind() == NodeKind::List) else {
+                continue;
+            };
             if list.len() > most {
                 let message = format!("Too many: {}: must have at most {most} items", list.len());
                 let help = format!("keep {most} of them");

@@ -10,8 +10,9 @@ use std::cell::RefCell;
 use hashbrown::HashMap;
 use overrule_condition::ConditionVerdict;
 use overrule_engine::{
-    Action, Algebra, Check, Combine, Effective, Fate, Group, Guard, Loss, MergePlan, Nulls, Op,
-    PerStep, PolicyId, Prefer, Reason, Rule as PlanRule, Seen, StepId, Traced, Turn,
+    Action, Algebra, Combine, Effective, Fate, Group, Guard, GuardCheck, Loss, MergePlan,
+    MergeRule as PlanRule, Nulls, Op, PerStep, PolicyId, Prefer, Reason, SeenValue, StepId, Traced,
+    Turn,
 };
 use overrule_source::Documents;
 
@@ -21,7 +22,7 @@ use super::{Active, Watch};
 use crate::Profile;
 use crate::World;
 use crate::kinds::ALL;
-use crate::policy::{Rule, When, shape};
+use crate::policy::{NamedRule, When, shape};
 use crate::reasons;
 
 /// The algebra of all of Kuadrant's kinds; `Group::spec` is the index among the active ones.
@@ -100,7 +101,13 @@ impl<'a> Kuadrant<'a> {
     }
 
     /// Evaluates a condition over the policy below.
-    fn check(&self, climb: &Climb<'_>, step: StepId, when: &When, held: Option<&Traced>) -> Check {
+    fn check(
+        &self,
+        climb: &Climb<'_>,
+        step: StepId,
+        when: &When,
+        held: Option<&Traced>,
+    ) -> GuardCheck {
         let lowest = climb.lowest.and_then(|id| self.world.policies.list.get(id.0 as usize));
         let root = lowest.and_then(|p| self.world.snapshot.get(p.object)).map(|o| o.root);
         let documents = self.world.documents;
@@ -111,7 +118,7 @@ impl<'a> Kuadrant<'a> {
         };
         let Some(condition) = &when.condition else {
             let error = "the expression cannot be used".into();
-            return Check { step, verdict: Guard::Failed, error, saw: Vec::new() };
+            return GuardCheck { step, verdict: Guard::Failed, error, saw: Vec::new() };
         };
         let evaluation = condition.evaluate(&below);
         let (verdict, error) = match evaluation.verdict {
@@ -119,11 +126,11 @@ impl<'a> Kuadrant<'a> {
             ConditionVerdict::NotMet => (Guard::NotMet, "".into()),
             ConditionVerdict::Failed(why) => (Guard::Failed, why.into()),
         };
-        let seen = evaluation.saw.into_iter().map(|(path, value)| Seen {
+        let seen = evaluation.saw.into_iter().map(|(path, value)| SeenValue {
             path: path.into(),
             json: value.and_then(|v| serde_json::to_string(&v).ok()).map(Into::into),
         });
-        Check { step, verdict, error, saw: seen.collect() }
+        GuardCheck { step, verdict, error, saw: seen.collect() }
     }
 
     fn apply(&self, op: Op, reason: Reason) -> Action<'_> {
@@ -135,9 +142,9 @@ impl<'a> Kuadrant<'a> {
         &self,
         climb: &Climb<'_>,
         step: StepId,
-        rules: &[Rule],
+        rules: &[NamedRule],
         lose: &mut dyn FnMut(Loss),
-    ) -> Vec<Rule> {
+    ) -> Vec<NamedRule> {
         let documents = self.world.documents;
         let mut kept = Vec::with_capacity(rules.len());
         for rule in rules {
@@ -173,7 +180,7 @@ impl<'a> Algebra for Kuadrant<'a> {
         climb: &mut Climb<'a>,
         turn: &Turn<'_>,
         held: Option<&Traced>,
-        checks: &mut Vec<Check>,
+        checks: &mut Vec<GuardCheck>,
     ) -> Action<'_> {
         let Some((id, step)) = turn.step else { return Action::Pass(&reasons::NO_RULES) };
         if climb.current != Some(step.policy) {

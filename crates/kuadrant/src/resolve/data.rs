@@ -4,9 +4,9 @@
 //! A condition sees the policy below it as if somebody had written it: the rules in force so far, bare, under the kind,
 //! metadata and target of the lowest policy. Where there is no policy below, only an empty `spec` is there.
 
-use overrule_condition::{Data, Shape, Value};
+use overrule_condition::{CelValue, Data, ValueShape};
 use overrule_engine::{Leaf, Traced};
-use overrule_source::{Documents, Kind, View};
+use overrule_source::{Documents, NodeKind, View};
 
 /// The policy below.
 pub(crate) struct Below<'a> {
@@ -52,39 +52,39 @@ impl<'a> Below<'a> {
         self.lowest?.1.get("spec")?.get("targetRef")
     }
 
-    fn spec(&self) -> Value {
+    fn spec(&self) -> CelValue {
         let target = self.target().map(|view| ("targetRef".to_owned(), of_view(view)));
         let held = self.held.map(|held| of_traced(self.documents, held));
         let mut members = match held {
-            Some(Value::Map(members)) => members,
+            Some(CelValue::Map(members)) => members,
             _ => Vec::new(),
         };
         members.extend(target);
-        Value::Map(members)
+        CelValue::Map(members)
     }
 }
 
 impl Data for Below<'_> {
-    fn value(&self, path: &[&str]) -> Option<Value> {
+    fn value(&self, path: &[&str]) -> Option<CelValue> {
         Some(match self.part(path)? {
-            Part::Text(text) => Value::Text(text.to_owned()),
+            Part::Text(text) => CelValue::Text(text.to_owned()),
             Part::View(view) => of_view(view),
             Part::Held(value) => of_traced(self.documents, &value),
             Part::Spec => self.spec(),
         })
     }
 
-    fn shape(&self, path: &[&str]) -> Option<Shape> {
+    fn shape(&self, path: &[&str]) -> Option<ValueShape> {
         Some(match self.part(path)? {
-            Part::Text(_) => Shape::Text,
+            Part::Text(_) => ValueShape::Text,
             Part::View(view) => shape_of(view),
             Part::Held(value) => match value.leaf(self.documents) {
-                Leaf::Map => Shape::Map,
-                Leaf::List => Shape::List,
+                Leaf::Map => ValueShape::Map,
+                Leaf::List => ValueShape::List,
                 Leaf::Scalar(view) => shape_of(view),
-                Leaf::Implied(_) => Shape::Text,
+                Leaf::Implied(_) => ValueShape::Text,
             },
-            Part::Spec => Shape::Map,
+            Part::Spec => ValueShape::Map,
         })
     }
 }
@@ -93,27 +93,27 @@ fn descend<'a>(view: View<'a>, path: &[&str]) -> Option<View<'a>> {
     path.iter().try_fold(view, |view, key| view.get(key))
 }
 
-fn shape_of(view: View<'_>) -> Shape {
+fn shape_of(view: View<'_>) -> ValueShape {
     match view.kind() {
-        Kind::Null => Shape::Null,
-        Kind::Bool => Shape::Bool,
-        Kind::Int | Kind::Float if view.as_i64().is_some() => Shape::Int,
-        Kind::Int | Kind::Float => Shape::Float,
-        Kind::List => Shape::List,
-        Kind::Map => Shape::Map,
-        _ => Shape::Text,
+        NodeKind::Null => ValueShape::Null,
+        NodeKind::Bool => ValueShape::Bool,
+        NodeKind::Int | NodeKind::Float if view.as_i64().is_some() => ValueShape::Int,
+        NodeKind::Int | NodeKind::Float => ValueShape::Float,
+        NodeKind::List => ValueShape::List,
+        NodeKind::Map => ValueShape::Map,
+        _ => ValueShape::Text,
     }
 }
 
-fn of_view(view: View<'_>) -> Value {
+fn of_view(view: View<'_>) -> CelValue {
     match shape_of(view) {
-        Shape::Null => Value::Null,
-        Shape::Bool => Value::Bool(view.as_bool().unwrap_or(false)),
-        Shape::Int => Value::Int(view.as_i64().unwrap_or(0)),
-        Shape::Float => Value::Float(view.as_f64().unwrap_or(f64::NAN)),
-        Shape::Text => Value::Text(view.scalar_text().unwrap_or("").to_owned()),
-        Shape::List => Value::List(view.items().map(of_view).collect()),
-        Shape::Map => Value::Map(
+        ValueShape::Null => CelValue::Null,
+        ValueShape::Bool => CelValue::Bool(view.as_bool().unwrap_or(false)),
+        ValueShape::Int => CelValue::Int(view.as_i64().unwrap_or(0)),
+        ValueShape::Float => CelValue::Float(view.as_f64().unwrap_or(f64::NAN)),
+        ValueShape::Text => CelValue::Text(view.scalar_text().unwrap_or("").to_owned()),
+        ValueShape::List => CelValue::List(view.items().map(of_view).collect()),
+        ValueShape::Map => CelValue::Map(
             view.entries()
                 .map(|(key, value)| (key.key_text().to_owned(), of_view(value)))
                 .collect(),
@@ -121,16 +121,18 @@ fn of_view(view: View<'_>) -> Value {
     }
 }
 
-fn of_traced(documents: &Documents, value: &Traced) -> Value {
+fn of_traced(documents: &Documents, value: &Traced) -> CelValue {
     match value {
         Traced::Whole { node, .. } => of_view(documents.view(*node)),
         Traced::Map(entries) => {
-            let entry = |(key, value): &(overrule_engine::Key, Traced)| {
+            let entry = |(key, value): &(overrule_engine::FieldKey, Traced)| {
                 (key.text(documents).to_owned(), of_traced(documents, value))
             };
-            Value::Map(entries.iter().map(entry).collect())
+            CelValue::Map(entries.iter().map(entry).collect())
         }
-        Traced::List(items) => Value::List(items.iter().map(|v| of_traced(documents, v)).collect()),
-        Traced::Implied { json, .. } => Value::Text(json.to_string()),
+        Traced::List(items) => {
+            CelValue::List(items.iter().map(|v| of_traced(documents, v)).collect())
+        }
+        Traced::Implied { json, .. } => CelValue::Text(json.to_string()),
     }
 }

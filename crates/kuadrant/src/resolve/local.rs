@@ -15,7 +15,7 @@ use overrule_source::{Documents, NodeRef};
 
 use super::{Active, Conflict};
 use crate::kinds::MergeClass;
-use crate::policy::{Block, Policy, Removal, Rule, When, shape};
+use crate::policy::{NamedRule, Policy, Removal, RuleBlock, When, shape};
 use crate::{Profile, World};
 
 /// What a step does.
@@ -83,7 +83,7 @@ pub(crate) struct Content<'a> {
     /// The rules, or the whole spec, as a value; shared by every ladder the step is on.
     pub(crate) value: Traced,
     /// The rules of a block.
-    pub(crate) rules: &'a [Rule],
+    pub(crate) rules: &'a [NamedRule],
     /// Its condition.
     pub(crate) when: Option<&'a When>,
     /// Its removal list.
@@ -184,7 +184,7 @@ pub(crate) struct Contribution<'a> {
     pub(crate) block: &'static str,
     pub(crate) mode: Mode,
     pub(crate) node: NodeRef,
-    rules: &'a [Rule],
+    rules: &'a [NamedRule],
     when: Option<&'a When>,
     removal: Option<&'a Removal>,
 }
@@ -194,7 +194,7 @@ impl<'a> Contribution<'a> {
         Self { block: "bare", mode, node, rules: &[], when: None, removal: None }
     }
 
-    fn of_block(profile: Profile, block: &'a Block) -> Self {
+    fn of_block(profile: Profile, block: &'a RuleBlock) -> Self {
         Self {
             block: block.name,
             mode: match (block.is_override(), block.merge) {

@@ -22,7 +22,7 @@ use overrule_engine::{
     Attachment, KeyValues, KindId, NewKind, PolicyId, RankKey, RankKeys, Rejection, Resolution,
     ResolutionBuilder,
 };
-use overrule_family::{Options, Resolved, kinds_of};
+use overrule_family::{ResolveOptions, Resolved, kinds_of};
 use overrule_gateway::policy as generic;
 use overrule_gateway::walk::walk;
 use overrule_source::{CowVec, Diagnostic};
@@ -39,7 +39,7 @@ pub static KEYS: RankKeys =
     &[RankKey::LEVEL, RankKey::CREATED, RankKey::NAME, RankKey::new("block", KeyValues::Blocks)];
 
 /// Resolves every kind under a profile.
-pub fn resolve(world: World<'_>, options: &Options) -> Resolved {
+pub fn resolve(world: World<'_>, options: &ResolveOptions) -> Resolved {
     let policies = &world.policies.list;
     let kinds = Active::all(policies, options);
     let mut attached = attach(world);
@@ -90,7 +90,7 @@ pub(crate) struct Active {
 
 impl Active {
     /// Kinds with policies, those asked for, and those that stand for them.
-    fn all(policies: &CowVec<Arc<Policy>>, options: &Options) -> Vec<Self> {
+    fn all(policies: &CowVec<Arc<Policy>>, options: &ResolveOptions) -> Vec<Self> {
         let used = |index: usize| {
             let first = policies.partition_point(|p| p.kind < index);
             policies.get(first).is_some_and(|p| p.kind == index)
@@ -134,7 +134,7 @@ fn as_generic(profile: Profile, policy: &Policy) -> generic::Policy {
         object: policy.object,
         kind: policy.kind,
         references: local(profile, &policy.references),
-        content: policy.is_valid(profile).then_some(generic::Content {
+        content: policy.is_valid(profile).then_some(generic::PolicyContent {
             block: "bare",
             value: policy.spec,
             strategy: overrule_gateway::kinds::Strategy::None,

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashSet;
-use overrule_engine::{Effective, Group, Guard, Rung, StepId, Traced, Word};
+use overrule_engine::{Effective, Group, Guard, Rung, SharedText, StepId, Traced};
 use overrule_source::{Documents, NodeRef};
 
 use crate::reasons;
@@ -26,7 +26,7 @@ pub(crate) struct Watch {
     /// Conditions that failed, and why.
     pub(crate) failed: BTreeSet<(StepId, Box<str>)>,
     /// Rules replaced by a constraint: the rule, the constraint, and the pointer to both.
-    pub(crate) constrained: BTreeMap<(StepId, StepId, Word), NodeRef>,
+    pub(crate) constrained: BTreeMap<(StepId, StepId, SharedText), NodeRef>,
     /// Steps whose predicates on requests became those of a policy, and a step of another policy that they gate there.
     pub(crate) spread: BTreeMap<StepId, StepId>,
     /// Policies in force side by side.

@@ -9,9 +9,9 @@ use overrule_engine::{
     Effective, Fate, Guard, LadderId, PathId, PolicyId, Resolution, StepId, Traced,
 };
 use overrule_gateway::topology::{self, GatewayTopology};
-use overrule_kuadrant::{Options, Policies, Profile, World};
+use overrule_kuadrant::{Policies, Profile, ResolveOptions, World};
 use overrule_model::Snapshot;
-use overrule_source::{Diagnostic, Documents, Input, Kind, ReadOptions, View};
+use overrule_source::{Diagnostic, Documents, Input, NodeKind, ReadOptions, View};
 use overrule_testkit::kuadrant as oracle;
 use serde_json::{Map, Value};
 
@@ -47,7 +47,7 @@ pub fn run(inputs: Vec<Input>, profile: Profile) -> Run {
         policies: &policies,
         profile,
     };
-    let resolved = overrule_kuadrant::resolve(world, &Options::default());
+    let resolved = overrule_kuadrant::resolve(world, &ResolveOptions::default());
     diagnostics.extend(resolved.diagnostics);
     Run {
         resolution: resolved.resolution,
@@ -81,7 +81,7 @@ impl Run {
     }
 
     /// Answers as the oracle gives them.
-    pub fn answers(&self) -> BTreeMap<oracle::Key, oracle::Effective> {
+    pub fn answers(&self) -> BTreeMap<oracle::OracleKey, oracle::OracleEffective> {
         let mut found = BTreeMap::new();
         for (kind, result) in self.resolution.kinds() {
             for (path, ladder) in self.resolution.contexts(kind) {
@@ -114,12 +114,12 @@ impl Run {
         (names, route)
     }
 
-    pub fn effective(&self, effective: &Effective) -> oracle::Effective {
+    pub fn effective(&self, effective: &Effective) -> oracle::OracleEffective {
         let mut rules = BTreeMap::new();
         if let Some(value) = &effective.value {
             value.parts(&self.documents, &mut |pointer, step, part| {
                 let Traced::Whole { node, .. } = part else { panic!("every rule is written") };
-                let rule = oracle::Rule {
+                let rule = oracle::OracleRule {
                     value: json(self.documents.view(*node)),
                     policy: self.policy_of(step),
                     block: self.block(step),
@@ -128,29 +128,29 @@ impl Run {
             });
         }
         let contributors: BTreeSet<String> =
-            rules.values().map(|r: &oracle::Rule| r.policy.clone()).collect();
+            rules.values().map(|r: &oracle::OracleRule| r.policy.clone()).collect();
         let (mut overridden, mut removed) = (BTreeSet::new(), BTreeSet::new());
         for loss in &effective.losses {
             let rule = id(&loss.pointer);
             let (policy, block) = (self.policy_of(loss.step), self.block(loss.step));
             if loss.fate == Fate::Removed {
                 let by = loss.by.iter().map(|s| self.policy_of(*s)).collect();
-                removed.insert(oracle::Lost { policy, block, rule, by });
+                removed.insert(oracle::OracleLoss { policy, block, rule, by });
                 continue;
             }
             let by = match rules.get(&rule) {
                 Some(winner) => [winner.policy.clone()].into_iter().collect(),
                 None => contributors.clone(),
             };
-            overridden.insert(oracle::Lost { policy, block, rule, by });
+            overridden.insert(oracle::OracleLoss { policy, block, rule, by });
         }
         let skipped = effective.checks().iter().filter(|c| c.verdict != Guard::Met);
-        let skipped = skipped.map(|c| oracle::Skipped {
+        let skipped = skipped.map(|c| oracle::OracleSkip {
             policy: self.policy_of(c.step),
             block: self.block(c.step),
             failed: c.verdict == Guard::Failed,
         });
-        oracle::Effective { overridden, removed, skipped: skipped.collect(), rules }
+        oracle::OracleEffective { overridden, removed, skipped: skipped.collect(), rules }
     }
 }
 
@@ -161,12 +161,12 @@ fn id(pointer: &str) -> String {
 
 pub fn json(view: View<'_>) -> Value {
     match view.kind() {
-        Kind::Null => Value::Null,
-        Kind::Bool => view.as_bool().into(),
-        Kind::Int => view.as_i64().into(),
-        Kind::Float => view.as_f64().into(),
-        Kind::List => Value::Array(view.items().map(json).collect()),
-        Kind::Map => {
+        NodeKind::Null => Value::Null,
+        NodeKind::Bool => view.as_bool().into(),
+        NodeKind::Int => view.as_i64().into(),
+        NodeKind::Float => view.as_f64().into(),
+        NodeKind::List => Value::Array(view.items().map(json).collect()),
+        NodeKind::Map => {
             let entries = view.entries().map(|(k, v)| (k.key_text().to_owned(), json(v)));
             Value::Object(entries.collect::<Map<_, _>>())
         }

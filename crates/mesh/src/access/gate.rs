@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use overrule_access::{
-    Because, Certificate, Clause, Compiled, Effect, Enforcement, Request, Rule, RuleSource, Ruling,
-    Verdict, naive,
+    AccessRule, Because, Certificate, Clause, Compiled, Effect, Enforcement, Request, RuleSource,
+    Ruling, Verdict, naive,
 };
 use overrule_source::{Documents, NodeRef};
 
 use crate::entries::{Item, clients, inbound_entries};
-use crate::permission::{Permissions, Written, permissions};
+use crate::permission::{MatchLocation, Permissions, permissions};
 use crate::profile::Profile;
 use crate::resources::MeshResources;
 use crate::rules::MOST_RULES;
@@ -36,7 +36,7 @@ fn effect(action: &str) -> Option<Effect> {
 
 /// An element of `from`: clients by their tags.
 #[derive(Debug, Clone)]
-pub struct From {
+pub struct FromClients {
     /// The policy, by place.
     pub policy: u32,
     /// The place in its list.
@@ -55,13 +55,13 @@ pub struct Gate {
     /// By identity.
     pub permissions: Permissions,
     /// By tags, in merge order.
-    pub from: Vec<From>,
+    pub from: Vec<FromClients>,
     /// Whether some policy has `rules`.
     pub has_rules: bool,
     /// Whether any policy selects the inbound.
     is_selected: bool,
     profile: Profile,
-    listed: Vec<Rule>,
+    listed: Vec<AccessRule>,
     compiled: Compiled,
     /// The sets of clients that the release makes of elements of `from`, each with the place of the element that decides.
     release: OnceLock<Vec<(Subset, usize)>>,
@@ -150,7 +150,7 @@ impl Gate {
             let action = documents.view(node).get("default").and_then(|d| d.get("action"));
             if let Some(effect) = action.and_then(|a| a.scalar_text()).and_then(effect) {
                 let (policy, entry) = (policy.place, entry.index);
-                from.push(From { policy, entry, node, clients, effect });
+                from.push(FromClients { policy, entry, node, clients, effect });
             }
         }
         let listed = naive::in_list_order(permissions.rules.clone());
@@ -168,7 +168,7 @@ impl Gate {
     }
 
     /// Rules in the order of a list: denies first.
-    pub fn listed(&self) -> &[Rule] {
+    pub fn listed(&self) -> &[AccessRule] {
         &self.listed
     }
 
@@ -212,13 +212,14 @@ impl Gate {
         match by {
             By::Match(RuleSource(number)) => {
                 let written = self.permissions.written.get(number as usize)?;
-                let Rule { effect, matches, .. } = self.permissions.rules.get(number as usize)?;
-                let Written { policy, entry, index, node, .. } = *written;
+                let AccessRule { effect, matches, .. } =
+                    self.permissions.rules.get(number as usize)?;
+                let MatchLocation { policy, entry, index, node, .. } = *written;
                 let clause = Clause::Rule { entry, index, effect: *effect, matches };
                 Some(ClauseAt { policy, clause, node })
             }
             By::From(place) => {
-                let From { policy, entry, node, clients, effect } = self.from.get(place)?;
+                let FromClients { policy, entry, node, clients, effect } = self.from.get(place)?;
                 let clients = clients.to_string();
                 let clause = Clause::From { entry: *entry, effect: *effect, clients };
                 Some(ClauseAt { policy: *policy, clause, node: *node })
@@ -272,11 +273,11 @@ impl Gate {
     /// The release looks at entries one after another, and takes the first match.
     fn by_release(&self, asking: Asking<'_>) -> Said {
         let rules = &self.permissions.rules;
-        let one = |rule: &Rule| {
+        let one = |rule: &AccessRule| {
             let alone = naive::decide(std::slice::from_ref(rule), &asking.request);
             !alone.matched.is_empty()
         };
-        let matched: Vec<&Rule> = rules.iter().filter(|r| one(r)).collect();
+        let matched: Vec<&AccessRule> = rules.iter().filter(|r| one(r)).collect();
         let first = matched.first();
         let allowed = first.is_some_and(|r| r.effect.allows());
         let by = first.map(|r| By::Match(r.source));
@@ -330,7 +331,7 @@ impl Gate {
     }
 
     /// Elements of `from` in an order in which the first match decides.
-    pub fn deciding_from(&self) -> Vec<&From> {
+    pub fn deciding_from(&self) -> Vec<&FromClients> {
         let rules = deciding(&self.sets());
         rules.iter().filter_map(|r| self.from.get(*r.relevant.last()?)).collect()
     }

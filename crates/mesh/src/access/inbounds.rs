@@ -18,7 +18,7 @@ use crate::inspect;
 use crate::kinds;
 use crate::profile::Profile;
 use crate::resolve::{FAMILY, ProxyRules};
-use crate::resources::{MeshResources, Read, Resources};
+use crate::resources::{MeshResources, ReadObject, Resources};
 use crate::topology::MeshTopology;
 
 /// The inbounds of a dataplane, or those behind a service; of the section, if one is named.
@@ -128,7 +128,7 @@ pub struct GuardedInbound<'a> {
     /// Its mesh.
     pub mesh: &'a MeshResources,
     /// Its proxy.
-    pub proxy: &'a Read<Dataplane>,
+    pub proxy: &'a ReadObject<Dataplane>,
     /// The inbound.
     pub inbound: &'a Inbound,
     /// Its permissions.
@@ -156,7 +156,7 @@ impl<'a> Lookup<'a> {
     fn find(
         &self,
         at: InboundId,
-    ) -> Option<(&'a MeshResources, &'a Read<Dataplane>, &'a PermissionList)> {
+    ) -> Option<(&'a MeshResources, &'a ReadObject<Dataplane>, &'a PermissionList)> {
         let mesh = self.resources.meshes.get(at.mesh)?;
         let permissions = self.proxies.get(at.mesh)?.get(at.proxy)?.permissions(at.inbound)?;
         Some((mesh, mesh.dataplanes.get(at.proxy)?, permissions))

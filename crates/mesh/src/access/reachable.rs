@@ -19,9 +19,9 @@ use crate::labels::{ORIGIN, ZONE};
 use crate::matched::Matched;
 use crate::policy::Policy;
 use crate::profile::Profile;
-use crate::resource::{Meta, Resource};
+use crate::resource::{Meta, PlacedResource};
 use crate::rules::{SubsetRule, subset_rules_from};
-use crate::select::Context;
+use crate::select::SelectContext;
 use crate::subset::Subset;
 
 /// A destination with this tag is in another mesh, and permissions of this one say nothing about it.
@@ -53,7 +53,7 @@ impl Reachable {
     }
 
     /// Of a MeshService. `policies` are those of its mesh.
-    pub fn backend(documents: &Documents, policies: &[Policy], service: &Resource) -> Self {
+    pub fn backend(documents: &Documents, policies: &[Policy], service: &PlacedResource) -> Self {
         let selector = service.spec(documents).get("selector");
         let mut tags = tags(selector.and_then(|s: View<'_>| s.get("dataplaneTags")));
         for key in [ORIGIN, ZONE] {
@@ -77,7 +77,7 @@ impl Reachable {
             wanted.retain(|key, _| is_known(key, &tags));
         }
         let proxy = with_one_inbound(tags);
-        let context = Context { routes: &[], gateways: &[], profile: &Profile::Release };
+        let context = SelectContext { routes: &[], gateways: &[], profile: &Profile::Release };
         let matched = Matched::new(context, &policies.iter().collect::<Vec<_>>(), &proxy);
         let by_inbound = matched.inbounds();
         let selecting = by_inbound.values().next().map_or(&[][..], Vec::as_slice);
@@ -110,7 +110,7 @@ fn with_one_inbound(tags: Tags) -> Dataplane {
         services: Vec::new(),
     };
     proxy.inbounds.push(crate::dataplane::Inbound {
-        listener: crate::dataplane::Listener { address: "".into(), port: 0 },
+        listener: crate::dataplane::InboundListener { address: "".into(), port: 0 },
         section: "".into(),
         protocol: "".into(),
         tags,

@@ -3,24 +3,24 @@
 //! first, and only if that is good its name, its labels and the rules of its kind. Not here: whether its mesh is there,
 //! and who may write.
 
-use overrule_source::{Documents, Kind as NodeKind, NodeRef, View};
+use overrule_source::{Documents, NodeKind, NodeRef, View};
 use serde_json::Value;
 
-use crate::kinds::{self, Kind, KindName, TRAFFIC_PERMISSION};
-use crate::labels::{Written, compute_labels};
+use crate::kinds::{self, KindName, ResourceKind, TRAFFIC_PERMISSION};
+use crate::labels::{NewResource, compute_labels};
 use crate::permission;
 use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::quote::quoted;
-use crate::resource::Resource;
+use crate::resource::PlacedResource;
 use crate::resources::written_short;
 use crate::settings::{LabelSource, Settings};
 use crate::shapes;
-use crate::targetref::validate::Violation;
-use crate::validate::{self, Against, Problem};
+use crate::targetref::validate::TargetRefViolation;
+use crate::validate::{self, AdmissionProblem, Against};
 
 /// The kinds a reference may have at all, in the order the schema names them.
-const TARGETS: [Kind; 9] = [
+const TARGETS: [ResourceKind; 9] = [
     kinds::MESH,
     kinds::SUBSET,
     kinds::GATEWAY,
@@ -42,13 +42,13 @@ pub fn violations(
     root: NodeRef,
     settings: &Settings,
     profile: &Profile,
-) -> Vec<Violation> {
-    let Some(resource) = Resource::read(documents, root) else {
+) -> Vec<TargetRefViolation> {
+    let Some(resource) = PlacedResource::read(documents, root) else {
         let field = if documents.view(root).get("name").is_some() { "type" } else { "name" };
         return vec![said(field, "must be defined")];
     };
     let problems = problems(documents, &resource, settings, profile);
-    let schema: Vec<Violation> = problems
+    let schema: Vec<TargetRefViolation> = problems
         .iter()
         .filter(|p| p.against == Against::Schema || is_no_target(documents, p))
         .map(|p| of_schema(documents, p))
@@ -65,21 +65,23 @@ pub fn violations(
         found.extend(permission::violations(&resource.spec(documents).to_json()));
         return found;
     }
-    found.extend(problems.into_iter().map(|p| Violation { field: p.field, message: p.message }));
+    found.extend(
+        problems.into_iter().map(|p| TargetRefViolation { field: p.field, message: p.message }),
+    );
     found
 }
 
-fn said(field: &str, message: &str) -> Violation {
-    Violation { field: field.to_owned(), message: message.to_owned() }
+fn said(field: &str, message: &str) -> TargetRefViolation {
+    TargetRefViolation { field: field.to_owned(), message: message.to_owned() }
 }
 
 /// What is wrong with a policy. The release passes over fields it does not know; what only it refuses, the design takes.
 fn problems(
     documents: &Documents,
-    resource: &Resource,
+    resource: &PlacedResource,
     settings: &Settings,
     profile: &Profile,
-) -> Vec<Problem> {
+) -> Vec<AdmissionProblem> {
     let Some(mut policy) = Policy::read(documents, resource) else { return Vec::new() };
     let mut found = validate::policy(documents, &policy);
     if *profile != Profile::Release {
@@ -95,7 +97,7 @@ fn problems(
 }
 
 /// Whether a problem is about a kind that no reference anywhere may have: the schema knows that already.
-fn is_no_target(documents: &Documents, problem: &Problem) -> bool {
+fn is_no_target(documents: &Documents, problem: &AdmissionProblem) -> bool {
     let written = documents.view(problem.node).scalar_text();
     problem.field.ends_with("targetRef.kind")
         && written.is_some_and(|kind| KindName::of_reference(kind).known().is_none())
@@ -103,14 +105,14 @@ fn is_no_target(documents: &Documents, problem: &Problem) -> bool {
 }
 
 /// The words of the schema.
-fn of_schema(documents: &Documents, problem: &Problem) -> Violation {
+fn of_schema(documents: &Documents, problem: &AdmissionProblem) -> TargetRefViolation {
     let message = match problem.message.as_str() {
         "must be an object" => of_type("object", documents.view(problem.node)),
         "must be a list" => of_type("array", documents.view(problem.node)),
         "must be a string" => of_type("string", documents.view(problem.node)),
         _ => format!("in body should be one of [{}]", TARGETS.map(|kind| kind.name).join(" ")),
     };
-    Violation { field: problem.field.clone(), message }
+    TargetRefViolation { field: problem.field.clone(), message }
 }
 
 fn of_type(wanted: &str, found: View<'_>) -> String {
@@ -126,16 +128,16 @@ fn of_type(wanted: &str, found: View<'_>) -> String {
 }
 
 /// Proxies and services whose fields are of another type than they must be.
-fn shape(documents: &Documents, resource: &Resource) -> Vec<Violation> {
+fn shape(documents: &Documents, resource: &PlacedResource) -> Vec<TargetRefViolation> {
     let spec = resource.spec(documents);
     let below = spec.id() != documents.view(resource.root).id();
     let new_style = resource.meta.kind.known().is_none_or(|kind| kind.is_new_style);
     let path = if below && new_style { "spec." } else { "" };
     let flaws = shapes::flaws(resource.meta.kind.known(), spec, path).into_iter();
-    flaws.map(|flaw| Violation { field: flaw.field, message: flaw.message }).collect()
+    flaws.map(|flaw| TargetRefViolation { field: flaw.field, message: flaw.message }).collect()
 }
 
-fn names_and_labels(resource: &Resource) -> Vec<Violation> {
+fn names_and_labels(resource: &PlacedResource) -> Vec<TargetRefViolation> {
     let mut found = Vec::new();
     let name = &resource.meta.name;
     let good = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_.".contains(&b);
@@ -160,12 +162,16 @@ fn is_word(text: &str) -> bool {
 }
 
 /// A policy whose entries do not agree on what it is for. Only namespaces give roles.
-fn role(documents: &Documents, resource: &Resource, settings: &Settings) -> Option<Violation> {
+fn role(
+    documents: &Documents,
+    resource: &PlacedResource,
+    settings: &Settings,
+) -> Option<TargetRefViolation> {
     let root = documents.view(resource.root);
     let metadata = root.get("metadata").filter(|_| root.get("type").is_none())?;
     let namespace = metadata.get("namespace").and_then(|n| n.scalar_text()).unwrap_or("default");
     let document: Value = root.to_json();
-    let written = Written {
+    let written = NewResource {
         kind: resource.meta.kind.known(),
         mesh: &resource.meta.mesh,
         namespace,

@@ -2,7 +2,7 @@
 //! In: proxies and services as written. Out: fields of another type than they must have, which would be read as if they
 //! were not there. Not here: policies (`validate`).
 
-use overrule_source::{Kind, View};
+use overrule_source::{NodeKind, View};
 
 use crate::kinds;
 
@@ -17,14 +17,18 @@ pub(crate) struct Flaw<'d> {
 }
 
 /// Everything wrong with the shape of a proxy or a service; `spec` is the part that is its own.
-pub(crate) fn flaws<'d>(kind: Option<&kinds::Kind>, spec: View<'d>, path: &str) -> Vec<Flaw<'d>> {
+pub(crate) fn flaws<'d>(
+    kind: Option<&kinds::ResourceKind>,
+    spec: View<'d>,
+    path: &str,
+) -> Vec<Flaw<'d>> {
     let mut found = Found(Vec::new());
     match kind {
         Some(&kinds::DATAPLANE) => found.dataplane(spec, path),
         Some(&kinds::SERVICE | &kinds::MULTI_ZONE_SERVICE) => found.ports(spec, path, "ports"),
         Some(&kinds::EXTERNAL_SERVICE) => {
             let field = format!("{path}match");
-            if let Some(of) = found.member(spec, "match", &field, Kind::Map) {
+            if let Some(of) = found.member(spec, "match", &field, NodeKind::Map) {
                 found.port(of, &field);
             }
         }
@@ -41,10 +45,10 @@ impl<'d> Found<'d> {
     }
 
     /// A member of a type; none if it is not there or of another one, which is told.
-    fn member(&mut self, of: View<'d>, key: &str, field: &str, kind: Kind) -> Option<View<'d>> {
+    fn member(&mut self, of: View<'d>, key: &str, field: &str, kind: NodeKind) -> Option<View<'d>> {
         let found = of.get(key).filter(|v| !v.is_null())?;
         if found.kind() != kind {
-            let what = if kind == Kind::Map { "must be an object" } else { "must be a list" };
+            let what = if kind == NodeKind::Map { "must be an object" } else { "must be a list" };
             self.say(found, field.to_owned(), what);
             return None;
         }
@@ -56,7 +60,9 @@ impl<'d> Found<'d> {
         if spec.get("networking").is_none_or(View::is_null) {
             return self.say(spec, field, "must be defined");
         }
-        let Some(networking) = self.member(spec, "networking", &field, Kind::Map) else { return };
+        let Some(networking) = self.member(spec, "networking", &field, NodeKind::Map) else {
+            return;
+        };
         self.ports(networking, &format!("{field}."), "inbound");
         self.ports(networking, &format!("{field}."), "listeners");
     }
@@ -64,11 +70,11 @@ impl<'d> Found<'d> {
     /// A list of things with ports.
     fn ports(&mut self, of: View<'d>, path: &str, key: &str) {
         let field = format!("{path}{key}");
-        let Some(list) = self.member(of, key, &field, Kind::List) else { return };
+        let Some(list) = self.member(of, key, &field, NodeKind::List) else { return };
         for (index, item) in list.items().enumerate() {
             let field = format!("{field}[{index}]");
             match item.kind() {
-                Kind::Map => self.port(item, &field),
+                NodeKind::Map => self.port(item, &field),
                 _ => self.say(item, field, "must be an object"),
             }
         }

@@ -11,14 +11,14 @@ use super::Here;
 use super::near::{Miss, Pairs, Why, add, miss, words};
 use super::proxies::SERVICE;
 use crate::codes;
-use crate::kinds::{self, Kind};
+use crate::kinds::{self, ResourceKind};
 use crate::labels::DISPLAY_NAME;
-use crate::policy::{Entry, Policy};
+use crate::policy::{MeshEntry, Policy};
 use crate::targetref::TargetRef;
 use crate::targets::{Destination, Port, resolve};
 
 /// Kinds of resources that an entry may mean by name or labels.
-const KINDS: [Kind; 4] =
+const KINDS: [ResourceKind; 4] =
     [kinds::SERVICE, kinds::MULTI_ZONE_SERVICE, kinds::EXTERNAL_SERVICE, kinds::HTTP_ROUTE];
 
 pub(super) fn report(here: &Here<'_>, out: &mut Vec<Diagnostic>) {
@@ -116,14 +116,14 @@ impl<'a> Destinations<'a> {
     }
 
     /// Puts a finding at a member of the reference of an entry.
-    fn at(&self, d: Diagnostic, entry: &Entry, member: &str) -> Diagnostic {
+    fn at(&self, d: Diagnostic, entry: &MeshEntry, member: &str) -> Diagnostic {
         let view = self.here.world.documents.view(entry.node);
         let target = view.get("targetRef").unwrap_or(view);
         let field = format!("spec.to[{}].targetRef.{member}", entry.index);
         d.at(target.get(member).unwrap_or(target).span()).field(field)
     }
 
-    fn service_tag(&self, policy: &Policy, entry: &Entry) -> Diagnostic {
+    fn service_tag(&self, policy: &Policy, entry: &MeshEntry) -> Diagnostic {
         let name = entry.target.name();
         let message = format!(
             "`{name}` is the tag of a service, not a MeshService: this entry applies only to outbounds with the tag `{SERVICE}`, and no Dataplane in the input has such an outbound"
@@ -140,7 +140,7 @@ impl<'a> Destinations<'a> {
         self.at(d, entry, "name").help(help)
     }
 
-    fn nothing(&self, policy: &Policy, entry: &Entry) -> Diagnostic {
+    fn nothing(&self, policy: &Policy, entry: &MeshEntry) -> Diagnostic {
         let target = &entry.target;
         let why = if target.has_labels() {
             self.by_labels(policy, target)

@@ -9,12 +9,12 @@ use overrule_source::{Diagnostic, View};
 
 use super::{World, count, some_of};
 use crate::codes;
-use crate::kinds::{self, Kind, Scope};
+use crate::kinds::{self, KindScope, ResourceKind};
 use crate::labels;
 use crate::resources::MeshResources;
 
 /// The policies a control plane creates with a mesh: type, and name before the name of the mesh.
-const DEFAULTS: [(Kind, &str); 4] = [
+const DEFAULTS: [(ResourceKind, &str); 4] = [
     (kinds::TIMEOUT, "mesh-timeout-all"),
     (kinds::TIMEOUT, "mesh-gateways-timeout-all"),
     (kinds::CIRCUIT_BREAKER, "mesh-circuit-breaker-all"),
@@ -44,7 +44,7 @@ pub(super) fn report(world: &World<'_>, out: &mut Vec<Diagnostic>) {
 fn members<'a>(world: &World<'a>) -> BTreeMap<&'a str, (ObjectId, usize)> {
     let mut members: BTreeMap<&str, (ObjectId, usize)> = BTreeMap::new();
     for (object, meta) in &world.resources.metas {
-        let global = meta.kind.known().is_some_and(|k| k.scope == Scope::Global);
+        let global = meta.kind.known().is_some_and(|k| k.scope == KindScope::Global);
         if !global {
             members.entry(&meta.mesh).or_insert((*object, 0)).1 += 1;
         }

@@ -27,7 +27,7 @@ use overrule_source::{Diagnostic, Documents, Span, View};
 
 use crate::policy::Policy;
 use crate::profile::Profile;
-use crate::resolve::{Found, FoundMesh};
+use crate::resolve::{FoundMesh, MeshFacts};
 use crate::resources::{MeshResources, Resources};
 use near::Budget;
 
@@ -36,7 +36,7 @@ pub fn report(
     documents: &Documents,
     snapshot: &Snapshot,
     resources: &Resources,
-    found: &Found,
+    found: &MeshFacts,
     profile: &Profile,
 ) -> Vec<Diagnostic> {
     let mut out = Vec::new();

@@ -9,7 +9,7 @@ use overrule_source::Diagnostic;
 
 use super::{World, count};
 use crate::codes;
-use crate::kinds::{Kind, Scope};
+use crate::kinds::{KindScope, ResourceKind};
 use crate::resource::Meta;
 
 /// What is left of a name after sync; the rest is a hash.
@@ -37,12 +37,12 @@ pub(super) fn report(world: &World<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-fn trouble(meta: &Meta, kind: &Kind) -> Option<Trouble> {
+fn trouble(meta: &Meta, kind: &ResourceKind) -> Option<Trouble> {
     let name = meta.display_name();
     match name {
         _ if name.contains('_') => Some(Trouble::Underscore),
         _ if !is_subdomain(name) => Some(Trouble::NotDns),
-        _ if name.len() > LONGEST && kind.scope == Scope::Mesh => Some(Trouble::Long),
+        _ if name.len() > LONGEST && kind.scope == KindScope::Mesh => Some(Trouble::Long),
         _ => None,
     }
 }

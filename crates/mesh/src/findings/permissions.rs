@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
-use overrule_access::{Effect, Identity, Match, PathMatch, Rule};
+use overrule_access::{AccessRule, Effect, Identity, Match, PathMatch};
 use overrule_source::{Code, Diagnostic, Span};
 
 use super::near::rarest;
@@ -17,11 +17,11 @@ use super::proxies::Proxies;
 use super::{Here, count};
 use crate::codes;
 use crate::kinds::{self, TRAFFIC_PERMISSION};
-use crate::labels::{NAMESPACE, Role};
-use crate::permission::{LISTS, Written, permissions, spiffe};
+use crate::labels::{NAMESPACE, PolicyRole};
+use crate::permission::{LISTS, MatchLocation, permissions, spiffe};
 use crate::policy::Policy;
 use crate::profile::Profile;
-use crate::select::{Context, select};
+use crate::select::{SelectContext, select};
 
 /// How many matches of one policy are told under one code.
 const MOST_TOLD: usize = 20;
@@ -65,8 +65,8 @@ fn and(more: usize) -> String {
 struct One<'a> {
     here: &'a Here<'a>,
     policy: &'a Policy,
-    rules: Vec<Rule>,
-    written: Vec<Written>,
+    rules: Vec<AccessRule>,
+    written: Vec<MatchLocation>,
     /// Whether the one rule is written as `spec.default`.
     is_short: bool,
 }
@@ -81,13 +81,13 @@ impl<'a> One<'a> {
         Self { here, policy, rules: found.rules, written: found.written, is_short }
     }
 
-    fn all(&self) -> impl Iterator<Item = (&Rule, &Written)> {
+    fn all(&self) -> impl Iterator<Item = (&AccessRule, &MatchLocation)> {
         self.rules.iter().zip(&self.written)
     }
 
     /// `spec.rules[0].default.allow[1]`.
-    fn field(&self, at: &Written) -> String {
-        let Written { entry, list, index, .. } = at;
+    fn field(&self, at: &MatchLocation) -> String {
+        let MatchLocation { entry, list, index, .. } = at;
         if self.is_short {
             format!("spec.default.{list}[{index}]")
         } else {
@@ -95,11 +95,11 @@ impl<'a> One<'a> {
         }
     }
 
-    fn span(&self, at: &Written) -> Span {
+    fn span(&self, at: &MatchLocation) -> Span {
         self.here.world.documents.view(at.node).span()
     }
 
-    fn finding(&self, code: Code, message: String, at: &Written) -> Diagnostic {
+    fn finding(&self, code: Code, message: String, at: &MatchLocation) -> Diagnostic {
         Diagnostic::new(code, message).field(self.field(at)).at(self.span(at))
     }
 
@@ -115,7 +115,7 @@ impl<'a> One<'a> {
         found
     }
 
-    fn prefix(&self, rule: &Rule, at: &Written, prefix: &str) -> Diagnostic {
+    fn prefix(&self, rule: &AccessRule, at: &MatchLocation, prefix: &str) -> Diagnostic {
         let does = if rule.effect.allows() { "admits" } else { "denies" };
         let is_domain = !prefix.trim_start_matches("spiffe://").contains('/');
         let (other, exact) = match is_domain {
@@ -153,7 +153,7 @@ impl<'a> One<'a> {
         }
         let Some(tcp) = self.tcp_inbounds(proxies) else { return };
         for denies in [false, true] {
-            let fits = |r: &Rule| r.matches.needs_http() && r.effect.allows() != denies;
+            let fits = |r: &AccessRule| r.matches.needs_http() && r.effect.allows() != denies;
             let mut these = self.all().filter(|(r, _)| fits(r)).map(|(_, at)| at);
             if let Some(first) = these.next() {
                 out.push(self.on_tcp(&tcp, denies, first, these.count()));
@@ -162,7 +162,7 @@ impl<'a> One<'a> {
     }
 
     /// The first such match; `more` are like it.
-    fn on_tcp(&self, tcp: &Tcp, denies: bool, at: &Written, more: usize) -> Diagnostic {
+    fn on_tcp(&self, tcp: &Tcp, denies: bool, at: &MatchLocation, more: usize) -> Diagnostic {
         let inbounds = match tcp {
             (1, one) => format!("{one}, which the policy selects, speaks TCP"),
             (many, one) => {
@@ -184,7 +184,7 @@ impl<'a> One<'a> {
 
     fn tcp_inbounds(&self, proxies: &Proxies<'_>) -> Option<Tcp> {
         let (gateways, profile) = (&self.here.mesh.gateways, self.here.world.profile);
-        let context = Context { routes: &[], gateways, profile };
+        let context = SelectContext { routes: &[], gateways, profile };
         let mut found: Option<Tcp> = None;
         for proxy in self.candidates(proxies).into_iter().filter_map(|p| proxies.get(p)) {
             if proxy.inbounds.iter().all(|i| i.is_http()) {
@@ -208,7 +208,9 @@ impl<'a> One<'a> {
             return proxies.names().get(target.name()).cloned().unwrap_or_default();
         }
         let stays = match self.here.world.profile {
-            Profile::Release => matches!(meta.role(), Role::Consumer | Role::WorkloadOwner),
+            Profile::Release => {
+                matches!(meta.role(), PolicyRole::Consumer | PolicyRole::WorkloadOwner)
+            }
             Profile::Design { system } => meta.namespace() != &**system,
         };
         let namespace = (NAMESPACE, if stays { meta.namespace() } else { "" });
@@ -224,8 +226,9 @@ impl<'a> One<'a> {
         let (mut never, mut repeated, mut covered) = (Vec::new(), Vec::new(), Vec::new());
         let denies = Index::new(&self.rules, |r| r.effect == Effect::Deny);
         for list in LISTS {
-            let in_list =
-                |r: &Rule| self.written.get(r.source.0 as usize).is_some_and(|at| at.list == list);
+            let in_list = |r: &AccessRule| {
+                self.written.get(r.source.0 as usize).is_some_and(|at| at.list == list)
+            };
             let own = Index::new(&self.rules, in_list);
             for (place, (rule, at)) in self.all().enumerate().filter(|(_, (r, _))| in_list(r)) {
                 // In the release what is written first decides, so that nothing is covered by what follows.
@@ -255,7 +258,7 @@ impl<'a> One<'a> {
     fn beside(
         &self,
         code: Code,
-        at: &Written,
+        at: &MatchLocation,
         other: usize,
         says: [&'static str; 4],
     ) -> Diagnostic {
@@ -317,7 +320,7 @@ struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    fn new(rules: &'a [Rule], fits: impl Fn(&Rule) -> bool) -> Self {
+    fn new(rules: &'a [AccessRule], fits: impl Fn(&AccessRule) -> bool) -> Self {
         let mut made = Self { places: HashMap::new(), lengths: BTreeSet::new() };
         for (place, rule) in rules.iter().enumerate().filter(|(_, r)| fits(r)) {
             let who = who(&rule.matches);

@@ -11,7 +11,7 @@ use crate::dataplane::Dataplane;
 use crate::kinds::{self, HTTP_ROUTE};
 use crate::labels::{NAMESPACE, ORIGIN, POLICY_ROLE};
 use crate::policy::Policy;
-use crate::select::{Context, select};
+use crate::select::{SelectContext, select};
 use crate::targetref::TargetRef;
 
 /// The tag that names a service.
@@ -111,7 +111,7 @@ impl<'a> Proxies<'a> {
             .routes
             .get_or_init(|| self.here.live().filter(|p| *p.kind == HTTP_ROUTE).cloned().collect());
         let (gateways, profile) = (&self.here.mesh.gateways, self.here.world.profile);
-        let context = Context { routes, gateways, profile };
+        let context = SelectContext { routes, gateways, profile };
         let selects = |proxy: &&Dataplane| {
             let fits = || select(context, policy, proxy).is_ok_and(|s| s.any());
             self.here.world.budget.try_one() && fits()

@@ -10,7 +10,7 @@ use overrule_engine::Topology;
 use overrule_source::{Diagnostic, Input, ReadOptions, read};
 
 use crate::names::Mode;
-use crate::{Options, Profile, Settings, World, resolve, topology};
+use crate::{Profile, ProxyOptions, Settings, World, resolve, topology};
 
 const RELEASE: Profile = Profile::Release;
 
@@ -31,7 +31,7 @@ fn with_settings(text: &str, profile: &Profile, settings: &Settings) -> Vec<Diag
         topology: &topology,
         profile,
     };
-    let resolved = resolve(world, &Options::default());
+    let resolved = resolve(world, &ProxyOptions::default());
     all.extend(crate::report(world, &resolved));
     all
 }

@@ -6,22 +6,22 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use smallvec::{SmallVec, smallvec};
 
-use crate::targetref::validate::Violation;
+use crate::targetref::validate::TargetRefViolation;
 
 /// What the API answers.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct InspectAnswer {
     /// The status.
     pub status: u16,
     /// JSON.
-    pub body: Body,
+    pub body: JsonBody,
 }
 
 /// JSON in pieces, to be sent one after another. Cloning copies no byte.
 #[derive(Debug, Clone, Default)]
-pub struct Body(SmallVec<[Bytes; 3]>);
+pub struct JsonBody(SmallVec<[Bytes; 3]>);
 
-impl Body {
+impl JsonBody {
     /// The pieces, in order.
     pub fn pieces(&self) -> &[Bytes] {
         &self.0
@@ -51,36 +51,36 @@ impl Body {
     }
 }
 
-impl From<Bytes> for Body {
+impl From<Bytes> for JsonBody {
     fn from(bytes: Bytes) -> Self {
         Self(smallvec![bytes])
     }
 }
 
-impl From<[Bytes; 3]> for Body {
+impl From<[Bytes; 3]> for JsonBody {
     fn from(pieces: [Bytes; 3]) -> Self {
         Self(pieces.into())
     }
 }
 
-impl From<&Value> for Body {
+impl From<&Value> for JsonBody {
     fn from(value: &Value) -> Self {
         Bytes::from(value.to_string()).into()
     }
 }
 
-impl Answer {
+impl InspectAnswer {
     /// A good answer.
-    pub fn ok(body: impl Into<Body>) -> Self {
+    pub fn ok(body: impl Into<JsonBody>) -> Self {
         Self { status: 200, body: body.into() }
     }
 }
 
 /// What a resource is refused for: the field, and what is wrong with it.
-pub type Cause = Violation;
+pub type RefusedField = TargetRefViolation;
 
 /// A problem, as every endpoint of the API tells it. Causes are told twice, as newer and as older clients read them.
-pub fn error(status: u16, title: &str, detail: &str, causes: &[Cause]) -> Answer {
+pub fn error(status: u16, title: &str, detail: &str, causes: &[RefusedField]) -> InspectAnswer {
     let mut problem = json!({
         "type": "/std-errors",
         "status": status,
@@ -95,16 +95,16 @@ pub fn error(status: u16, title: &str, detail: &str, causes: &[Cause]) -> Answer
         members.insert("invalid_parameters".into(), told("reason"));
         members.insert("causes".into(), told("message"));
     }
-    Answer { status, body: (&problem).into() }
+    InspectAnswer { status, body: (&problem).into() }
 }
 
 /// Nothing of that name; the title says what was looked for.
-pub fn not_found(title: &str) -> Answer {
+pub fn not_found(title: &str) -> InspectAnswer {
     error(404, title, "Not found", &[])
 }
 
 /// A question that cannot be understood.
-pub fn bad_request(why: &str) -> Answer {
+pub fn bad_request(why: &str) -> InspectAnswer {
     error(400, "Bad Request", &format!("bad request: {why}"), &[])
 }
 
@@ -122,7 +122,7 @@ mod tests {
                 "detail": "bad request: no", "details": "bad request: no",
             })
         );
-        let cause = Cause { field: "spec.to".into(), message: "must be defined".into() };
+        let cause = RefusedField { field: "spec.to".into(), message: "must be defined".into() };
         let with = error(400, "t", "d", &[cause]).body.value();
         let want = json!([{"field": "spec.to", "reason": "must be defined"}]);
         assert_eq!(with["invalid_parameters"], want);
@@ -131,10 +131,10 @@ mod tests {
 
     #[test]
     fn pieces_make_one_body() {
-        let body = Body::from([Bytes::from("{\"a\":"), Bytes::from("1"), Bytes::from("}")]);
+        let body = JsonBody::from([Bytes::from("{\"a\":"), Bytes::from("1"), Bytes::from("}")]);
         assert_eq!((body.len(), body.is_empty(), body.pieces().len()), (7, false, 3));
         assert_eq!(body.value(), json!({"a": 1}));
         assert_eq!(&*body.into_bytes(), b"{\"a\":1}");
-        assert!(Body::default().is_empty());
+        assert!(JsonBody::default().is_empty());
     }
 }

@@ -6,58 +6,58 @@ use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use crate::kinds::{self, Kind};
+use crate::kinds::{self, ResourceKind};
 
 /// A part of a path, decoded.
-pub type Part<'a> = Cow<'a, str>;
+pub type PathPart<'a> = Cow<'a, str>;
 
 /// A question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ask<'a> {
+pub enum InspectQuestion<'a> {
     /// Something about a proxy.
     Proxy {
         /// Its mesh.
-        mesh: Part<'a>,
+        mesh: PathPart<'a>,
         /// Its name.
-        name: Part<'a>,
+        name: PathPart<'a>,
         /// What.
         what: OfProxy<'a>,
     },
     /// What a MeshGateway's proxies get.
     GatewayRules {
         /// Its mesh.
-        mesh: Part<'a>,
+        mesh: PathPart<'a>,
         /// Its name.
-        name: Part<'a>,
+        name: PathPart<'a>,
     },
     /// The proxies that a policy selects, or that are behind a service.
     Dataplanes {
         /// The mesh.
-        mesh: Part<'a>,
+        mesh: PathPart<'a>,
         /// The kind of the policy or service.
-        kind: &'static Kind,
+        kind: &'static ResourceKind,
         /// Its name.
-        name: Part<'a>,
+        name: PathPart<'a>,
         /// Whether a mesh that is not there is told before anything else.
         checks_mesh: bool,
         /// Which of them.
-        query: Query<'a>,
+        query: InspectQuery<'a>,
     },
     /// The hostnames of a service.
     Hostnames {
         /// Its mesh.
-        mesh: Part<'a>,
+        mesh: PathPart<'a>,
         /// The collection it is asked for in.
-        collection: Part<'a>,
+        collection: PathPart<'a>,
         /// Its name.
-        name: Part<'a>,
+        name: PathPart<'a>,
     },
     /// A resource by its identity.
     Kri {
         /// The identity.
-        kri: Part<'a>,
+        kri: PathPart<'a>,
         /// How to write the resource.
-        query: Query<'a>,
+        query: InspectQuery<'a>,
     },
     /// Every kind of resource.
     Kinds,
@@ -73,24 +73,24 @@ pub enum OfProxy<'a> {
     /// Confs of the whole proxy.
     Policies,
     /// Rules for what comes in at an inbound.
-    Inbound(Part<'a>),
+    Inbound(PathPart<'a>),
     /// Confs for a destination.
-    Outbound(Part<'a>),
+    Outbound(PathPart<'a>),
     /// Routes to a destination.
-    Routes(Part<'a>),
+    Routes(PathPart<'a>),
     /// Confs for one route to a destination.
-    Route(Part<'a>, Part<'a>),
+    Route(PathPart<'a>, PathPart<'a>),
     /// What it listens on and where it sends.
     Layout,
     /// The configuration of its Envoy.
-    Config(Query<'a>),
+    Config(InspectQuery<'a>),
 }
 
 /// The query of a request: names and values, decoded, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Query<'a>(Vec<(Part<'a>, Part<'a>)>);
+pub struct InspectQuery<'a>(Vec<(PathPart<'a>, PathPart<'a>)>);
 
-impl<'a> Query<'a> {
+impl<'a> InspectQuery<'a> {
     /// Reads what stands after the question mark.
     pub fn read(text: &'a str) -> Self {
         Self(form_urlencoded::parse(text.as_bytes()).collect())
@@ -112,38 +112,42 @@ impl<'a> Query<'a> {
 }
 
 /// The question that a request asks; none if no endpoint of the Inspect API is meant.
-pub fn route<'a>(path: &'a str, query: &'a str) -> Option<Ask<'a>> {
+pub fn route<'a>(path: &'a str, query: &'a str) -> Option<InspectQuestion<'a>> {
     let path = path.strip_prefix('/')?;
     let path = path.strip_suffix('/').unwrap_or(path);
     let raw: Vec<&'a str> = path.split('/').collect();
     let part = decoded;
     Some(match raw.as_slice() {
-        ["_resources"] => Ask::Kinds,
-        ["policies"] => Ask::PolicyKinds,
-        ["_kri", kri] => Ask::Kri { kri: part(kri), query: Query::read(query) },
+        ["_resources"] => InspectQuestion::Kinds,
+        ["policies"] => InspectQuestion::PolicyKinds,
+        ["_kri", kri] => InspectQuestion::Kri { kri: part(kri), query: InspectQuery::read(query) },
         ["meshes", mesh, "meshgateways", name, "_rules"] => {
-            Ask::GatewayRules { mesh: part(mesh), name: part(name) }
+            InspectQuestion::GatewayRules { mesh: part(mesh), name: part(name) }
         }
-        ["meshes", mesh, collection, name, "_hostnames"] => {
-            Ask::Hostnames { mesh: part(mesh), collection: part(collection), name: part(name) }
-        }
-        ["meshes", mesh, collection, name, "_resources", "dataplanes"] => Ask::Dataplanes {
+        ["meshes", mesh, collection, name, "_hostnames"] => InspectQuestion::Hostnames {
             mesh: part(mesh),
-            kind: Kind::by_path(collection).filter(|k| selects(k))?,
+            collection: part(collection),
             name: part(name),
-            checks_mesh: true,
-            query: Query::read(query),
         },
-        ["meshes", mesh, "meshservices", name, "_dataplanes"] => Ask::Dataplanes {
+        ["meshes", mesh, collection, name, "_resources", "dataplanes"] => {
+            InspectQuestion::Dataplanes {
+                mesh: part(mesh),
+                kind: ResourceKind::by_path(collection).filter(|k| selects(k))?,
+                name: part(name),
+                checks_mesh: true,
+                query: InspectQuery::read(query),
+            }
+        }
+        ["meshes", mesh, "meshservices", name, "_dataplanes"] => InspectQuestion::Dataplanes {
             mesh: part(mesh),
             kind: &kinds::SERVICE,
             name: part(name),
             checks_mesh: false,
-            query: Query::read(query),
+            query: InspectQuery::read(query),
         },
         ["meshes", mesh, "dataplanes", name, rest @ ..] => {
             let what = of_proxy(rest, query)?;
-            Ask::Proxy { mesh: part(mesh), name: part(name), what }
+            InspectQuestion::Proxy { mesh: part(mesh), name: part(name), what }
         }
         _ => return None,
     })
@@ -155,7 +159,7 @@ fn of_proxy<'a>(rest: &[&'a str], query: &'a str) -> Option<OfProxy<'a>> {
         ["_rules"] => OfProxy::Rules,
         ["_policies"] => OfProxy::Policies,
         ["_layout"] => OfProxy::Layout,
-        ["_config"] => OfProxy::Config(Query::read(query)),
+        ["_config"] => OfProxy::Config(InspectQuery::read(query)),
         ["_inbounds", kri, "_policies"] => OfProxy::Inbound(part(kri)),
         ["_outbounds", kri, "_policies"] => OfProxy::Outbound(part(kri)),
         ["_outbounds", kri, "_routes"] => OfProxy::Routes(part(kri)),
@@ -167,13 +171,13 @@ fn of_proxy<'a>(rest: &[&'a str], query: &'a str) -> Option<OfProxy<'a>> {
 }
 
 /// Whether resources of a kind select proxies.
-fn selects(kind: &Kind) -> bool {
+fn selects(kind: &ResourceKind) -> bool {
     let others = [kinds::SERVICE, kinds::GATEWAY, kinds::GATEWAY_ROUTE];
     kind.is_policy() || kind.is_legacy_policy() || others.contains(kind)
 }
 
 /// A part without its percent signs. What is no UTF-8 then is replaced: no name holds it.
-fn decoded(text: &str) -> Part<'_> {
+fn decoded(text: &str) -> PathPart<'_> {
     percent_decode_str(text).decode_utf8_lossy()
 }
 
@@ -190,7 +194,7 @@ mod tests {
     #[test]
     fn every_endpoint_has_its_question() {
         let of = |rest: &str| match route(&format!("/meshes/m/dataplanes/d/{rest}"), "") {
-            Some(Ask::Proxy { mesh, name, what }) => {
+            Some(InspectQuestion::Proxy { mesh, name, what }) => {
                 assert_eq!((&*mesh, &*name), ("m", "d"));
                 format!("{what:?}")
             }
@@ -205,16 +209,16 @@ mod tests {
         assert_eq!(of("_outbounds/k/_routes/r/_policies"), "Route(\"k\", \"r\")");
         assert_eq!(of("_config"), "Config(Query([]))");
         assert_eq!(of("_nothing"), "None");
-        assert_eq!(route("/_resources", ""), Some(Ask::Kinds));
-        assert_eq!(route("/policies", ""), Some(Ask::PolicyKinds));
-        assert!(matches!(route("/_kri/k", ""), Some(Ask::Kri { .. })));
+        assert_eq!(route("/_resources", ""), Some(InspectQuestion::Kinds));
+        assert_eq!(route("/policies", ""), Some(InspectQuestion::PolicyKinds));
+        assert!(matches!(route("/_kri/k", ""), Some(InspectQuestion::Kri { .. })));
         assert!(matches!(
             route("/meshes/m/meshgateways/g/_rules", ""),
-            Some(Ask::GatewayRules { .. })
+            Some(InspectQuestion::GatewayRules { .. })
         ));
         let hostnames = route("/meshes/m/whatever/s/_hostnames", "");
         assert!(
-            matches!(hostnames, Some(Ask::Hostnames { collection, .. }) if collection == "whatever")
+            matches!(hostnames, Some(InspectQuestion::Hostnames { collection, .. }) if collection == "whatever")
         );
         for (path, checks) in [
             ("/meshes/m/meshtimeouts/p/_resources/dataplanes", true),
@@ -223,7 +227,7 @@ mod tests {
         ] {
             let asked = route(path, "");
             assert!(
-                matches!(asked, Some(Ask::Dataplanes { checks_mesh, .. }) if checks_mesh == checks)
+                matches!(asked, Some(InspectQuestion::Dataplanes { checks_mesh, .. }) if checks_mesh == checks)
             );
         }
         assert_eq!(route("/meshes/m/dataplanes/d/_resources/dataplanes", ""), None);
@@ -233,7 +237,8 @@ mod tests {
 
     #[test]
     fn parts_and_queries_are_decoded() {
-        let Some(Ask::Kri { kri, query }) = route("/_kri/kri_m%5F%zz%4", "a=b+c&name=%2Fx&&e")
+        let Some(InspectQuestion::Kri { kri, query }) =
+            route("/_kri/kri_m%5F%zz%4", "a=b+c&name=%2Fx&&e")
         else {
             panic!("no question");
         };

@@ -3,22 +3,22 @@
 
 use serde_json::{Value, json};
 
-use super::answer::Answer;
-use crate::kinds::{self, KINDS, Kind, Policy, Scope, plural};
+use super::answer::InspectAnswer;
+use crate::kinds::{self, KINDS, KindScope, PolicySchema, ResourceKind, plural};
 use crate::names::Mode;
 
 /// Every kind of resource.
-pub(super) fn kinds(mode: Mode) -> Answer {
-    let mut all: Vec<&Kind> = KINDS.iter().collect();
+pub(super) fn kinds(mode: Mode) -> InspectAnswer {
+    let mut all: Vec<&ResourceKind> = KINDS.iter().collect();
     all.sort_by_key(|kind| kind.name);
     let shown: Vec<Value> = all.into_iter().map(|kind| shown(kind, mode)).collect();
-    Answer::ok(&json!({"resources": shown}))
+    InspectAnswer::ok(&json!({"resources": shown}))
 }
 
-fn shown(kind: &Kind, mode: Mode) -> Value {
+fn shown(kind: &ResourceKind, mode: Mode) -> Value {
     let mut shown = json!({
         "name": kind.name,
-        "scope": if kind.scope == Scope::Global { "Global" } else { "Mesh" },
+        "scope": if kind.scope == KindScope::Global { "Global" } else { "Mesh" },
         "readOnly": is_read_only(kind, mode),
         "path": kind.path,
         "singularDisplayName": words(kind.name),
@@ -27,7 +27,7 @@ fn shown(kind: &Kind, mode: Mode) -> Value {
         "includeInFederation": !kind.is_proxy && *kind != kinds::DATAPLANE_INSIGHT,
     });
     if let Some(members) = shown.as_object_mut().filter(|_| is_policy(kind)) {
-        let holds = |what: fn(&Policy) -> bool| kind.policy.as_ref().is_some_and(what);
+        let holds = |what: fn(&PolicySchema) -> bool| kind.policy.as_ref().is_some_and(what);
         let policy = json!({
             "isTargetRef": kind.is_policy(),
             "hasToTargetRef": holds(|p| p.to),
@@ -40,15 +40,15 @@ fn shown(kind: &Kind, mode: Mode) -> Value {
     shown
 }
 
-fn is_policy(kind: &Kind) -> bool {
+fn is_policy(kind: &ResourceKind) -> bool {
     kind.is_policy() || kind.is_legacy_policy()
 }
 
 /// Every kind of policy.
-pub(super) fn policy_kinds(mode: Mode) -> Answer {
-    let mut all: Vec<&Kind> = KINDS.iter().filter(|kind| is_policy(kind)).collect();
+pub(super) fn policy_kinds(mode: Mode) -> InspectAnswer {
+    let mut all: Vec<&ResourceKind> = KINDS.iter().filter(|kind| is_policy(kind)).collect();
     all.sort_by_key(|kind| kind.name);
-    let shown = |kind: &Kind| {
+    let shown = |kind: &ResourceKind| {
         json!({
             "name": kind.name,
             "path": kind.path,
@@ -59,11 +59,11 @@ pub(super) fn policy_kinds(mode: Mode) -> Answer {
         })
     };
     let shown: Vec<Value> = all.into_iter().map(shown).collect();
-    Answer::ok(&json!({"policies": shown}))
+    InspectAnswer::ok(&json!({"policies": shown}))
 }
 
 /// Proxies are told by their zone; a global control plane only shows them.
-fn is_read_only(kind: &Kind, mode: Mode) -> bool {
+fn is_read_only(kind: &ResourceKind, mode: Mode) -> bool {
     *kind == kinds::DATAPLANE_INSIGHT || (mode == Mode::Global && kind.is_proxy)
 }
 

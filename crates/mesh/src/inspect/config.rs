@@ -2,11 +2,11 @@
 //! In: the query of `_config`. Out: what is wrong with it, and that this is no control plane. Not here: configuration of
 //! Envoy, which only whoever runs the proxies can generate.
 
-use super::answer::{Answer, bad_request, error};
-use super::ask::Query;
+use super::answer::{InspectAnswer, bad_request, error};
+use super::ask::InspectQuery;
 
 /// Whether the parameters are such as the endpoint takes.
-pub(super) fn parameters(query: &Query<'_>) -> Result<(), Answer> {
+pub(super) fn parameters(query: &InspectQuery<'_>) -> Result<(), InspectAnswer> {
     let refused =
         |name: &str| Err(bad_request(&format!("unsupported value for query parameter '{name}'")));
     if query.get("shadow").is_some_and(|value| !is_bool(value)) {
@@ -26,7 +26,7 @@ fn is_bool(text: &str) -> bool {
 }
 
 /// The answer to a good question.
-pub(super) fn not_here() -> Answer {
+pub(super) fn not_here() -> InspectAnswer {
     let why = "this server says which policies are in force; it does not generate the configuration of proxies";
     error(404, "Could not retrieve configuration", why, &[])
 }
@@ -38,7 +38,7 @@ mod tests {
     #[test]
     fn only_booleans_and_diff_are_taken() {
         let said = |query: &str| {
-            let answer = parameters(&Query::read(query)).err()?;
+            let answer = parameters(&InspectQuery::read(query)).err()?;
             answer.body.value()["detail"].as_str().map(str::to_owned)
         };
         for good in ["", "shadow=", "shadow=true&include=diff", "shadow=0", "include=diff,diff"] {

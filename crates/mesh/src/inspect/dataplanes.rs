@@ -9,14 +9,14 @@ use overrule_model::ObjectId;
 use overrule_source::View;
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Cause, error, not_found};
-use super::ask::{Query, encoded};
+use super::answer::{InspectAnswer, RefusedField, error, not_found};
+use super::ask::{InspectQuery, encoded};
 use super::shape::meta;
-use super::{Inspector, Live, Scope};
+use super::{InspectInput, Inspector, Scope};
 use crate::dataplane::{Dataplane, Tags, matches, tags};
-use crate::kinds::{self, Kind};
+use crate::kinds::{self, ResourceKind};
 use crate::policy::Policy;
-use crate::select::{Context, select};
+use crate::select::{SelectContext, select};
 
 /// How many are on a page, and at most.
 const USUAL: usize = 100;
@@ -24,20 +24,20 @@ const MOST: usize = 1000;
 
 /// What is asked for.
 pub(super) struct Asked<'a> {
-    pub(super) kind: &'static Kind,
+    pub(super) kind: &'static ResourceKind,
     pub(super) name: &'a str,
-    pub(super) query: &'a Query<'a>,
+    pub(super) query: &'a InspectQuery<'a>,
     pub(super) base: &'a str,
 }
 
 impl Inspector {
     pub(super) fn dataplanes(
         &self,
-        live: Live<'_>,
+        live: InspectInput<'_>,
         mesh: &str,
         checks_mesh: bool,
         asked: &Asked<'_>,
-    ) -> Result<Answer, Answer> {
+    ) -> Result<InspectAnswer, InspectAnswer> {
         let scope =
             if checks_mesh { Some(self.scope(live, mesh)?) } else { self.any_scope(live, mesh) };
         let missing = || not_found("Could not retrieve policy");
@@ -60,7 +60,7 @@ impl Inspector {
         if let Some(members) = shown.as_object_mut().filter(|_| end < named.len()) {
             members.insert("next".into(), json!(next(mesh, checks_mesh, asked, end)));
         }
-        Ok(Answer::ok(&shown))
+        Ok(InspectAnswer::ok(&shown))
     }
 }
 
@@ -81,7 +81,7 @@ pub(super) struct Page {
 }
 
 impl Page {
-    pub(super) fn read(query: &Query<'_>) -> Result<Self, Answer> {
+    pub(super) fn read(query: &InspectQuery<'_>) -> Result<Self, InspectAnswer> {
         let size = match query.get("size").map(str::parse::<usize>) {
             None => USUAL,
             Some(Ok(size)) if (1..=MOST).contains(&size) => size,
@@ -103,9 +103,9 @@ fn too_large(size: usize) -> String {
     format!("Invalid page size of {size}. Maximum page size is {MOST}")
 }
 
-fn refused(field: &str, why: &str) -> Answer {
+fn refused(field: &str, why: &str) -> InspectAnswer {
     let detail = if field == "size" { "Invalid page size" } else { "Invalid offset" };
-    let cause = Cause { field: field.into(), message: why.into() };
+    let cause = RefusedField { field: field.into(), message: why.into() };
     error(400, "Could not retrieve resources", detail, &[cause])
 }
 
@@ -144,7 +144,7 @@ impl Scope<'_> {
     fn selects(&self, policy: &Policy, proxy: &Dataplane) -> bool {
         // Here a MeshGateway only counts for proxies that leave their listeners to one.
         let gateways = if proxy.is_built_in() { &self.mesh.gateways[..] } else { &[] };
-        let context = Context { routes: self.routes(), gateways, profile: self.live.profile };
+        let context = SelectContext { routes: self.routes(), gateways, profile: self.live.profile };
         select(context, policy, proxy).is_ok_and(|selected| selected.any())
     }
 
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn pages_have_bounds() {
         let page = |query: &str| {
-            Page::read(&Query::read(query)).map(|p| (p.size, p.offset)).map_err(|answer| {
+            Page::read(&InspectQuery::read(query)).map(|p| (p.size, p.offset)).map_err(|answer| {
                 let body = answer.body.value();
                 let cause = &body["causes"][0];
                 format!("{} {}: {}", answer.status, cause["field"], cause["message"])

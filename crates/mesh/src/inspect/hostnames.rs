@@ -6,22 +6,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use overrule_source::View;
 use serde_json::{Value, json};
 
-use super::answer::{Answer, error, not_found};
+use super::answer::{InspectAnswer, error, not_found};
 use super::template::render;
-use super::{Flavour, Inspector, Live};
-use crate::kinds::{self, KINDS, Kind};
-use crate::labels::{Labels, ORIGIN, Origin, zone_of_synced};
+use super::{Flavour, InspectInput, Inspector};
+use crate::kinds::{self, KINDS, ResourceKind};
+use crate::labels::{LabelMap, ORIGIN, ResourceOrigin, zone_of_synced};
 use crate::resource::Meta;
 
 impl Inspector {
     pub(super) fn hostnames(
         &self,
-        live: Live<'_>,
+        live: InspectInput<'_>,
         mesh: &str,
         collection: &str,
         name: &str,
-    ) -> Result<Answer, Answer> {
-        let Some(kind) = Kind::by_path(collection).filter(|kind| kind.is_destination) else {
+    ) -> Result<InspectAnswer, InspectAnswer> {
+        let Some(kind) = ResourceKind::by_path(collection).filter(|kind| kind.is_destination)
+        else {
             let all: Vec<&str> =
                 KINDS.iter().filter(|kind| kind.is_destination).map(|kind| kind.path).collect();
             let title = format!("only \"{}\" are available for inspection", all.join(","));
@@ -42,13 +43,13 @@ impl Inspector {
                 hostnames.entry(hostname).or_default().insert(zone);
             }
         }
-        Ok(Answer::ok(&shown(&hostnames)))
+        Ok(InspectAnswer::ok(&shown(&hostnames)))
     }
 
     /// Where a hostname is known. The release names the zone of the service, whoever generates it.
     fn zone_of<'m>(&self, generator: &'m Meta, service: &'m Meta) -> &'m str {
         let of = match (self.flavour, generator.origin()) {
-            (Flavour::Native, Origin::Zone) => generator,
+            (Flavour::Native, ResourceOrigin::Zone) => generator,
             _ => service,
         };
         zone_of_synced(&of.name, &of.labels)
@@ -68,7 +69,12 @@ fn shown(hostnames: &BTreeMap<String, BTreeSet<&str>>) -> Value {
 }
 
 /// The hostname that a generator gives a service; none if it is not for it or cannot be rendered.
-fn hostname(live: Live<'_>, spec: View<'_>, generator: &Meta, service: &Meta) -> Option<String> {
+fn hostname(
+    live: InspectInput<'_>,
+    spec: View<'_>,
+    generator: &Meta,
+    service: &Meta,
+) -> Option<String> {
     // `meshService`, as the selector of a MeshService is called.
     let selector = format!("m{}", service.kind.as_str().strip_prefix('M')?);
     let selector = spec.get("selector")?.get(&selector).filter(|s| !s.is_null())?;
@@ -86,9 +92,9 @@ fn hostname(live: Live<'_>, spec: View<'_>, generator: &Meta, service: &Meta) ->
 
 /// Labels of a service as a generator sees them: to one of its own zone it is of the zone, to all others it came from
 /// the global control plane.
-fn as_seen_by(generator: &Meta, service: &Meta) -> Labels {
+fn as_seen_by(generator: &Meta, service: &Meta) -> LabelMap {
     let zone = |meta: &Meta| zone_of_synced(&meta.name, &meta.labels).to_owned();
-    let near = generator.origin() == Origin::Zone && zone(generator) == zone(service);
+    let near = generator.origin() == ResourceOrigin::Zone && zone(generator) == zone(service);
     let mut labels = service.labels.clone();
     labels.insert(ORIGIN.into(), if near { "zone" } else { "global" }.into());
     labels

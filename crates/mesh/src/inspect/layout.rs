@@ -8,7 +8,7 @@ use bytes::Bytes;
 use overrule_source::View;
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::InspectAnswer;
 use super::shape::bytes;
 use super::{Flavour, Scope};
 use crate::dataplane::Dataplane;
@@ -20,8 +20,8 @@ use crate::targets::Destination;
 type Ports = BTreeMap<Kri, (i64, String)>;
 
 impl Scope<'_> {
-    pub(super) fn layout(&self, place: usize) -> Answer {
-        let Some(proxy) = self.proxy(place) else { return Answer::ok(&Value::Null) };
+    pub(super) fn layout(&self, place: usize) -> InspectAnswer {
+        let Some(proxy) = self.proxy(place) else { return InspectAnswer::ok(&Value::Null) };
         let networking = self.networking(place);
         // Listeners of a zone proxy stand after its inbounds.
         let listeners = networking.and_then(|n| n.get("listeners"));
@@ -61,7 +61,11 @@ impl Scope<'_> {
             head.push_str(&format!(",\"listeners\":{}", Value::Array(rest)));
         }
         head.push_str(",\"outbounds\":");
-        Answer::ok([head.into(), self.outbounds(proxy, networking), Bytes::from_static(b"}")])
+        InspectAnswer::ok([
+            head.into(),
+            self.outbounds(proxy, networking),
+            Bytes::from_static(b"}"),
+        ])
     }
 
     /// The release knows the protocol by its tag only.

@@ -39,7 +39,7 @@ use smallvec::SmallVec;
 
 use crate::dataplane::Dataplane;
 use crate::entries::Item;
-use crate::kinds::{HTTP_ROUTE, Kind, Scope as KindScope};
+use crate::kinds::{HTTP_ROUTE, KindScope, ResourceKind};
 use crate::kri::Kri;
 use crate::policy::Policy;
 use crate::profile::Profile;
@@ -47,10 +47,10 @@ use crate::resolve::{Lists, ProxyRules};
 use crate::resource::Meta;
 use crate::resources::{MeshResources, Resources};
 use crate::settings::LabelSource;
-use crate::targets::{Index, Place};
+use crate::targets::{DestinationIndex, Index};
 
-pub use answer::{Answer, Body, Cause, bad_request, error, not_found};
-pub use ask::{Ask, OfProxy, Part, Query, route};
+pub use answer::{InspectAnswer, JsonBody, RefusedField, bad_request, error, not_found};
+pub use ask::{InspectQuery, InspectQuestion, OfProxy, PathPart, route};
 pub use permissions::permissions;
 pub use resource::{Times, kubernetes, list, stored};
 pub use template::render as render_hostname;
@@ -72,7 +72,7 @@ pub enum Flavour {
 
 /// What is live: one revision.
 #[derive(Clone, Copy)]
-pub struct Live<'a> {
+pub struct InspectInput<'a> {
     /// Texts and trees.
     pub documents: &'a Documents,
     /// Kuma's resources.
@@ -85,7 +85,7 @@ pub struct Live<'a> {
 
 /// What a request brings besides its question.
 #[derive(Clone, Copy)]
-pub struct Call<'a> {
+pub struct InspectCall<'a> {
     /// How the caller reaches the server: scheme, host and port, nothing after them.
     pub base: &'a str,
     /// When a resource was created and changed last.
@@ -129,7 +129,7 @@ struct MeshIndex {
     /// Which proxies get the same: a number for each, by place.
     slots: Vec<u32>,
     /// What each `to` entry of each policy means.
-    meant: OnceLock<Vec<Vec<Vec<Place>>>>,
+    meant: OnceLock<Vec<Vec<Vec<DestinationIndex>>>>,
     /// Services by identity: their places among the destinations.
     services: OnceLock<HashMap<Kri, usize>>,
     /// Every port of every service, as JSON.
@@ -140,7 +140,7 @@ struct MeshIndex {
 struct Scope<'a> {
     inspector: &'a Inspector,
     flavour: Flavour,
-    live: Live<'a>,
+    live: InspectInput<'a>,
     mesh: &'a MeshResources,
     index: &'a MeshIndex,
     number: u32,
@@ -148,7 +148,7 @@ struct Scope<'a> {
 
 impl Inspector {
     /// Prepares lookups. Nothing is answered yet.
-    pub fn new(live: Live<'_>, flavour: Flavour) -> Self {
+    pub fn new(live: InspectInput<'_>, flavour: Flavour) -> Self {
         let mut objects: HashMap<Box<str>, SmallVec<[ObjectId; 2]>> = HashMap::new();
         for (object, meta) in &live.resources.metas {
             objects.entry(meta.name.as_str().into()).or_default().push(*object);
@@ -173,26 +173,39 @@ impl Inspector {
     }
 
     /// The answer to a question.
-    pub fn answer(&self, live: Live<'_>, call: Call<'_>, ask: &Ask<'_>) -> Answer {
+    pub fn answer(
+        &self,
+        live: InspectInput<'_>,
+        call: InspectCall<'_>,
+        ask: &InspectQuestion<'_>,
+    ) -> InspectAnswer {
         let answered = match ask {
-            Ask::Proxy { mesh, name, what } => self.of_proxy(live, mesh, name, what),
-            Ask::GatewayRules { mesh, name } => self.of_gateway(live, mesh, name),
-            Ask::Dataplanes { mesh, kind, name, checks_mesh, query } => {
+            InspectQuestion::Proxy { mesh, name, what } => self.of_proxy(live, mesh, name, what),
+            InspectQuestion::GatewayRules { mesh, name } => self.of_gateway(live, mesh, name),
+            InspectQuestion::Dataplanes { mesh, kind, name, checks_mesh, query } => {
                 let asked = dataplanes::Asked { kind, name, query, base: call.base };
                 self.dataplanes(live, mesh, *checks_mesh, &asked)
             }
-            Ask::Hostnames { mesh, collection, name } => {
+            InspectQuestion::Hostnames { mesh, collection, name } => {
                 self.hostnames(live, mesh, collection, name)
             }
-            Ask::Kri { kri, query } => self.by_kri(live, call, kri, query),
-            Ask::Kinds => Ok(catalogue::kinds(live.resources.settings.mode)),
-            Ask::PolicyKinds => Ok(catalogue::policy_kinds(live.resources.settings.mode)),
+            InspectQuestion::Kri { kri, query } => self.by_kri(live, call, kri, query),
+            InspectQuestion::Kinds => Ok(catalogue::kinds(live.resources.settings.mode)),
+            InspectQuestion::PolicyKinds => {
+                Ok(catalogue::policy_kinds(live.resources.settings.mode))
+            }
         };
         answered.unwrap_or_else(|problem| problem)
     }
 
     /// The object of a kind, mesh and name; the mesh of kinds that live in none does not matter.
-    pub fn find(&self, live: Live<'_>, kind: &Kind, mesh: &str, name: &str) -> Option<ObjectId> {
+    pub fn find(
+        &self,
+        live: InspectInput<'_>,
+        kind: &ResourceKind,
+        mesh: &str,
+        name: &str,
+    ) -> Option<ObjectId> {
         let objects = self.objects.get(name)?;
         let is_it = |object: &&ObjectId| {
             live.resources.metas.get(*object).is_some_and(|meta| {
@@ -205,11 +218,11 @@ impl Inspector {
 
     fn of_proxy(
         &self,
-        live: Live<'_>,
+        live: InspectInput<'_>,
         mesh: &str,
         name: &str,
         what: &OfProxy<'_>,
-    ) -> Result<Answer, Answer> {
+    ) -> Result<InspectAnswer, InspectAnswer> {
         if let OfProxy::Config(query) = what {
             config::parameters(query)?;
         }
@@ -236,7 +249,12 @@ impl Inspector {
         self.flavour == Flavour::Compat
     }
 
-    fn of_gateway(&self, live: Live<'_>, mesh: &str, name: &str) -> Result<Answer, Answer> {
+    fn of_gateway(
+        &self,
+        live: InspectInput<'_>,
+        mesh: &str,
+        name: &str,
+    ) -> Result<InspectAnswer, InspectAnswer> {
         let scope = self.scope(live, mesh)?;
         let place = scope.mesh.gateways.iter().position(|g| g.meta.name == name);
         let answer = place.and_then(|place| scope.gateway_rules(place));
@@ -244,13 +262,13 @@ impl Inspector {
     }
 
     /// A mesh that is there.
-    fn scope<'a>(&'a self, live: Live<'a>, name: &str) -> Result<Scope<'a>, Answer> {
+    fn scope<'a>(&'a self, live: InspectInput<'a>, name: &str) -> Result<Scope<'a>, InspectAnswer> {
         let scope = self.any_scope(live, name);
         scope.filter(Scope::is_there).ok_or_else(|| not_found("Failed to retrieve Mesh"))
     }
 
     /// A mesh that is there, or that resources speak of.
-    fn any_scope<'a>(&'a self, live: Live<'a>, name: &str) -> Option<Scope<'a>> {
+    fn any_scope<'a>(&'a self, live: InspectInput<'a>, name: &str) -> Option<Scope<'a>> {
         let meshes = &live.resources.meshes;
         let number = meshes.binary_search_by(|mesh| (*mesh.name).cmp(name)).ok()?;
         Some(Scope {
@@ -265,7 +283,7 @@ impl Inspector {
 }
 
 /// In 2.13 these endpoints are for meshes whose services are resources.
-fn without_services(what: &OfProxy<'_>) -> Answer {
+fn without_services(what: &OfProxy<'_>) -> InspectAnswer {
     let endpoint = if *what == OfProxy::Layout { "_layout" } else { "_policies" };
     bad_request(&format!("can't use {endpoint} endpoint without meshService enabled"))
 }
@@ -318,7 +336,7 @@ impl<'a> Scope<'a> {
     }
 
     /// What an entry means. All entries are looked up together, once.
-    fn meant(&self, item: &Item<'_>) -> &'a [Place] {
+    fn meant(&self, item: &Item<'_>) -> &'a [DestinationIndex] {
         let all = self.index.meant.get_or_init(|| {
             let index = Index::new(&self.mesh.destinations);
             let of = |p: &Policy| p.to.iter().map(|e| index.resolve(&e.target, &p.meta)).collect();

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::memo::Weigh;
 use super::shape::{by_kri, bytes, matchers, meta, with_index};
 use super::{Flavour, Scope};
-use crate::conf::{Position, conf_of, hash_of_matches};
+use crate::conf::{EntryPosition, conf_of, hash_of_matches};
 use crate::entries::{Item, inbound_entries};
 use crate::kinds::HTTP_ROUTE;
 use crate::kri::Kri;
@@ -245,7 +245,7 @@ impl Scope<'_> {
         let (mut rules, mut short) = (Vec::new(), Vec::new());
         let mut origins: Vec<Value> = Vec::new();
         for (item, from) in inbound_entries(self.live.profile, &policies) {
-            let position = if from { Position::From } else { Position::Rules };
+            let position = if from { EntryPosition::From } else { EntryPosition::Rules };
             let conf = conf_of(documents, item.policy.kind, StepId(0), item.entry.node, position);
             let conf = conf.to_json(documents);
             let kri = item.policy.meta.kri().to_string();

@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 
-use super::answer::{Answer, bad_request, error, not_found};
+use super::answer::{InspectAnswer, bad_request, error, not_found};
 use super::shape::list_of;
 use super::{Flavour, Scope};
 use crate::chain::{chain, first_hit};
@@ -12,15 +12,19 @@ use crate::kri::Kri;
 
 impl Scope<'_> {
     /// Confs of the whole proxy.
-    pub(super) fn proxy_policies(&self, place: usize) -> Answer {
-        let single = |kind: &crate::kinds::Kind| kind.policy.is_some_and(|p| p.single);
+    pub(super) fn proxy_policies(&self, place: usize) -> InspectAnswer {
+        let single = |kind: &crate::kinds::ResourceKind| kind.policy.is_some_and(|p| p.single);
         let lists = self.lists(place).iter().filter(|lists| single(lists.kind));
         let parts: Vec<_> = lists.map(|lists| self.whole(&lists.all)).collect();
-        Answer::ok(list_of("policies", parts.iter().map(|part| &*part.fragment)))
+        InspectAnswer::ok(list_of("policies", parts.iter().map(|part| &*part.fragment)))
     }
 
     /// Rules for what comes in at an inbound. Of its identity only the section is looked at.
-    pub(super) fn inbound_policies(&self, place: usize, kri: &str) -> Result<Answer, Answer> {
+    pub(super) fn inbound_policies(
+        &self,
+        place: usize,
+        kri: &str,
+    ) -> Result<InspectAnswer, InspectAnswer> {
         let kri = parsed(kri)?;
         let inbounds = self.proxy(place).map_or(&[][..], |proxy| &proxy.inbounds);
         let asked = inbounds.iter().find(|i| kri.section.is_empty() || *i.section == *kri.section);
@@ -30,11 +34,11 @@ impl Scope<'_> {
         let here = at.filter(|at| at.inbound == first);
         let parts: Vec<_> = here.map(|at| self.inbound(&at.policies)).collect();
         let parts = parts.iter().filter(|part| part.rules.any);
-        Ok(Answer::ok(list_of("policies", parts.map(|part| &*part.fragment))))
+        Ok(InspectAnswer::ok(list_of("policies", parts.map(|part| &*part.fragment))))
     }
 
     /// The release takes an inbound that is not there for a failure of its own.
-    fn no_inbound(&self) -> Answer {
+    fn no_inbound(&self) -> InspectAnswer {
         match self.flavour {
             Flavour::Compat => error(500, "Failed building response", "Internal Server Error", &[]),
             Flavour::Native => not_found("Could not retrieve inbound"),
@@ -47,7 +51,7 @@ impl Scope<'_> {
         place: usize,
         kri: &str,
         way: &Way<'_>,
-    ) -> Result<Answer, Answer> {
+    ) -> Result<InspectAnswer, InspectAnswer> {
         let kri = parsed(kri)?;
         let mut added = vec![kri.without_section(), kri];
         if let Way::OneRoute(route) = way {
@@ -75,7 +79,7 @@ impl Scope<'_> {
             });
         }
         let name = if matches!(way, Way::Routes) { "routes" } else { "policies" };
-        Ok(Answer::ok(list_of(name, found.iter().map(|f| &**f))))
+        Ok(InspectAnswer::ok(list_of(name, found.iter().map(|f| &**f))))
     }
 }
 
@@ -90,6 +94,6 @@ pub(super) enum Way<'a> {
 }
 
 /// An identity that came in a path.
-pub(super) fn parsed(kri: &str) -> Result<Kri, Answer> {
+pub(super) fn parsed(kri: &str) -> Result<Kri, InspectAnswer> {
     Kri::parse(kri).map_err(|why| bad_request(&why.to_string()))
 }

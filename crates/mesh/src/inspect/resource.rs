@@ -7,12 +7,12 @@ use overrule_model::ObjectId;
 use overrule_source::{Documents, NodeRef, View};
 use serde_json::{Map, Value, json};
 
-use super::answer::{Answer, bad_request, not_found};
-use super::ask::Query;
+use super::answer::{InspectAnswer, bad_request, not_found};
+use super::ask::InspectQuery;
 use super::policies::parsed;
-use super::{Call, Flavour, Inspector, Live};
+use super::{Flavour, InspectCall, InspectInput, Inspector};
 use crate::conf::spec_of;
-use crate::kinds::{KindName, Scope};
+use crate::kinds::{KindName, KindScope};
 use crate::kri::Kri;
 use crate::resource::Meta;
 use crate::settings::Settings;
@@ -115,7 +115,7 @@ pub fn kubernetes(
     }
     metadata.insert("creationTimestamp".into(), json!(times.created));
     let mut labels = meta.labels.clone();
-    let in_mesh = kind.is_none_or(|kind| kind.scope == Scope::Mesh);
+    let in_mesh = kind.is_none_or(|kind| kind.scope == KindScope::Mesh);
     if in_mesh && is_new_style(&meta.kind) {
         labels.entry(crate::labels::MESH.into()).or_insert_with(|| meta.mesh.clone());
     }
@@ -146,11 +146,11 @@ pub fn list(items: Vec<Value>, total: usize, next: Option<&str>) -> Value {
 impl Inspector {
     pub(super) fn by_kri(
         &self,
-        live: Live<'_>,
-        call: Call<'_>,
+        live: InspectInput<'_>,
+        call: InspectCall<'_>,
         kri: &str,
-        query: &Query<'_>,
-    ) -> Result<Answer, Answer> {
+        query: &InspectQuery<'_>,
+    ) -> Result<InspectAnswer, InspectAnswer> {
         let kri = parsed(kri)?;
         let kubernetes_form = match query.get("format") {
             None | Some("universal") => false,
@@ -164,7 +164,7 @@ impl Inspector {
         let meta = live.resources.metas.get(&object).ok_or_else(missing)?;
         let root = *live.resources.roots.get(&object).ok_or_else(missing)?;
         let times = (call.times)(object);
-        Ok(Answer::ok(&if kubernetes_form {
+        Ok(InspectAnswer::ok(&if kubernetes_form {
             kubernetes(live.documents, meta, root, &times, &live.resources.settings)
         } else {
             stored(live.documents, meta, root, &times)
@@ -173,7 +173,7 @@ impl Inspector {
 
     /// The object of an identity, its section aside. The release computes the name it is stored under; what is
     /// identified by its labels is found too where these are computed.
-    pub fn identified(&self, live: Live<'_>, kri: &Kri) -> Option<ObjectId> {
+    pub fn identified(&self, live: InspectInput<'_>, kri: &Kri) -> Option<ObjectId> {
         let kind = kri.kind.known()?;
         let settings = &live.resources.settings;
         let stored = |kubernetes: bool| {

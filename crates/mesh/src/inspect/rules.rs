@@ -9,17 +9,17 @@ use bytes::Bytes;
 use overrule_access::Enforcement;
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::InspectAnswer;
 use super::memo::Weigh;
 use super::shape::{bytes, meta_bytes};
 use super::{Flavour, Scope};
-use crate::dataplane::{Dataplane, Gateway, MeshGateway};
+use crate::dataplane::{Dataplane, MeshGateway, ProxyGateway};
 use crate::identity::enforcement;
 use crate::kinds;
 use crate::matched::Matched;
 use crate::resolve::{AtPort, Lists, taking_part};
 use crate::resource::Meta;
-use crate::select::Context;
+use crate::select::SelectContext;
 
 /// An answer, less who it is about.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ struct Kinds {
 
 impl Scope<'_> {
     /// The rules of a proxy.
-    pub(super) fn rules(&self, place: usize) -> Option<Answer> {
+    pub(super) fn rules(&self, place: usize) -> Option<InspectAnswer> {
         let proxy = self.proxy(place)?;
         let slot = (self.number, *self.index.slots.get(place)?);
         let rendered =
@@ -52,7 +52,7 @@ impl Scope<'_> {
     }
 
     /// The rules of the proxies that a MeshGateway configures.
-    pub(super) fn gateway_rules(&self, place: usize) -> Option<Answer> {
+    pub(super) fn gateway_rules(&self, place: usize) -> Option<InspectAnswer> {
         let gateway = self.mesh.gateways.get(place)?;
         // Places of gateways are told apart from slots by the highest bit.
         let slot = (self.number, u32::try_from(place).ok()? | 1 << 31);
@@ -70,9 +70,12 @@ impl Scope<'_> {
     /// The policies that select a proxy that is not there.
     fn selecting(&self, proxy: &Dataplane) -> Vec<Lists> {
         let live = self.live;
-        let context =
-            Context { routes: self.routes(), gateways: &self.mesh.gateways, profile: live.profile };
-        let of_kind = |(kind, _): (&'static kinds::Kind, kinds::Policy)| {
+        let context = SelectContext {
+            routes: self.routes(),
+            gateways: &self.mesh.gateways,
+            profile: live.profile,
+        };
+        let of_kind = |(kind, _): (&'static kinds::ResourceKind, kinds::PolicySchema)| {
             let list = taking_part(live.resources, self.mesh, live.profile, kind);
             let matched = Matched::new(context, &list, proxy);
             Lists::new(kind, proxy, &matched, &matched.all())
@@ -171,8 +174,8 @@ impl Scope<'_> {
     }
 }
 
-fn spliced(rendered: &Arc<Rendered>, who: &Meta) -> Answer {
-    Answer::ok([rendered.head.clone(), meta_bytes(who), rendered.tail.clone()])
+fn spliced(rendered: &Arc<Rendered>, who: &Meta) -> InspectAnswer {
+    InspectAnswer::ok([rendered.head.clone(), meta_bytes(who), rendered.tail.clone()])
 }
 
 /// The proxy that a MeshGateway would configure.
@@ -181,7 +184,7 @@ fn invented(gateway: &MeshGateway) -> Dataplane {
         meta: gateway.meta.clone(),
         address: "".into(),
         inbounds: Vec::new(),
-        gateway: Some(Gateway {
+        gateway: Some(ProxyGateway {
             built_in: true,
             tags: gateway.selectors.first().cloned().unwrap_or_default(),
         }),

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::entries::Item;
-use crate::labels::Labels;
+use crate::labels::LabelMap;
 use crate::resource::Meta;
 use crate::subset::Subset;
 
@@ -17,7 +17,7 @@ struct Who<'a> {
     kind: &'a str,
     mesh: &'a str,
     name: &'a str,
-    labels: &'a Labels,
+    labels: &'a LabelMap,
 }
 
 fn who(meta: &Meta) -> Who<'_> {

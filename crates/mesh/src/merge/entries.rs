@@ -10,11 +10,11 @@ use overrule_source::{Documents, NodeRef, View};
 use crate::conf::hash_of_matches;
 use crate::kinds;
 use crate::order::{Listed, compare, sort};
-use crate::policy::{Entry, Policy};
+use crate::policy::{MeshEntry, Policy};
 use crate::profile::Profile;
 use crate::subset::{Subset, Tag};
 use crate::targetref::TargetRef;
-use crate::targets::{Destination, Place};
+use crate::targets::{Destination, DestinationIndex};
 
 /// The tag that names a service.
 pub const SERVICE: &str = "kuma.io/service";
@@ -27,7 +27,7 @@ pub struct Item<'a> {
     /// Whose it is.
     pub policy: &'a Policy,
     /// The entry.
-    pub entry: &'a Entry,
+    pub entry: &'a MeshEntry,
 }
 
 /// Entries about destinations in the order they are merged. Policies that target a route bring none.
@@ -134,12 +134,12 @@ pub(crate) struct Destined<'a> {
     pub(crate) items: Vec<Item<'a>>,
     /// Every destination and port that some entry means, in the order of places, with its entries low to high: those
     /// about its Mesh, about all of it, about the port.
-    pub(crate) by_place: Vec<(Place, Vec<usize>)>,
+    pub(crate) by_place: Vec<(DestinationIndex, Vec<usize>)>,
 }
 
 impl<'a> Destined<'a> {
     /// Policies come in the order of policies.
-    pub(crate) fn new<M: AsRef<[Place]>>(
+    pub(crate) fn new<M: AsRef<[DestinationIndex]>>(
         profile: &Profile,
         policies: &[&'a Policy],
         destinations: &[Destination],
@@ -148,7 +148,7 @@ impl<'a> Destined<'a> {
         let items = sorted_to_entries(profile, policies);
         let mut meshes: HashMap<&str, Vec<usize>> = HashMap::new();
         let mut own: HashMap<u32, Vec<(usize, u32)>> = HashMap::new();
-        let mut places: Vec<Place> = Vec::new();
+        let mut places: Vec<DestinationIndex> = Vec::new();
         for (at, item) in items.iter().enumerate() {
             for place in means(item).as_ref() {
                 let Some(to) = destinations.get(place.0 as usize) else { continue };
@@ -162,7 +162,7 @@ impl<'a> Destined<'a> {
         }
         places.sort_unstable();
         places.dedup();
-        let entries = |place: Place| {
+        let entries = |place: DestinationIndex| {
             let to = &destinations.get(place.0 as usize)?.meta;
             let mesh = if to.kind == kinds::MESH { &to.name } else { &to.mesh };
             let by_section = to.kind.is_one_of(&[kinds::SERVICE, kinds::MULTI_ZONE_SERVICE]);

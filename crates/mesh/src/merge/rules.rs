@@ -11,14 +11,14 @@ use overrule_source::Documents;
 use super::entries::{Destined, Item, clients, services};
 use super::steps::Steps;
 use crate::conf::http_route::hashes;
-use crate::conf::{Plan, Position, Strategy, stand_in};
+use crate::conf::{ConfStrategy, EntryPosition, Plan, stand_in};
 use crate::kinds::Conf;
 use crate::kri::Kri;
 use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::resource::Meta;
 use crate::subset::{self, Subset, build};
-use crate::targets::{Destination, Index, Place};
+use crate::targets::{Destination, DestinationIndex, Index};
 
 /// Most rules one list of entries may make.
 pub const MOST_RULES: usize = 100_000;
@@ -78,7 +78,7 @@ struct Merging<'a> {
 }
 
 impl<'a> Merging<'a> {
-    fn new(documents: &'a Documents, items: &[Item<'a>], position: Position) -> Self {
+    fn new(documents: &'a Documents, items: &[Item<'a>], position: EntryPosition) -> Self {
         let mut steps = Steps::new(documents);
         let mut ladders = Ladders::default();
         let mut of = Vec::with_capacity(items.len());
@@ -89,7 +89,7 @@ impl<'a> Merging<'a> {
         let confs = &steps.confs.values;
         let is_http = kind.and_then(|k| k.policy).is_some_and(|p| p.conf == Conf::Rules);
         let owned = confs.iter().filter(|_| is_http).map(|c| hashes(documents, c)).collect();
-        let plan = Plan::new(documents, kind.map(Strategy::of).unwrap_or_default(), confs, 0);
+        let plan = Plan::new(documents, kind.map(ConfStrategy::of).unwrap_or_default(), confs, 0);
         Self { steps, ladders, plan, of, owned }
     }
 
@@ -125,7 +125,7 @@ pub fn whole_rule<'a>(documents: &'a Documents, policies: &[&'a Policy]) -> Merg
     let items: Vec<Item<'a>> =
         policies.iter().map(|policy| Item { policy, entry: &policy.whole }).collect();
     let all: Vec<usize> = (0..items.len()).collect();
-    let mut merged = Merging::new(documents, &items, Position::Single).merge(&all);
+    let mut merged = Merging::new(documents, &items, EntryPosition::Single).merge(&all);
     merged.name_policies_once();
     merged
 }
@@ -135,7 +135,7 @@ pub fn subset_rules_from<'a>(
     documents: &'a Documents,
     policies: &[&'a Policy],
 ) -> Vec<SubsetRule<'a>> {
-    subset_rules_of(documents, clients(policies), true, Position::From)
+    subset_rules_of(documents, clients(policies), true, EntryPosition::From)
 }
 
 /// Rules for services: `to` of the policies of a proxy, in the order of policies.
@@ -144,7 +144,7 @@ pub fn subset_rules_to<'a>(
     policies: &[&'a Policy],
     routes: &[Policy],
 ) -> Vec<SubsetRule<'a>> {
-    subset_rules_of(documents, services(documents, policies, routes), false, Position::To)
+    subset_rules_of(documents, services(documents, policies, routes), false, EntryPosition::To)
 }
 
 /// Rules over these entries.
@@ -152,11 +152,11 @@ pub fn subset_rules_of<'a>(
     documents: &'a Documents,
     entries: Vec<(Item<'a>, Subset)>,
     negations: bool,
-    position: Position,
+    position: EntryPosition,
 ) -> Vec<SubsetRule<'a>> {
     let (items, subsets): (Vec<Item<'a>>, Vec<Subset>) = entries.into_iter().unzip();
     let mut merging = Merging::new(documents, &items, position);
-    let rule = |rule: subset::Rule| {
+    let rule = |rule: subset::ElementRule| {
         let mut merged = merging.merge(&rule.relevant);
         merged.name_policies_once();
         SubsetRule { subset: rule.subset, merged }
@@ -177,7 +177,7 @@ pub fn resource_rules<'a>(
 }
 
 /// The same for whoever knows already what entries mean.
-pub(crate) fn resource_rules_by<'a, M: AsRef<[Place]>>(
+pub(crate) fn resource_rules_by<'a, M: AsRef<[DestinationIndex]>>(
     documents: &'a Documents,
     profile: &Profile,
     policies: &[&'a Policy],
@@ -185,7 +185,7 @@ pub(crate) fn resource_rules_by<'a, M: AsRef<[Place]>>(
     means: impl Fn(&Item<'a>) -> M,
 ) -> BTreeMap<Kri, ResourceRule<'a>> {
     let Destined { items, by_place } = Destined::new(profile, policies, resources, means);
-    let mut merging = Merging::new(documents, &items, Position::To);
+    let mut merging = Merging::new(documents, &items, EntryPosition::To);
     let mut rules = BTreeMap::new();
     for ((place, port), at) in by_place {
         let Some(resource) = resources.get(place as usize) else { continue };

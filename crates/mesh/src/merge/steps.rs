@@ -7,15 +7,15 @@ use overrule_engine::{StepId, Traced};
 use overrule_source::{Documents, NodeRef};
 
 use super::entries::Item;
-use crate::conf::{Confs, Position, conf_of};
-use crate::kinds::{Conf, Kind};
+use crate::conf::{Confs, EntryPosition, conf_of};
+use crate::kinds::{Conf, ResourceKind};
 
 /// Steps, and whose they are.
 pub(crate) struct Steps<'a> {
     pub(crate) confs: Confs<'a>,
     items: Vec<Item<'a>>,
     /// By document of the policy, list, and place in it.
-    known: HashMap<(NodeRef, Position, u32), StepId>,
+    known: HashMap<(NodeRef, EntryPosition, u32), StepId>,
 }
 
 impl<'a> Steps<'a> {
@@ -27,7 +27,7 @@ impl<'a> Steps<'a> {
     pub(crate) fn step(
         &mut self,
         item: Item<'a>,
-        position: Position,
+        position: EntryPosition,
         intern: impl FnOnce(NodeRef) -> StepId,
     ) -> StepId {
         let key = (item.policy.root, position, item.entry.index);
@@ -51,18 +51,18 @@ impl<'a> Steps<'a> {
     }
 
     /// The confs of a kind.
-    pub(crate) fn confs_of(&self, kind: &Kind) -> impl Iterator<Item = &Traced> {
+    pub(crate) fn confs_of(&self, kind: &ResourceKind) -> impl Iterator<Item = &Traced> {
         let all = self.items.iter().zip(&self.confs.values);
         all.filter(|(item, _)| item.policy.kind.name == kind.name).map(|(_, conf)| conf)
     }
 
     /// The node whose content is contributed.
-    fn value(&self, item: Item<'a>, position: Position) -> NodeRef {
+    fn value(&self, item: Item<'a>, position: EntryPosition) -> NodeRef {
         let Item { policy, entry } = item;
         let view = self.confs.documents.view(entry.node);
-        let conf = policy.kind.policy.map(|p| p.conf).filter(|_| position == Position::To);
+        let conf = policy.kind.policy.map(|p| p.conf).filter(|_| position == EntryPosition::To);
         let inner = match conf {
-            _ if position == Position::Single => return policy.single.unwrap_or(policy.root),
+            _ if position == EntryPosition::Single => return policy.single.unwrap_or(policy.root),
             Some(Conf::Rules) => None,
             Some(Conf::FirstRule) => view.get("rules").and_then(|r| r.items().next()),
             _ => view.get("default"),

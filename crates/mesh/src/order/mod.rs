@@ -333,9 +333,9 @@ mod tests {
     use serde_json::json;
 
     use super::{Listed, Names, Ranked, policies, rank_keys, sort};
-    use crate::kinds::Kind;
+    use crate::kinds::ResourceKind;
     use crate::labels::{NAMESPACE, ORIGIN, POLICY_ROLE};
-    use crate::policy::{Entry, Policy};
+    use crate::policy::{MeshEntry, Policy};
     use crate::profile::Profile;
     use crate::resource::Meta;
     use crate::targetref::TargetRef;
@@ -407,14 +407,14 @@ mod tests {
             all.push(Policy {
                 meta: policy(&format!("p{}", place % 5), &[label]),
                 place,
-                kind: Kind::by_type("MeshTimeout").unwrap(),
+                kind: ResourceKind::by_type("MeshTimeout").unwrap(),
                 root,
                 target: TargetRef::read(target).unwrap(),
                 to: Vec::new(),
                 from: Vec::new(),
                 rules: Vec::new(),
                 single: None,
-                whole: Entry { target: TargetRef::whole_mesh(), node: root, index: 0 },
+                whole: MeshEntry { target: TargetRef::whole_mesh(), node: root, index: 0 },
             });
         }
         let names = Names::new(all.iter());

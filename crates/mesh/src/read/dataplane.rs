@@ -6,22 +6,22 @@ use std::collections::BTreeMap;
 
 use overrule_source::{Documents, View};
 
-use crate::labels::Origin;
-use crate::resource::{Meta, Resource};
+use crate::labels::ResourceOrigin;
+use crate::resource::{Meta, PlacedResource};
 
 /// Tags of an inbound or a gateway.
 pub type Tags = BTreeMap<Box<str>, Box<str>>;
 
 /// Address and port an inbound listens on. Inbounds with the same collapse.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Listener {
+pub struct InboundListener {
     /// Address.
     pub address: Box<str>,
     /// Port.
     pub port: u32,
 }
 
-impl std::fmt::Display for Listener {
+impl std::fmt::Display for InboundListener {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.address, self.port)
     }
@@ -31,7 +31,7 @@ impl std::fmt::Display for Listener {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inbound {
     /// Where it listens.
-    pub listener: Listener,
+    pub listener: InboundListener,
     /// Its name, or its port as text.
     pub section: Box<str>,
     /// Its tags.
@@ -49,7 +49,7 @@ impl Inbound {
 
 /// The gateway of a proxy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gateway {
+pub struct ProxyGateway {
     /// Whether the control plane configures its listeners from a MeshGateway; otherwise it only sends.
     pub built_in: bool,
     /// Its tags.
@@ -66,7 +66,7 @@ pub struct Dataplane {
     /// Its inbounds, and listeners of a zone proxy.
     pub inbounds: Vec<Inbound>,
     /// Its gateway.
-    pub gateway: Option<Gateway>,
+    pub gateway: Option<ProxyGateway>,
     /// Services it sends to by the tag that names them, as outbounds had it before services were resources; each once.
     pub services: Vec<Box<str>>,
 }
@@ -95,7 +95,7 @@ fn port(of: View<'_>) -> u32 {
 
 impl Dataplane {
     /// Reads a Dataplane.
-    pub fn read(documents: &Documents, resource: &Resource) -> Self {
+    pub fn read(documents: &Documents, resource: &PlacedResource) -> Self {
         let networking = resource.spec(documents).get("networking");
         let address = networking.map_or("".into(), |n| text(n, "address"));
         let list = |key| networking.and_then(|n| n.get(key)).into_iter().flat_map(View::items);
@@ -104,7 +104,7 @@ impl Dataplane {
             let port = port(item);
             let name = text(item, "name");
             Inbound {
-                listener: Listener {
+                listener: InboundListener {
                     address: if own.is_empty() { address.clone() } else { own },
                     port,
                 },
@@ -115,7 +115,7 @@ impl Dataplane {
         };
         let inbounds = list("inbound").chain(list("listeners")).map(inbound).collect();
         let gateway = networking.and_then(|n| n.get("gateway")).filter(|g| !g.is_null());
-        let gateway = gateway.map(|g| Gateway {
+        let gateway = gateway.map(|g| ProxyGateway {
             built_in: &*text(g, "type") == "BUILTIN",
             tags: tags(g.get("tags")),
         });
@@ -167,7 +167,7 @@ pub struct MeshGateway {
 
 impl MeshGateway {
     /// Reads a MeshGateway.
-    pub fn read(documents: &Documents, resource: &Resource) -> Self {
+    pub fn read(documents: &Documents, resource: &PlacedResource) -> Self {
         let spec = resource.spec(documents);
         let selectors = spec.get("selectors").into_iter().flat_map(View::items);
         let listeners = spec.get("conf").and_then(|c| c.get("listeners"));
@@ -209,7 +209,8 @@ pub fn gateway_of<'g>(
 ) -> Option<&'g MeshGateway> {
     let zone = dataplane.meta.zone();
     let near = |g: &&MeshGateway| {
-        let here = g.meta.zone() == zone || zone.is_empty() || g.meta.origin() != Origin::Zone;
+        let here =
+            g.meta.zone() == zone || zone.is_empty() || g.meta.origin() != ResourceOrigin::Zone;
         here && g.meta.mesh == dataplane.meta.mesh
     };
     let tag_sets: Vec<&Tags> = match &dataplane.gateway {

@@ -9,7 +9,7 @@ use std::hash::{Hash, Hasher};
 
 /// Whether resources of a kind live in a mesh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum KindScope {
     /// One set for the whole control plane: the `mesh` of a resource is empty.
     Global,
     /// Every resource belongs to a mesh.
@@ -18,7 +18,7 @@ pub enum Scope {
 
 /// What the spec of a policy kind (one with a `targetRef`) may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Policy {
+pub struct PolicySchema {
     /// The position in every answer of the Inspect API, ascending.
     pub order: u32,
     /// There is a `from` list.
@@ -54,7 +54,7 @@ pub enum Conf {
 
 /// One kind of resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kind {
+pub struct ResourceKind {
     /// The type, as written in `type:` (Universal) or `kind:` (Kubernetes).
     pub name: &'static str,
     /// The second part of an identifier; without one a kind has no identifiers.
@@ -62,11 +62,11 @@ pub struct Kind {
     /// The collection in the REST API.
     pub path: &'static str,
     /// Whether it lives in a mesh.
-    pub scope: Scope,
+    pub scope: KindScope,
     /// Its fields are under `spec`; otherwise they are at the top of the Universal document.
     pub is_new_style: bool,
     /// What a policy with a `targetRef` may hold.
-    pub policy: Option<Policy>,
+    pub policy: Option<PolicySchema>,
     /// A policy of the generation before `targetRef`, with `selectors` or with `sources` and `destinations`: what does the
     /// same with one.
     pub successor: Option<&'static str>,
@@ -80,7 +80,7 @@ pub struct Kind {
     pub is_cluster_scoped: bool,
 }
 
-impl Kind {
+impl ResourceKind {
     /// Whether its confs are routes.
     pub fn is_route(&self) -> bool {
         self.policy.is_some_and(|policy| policy.conf != Conf::Default)
@@ -97,23 +97,23 @@ impl Kind {
     }
 
     /// The kind of that type.
-    pub fn by_type(name: &str) -> Option<&'static Kind> {
+    pub fn by_type(name: &str) -> Option<&'static ResourceKind> {
         KINDS.iter().find(|kind| kind.name == name)
     }
 
     /// The kind of that short name.
-    pub fn by_short(short: &str) -> Option<&'static Kind> {
+    pub fn by_short(short: &str) -> Option<&'static ResourceKind> {
         KINDS.iter().find(|kind| kind.short == Some(short))
     }
 
     /// The kind of that REST path.
-    pub fn by_path(path: &str) -> Option<&'static Kind> {
+    pub fn by_path(path: &str) -> Option<&'static ResourceKind> {
         KINDS.iter().find(|kind| kind.path == path)
     }
 }
 
 /// The kinds of policies with a `targetRef`, in the order of the Inspect API.
-pub fn policies() -> impl Iterator<Item = (&'static Kind, Policy)> {
+pub fn policies() -> impl Iterator<Item = (&'static ResourceKind, PolicySchema)> {
     KINDS.iter().filter_map(|kind| Some((kind, kind.policy?)))
 }
 
@@ -121,7 +121,7 @@ pub fn policies() -> impl Iterator<Item = (&'static Kind, Policy)> {
 #[derive(Debug, Clone)]
 pub enum KindName {
     /// A kind.
-    Known(&'static Kind),
+    Known(&'static ResourceKind),
     /// Another word; empty if nothing is written.
     Other(Box<str>),
 }
@@ -129,18 +129,18 @@ pub enum KindName {
 impl KindName {
     /// What a resource says it is.
     pub fn of_resource(text: &str) -> Self {
-        Kind::by_type(text).map_or_else(|| Self::Other(text.into()), Self::Known)
+        ResourceKind::by_type(text).map_or_else(|| Self::Other(text.into()), Self::Known)
     }
 
     /// What a reference says it refers to.
     pub fn of_reference(text: &str) -> Self {
-        static ROWS: [Kind; 9] = TARGETS;
+        static ROWS: [ResourceKind; 9] = TARGETS;
         let known = ROWS.iter().find(|kind| kind.name == text);
         known.map_or_else(|| Self::Other(text.into()), Self::Known)
     }
 
     /// The kind.
-    pub fn known(&self) -> Option<&'static Kind> {
+    pub fn known(&self) -> Option<&'static ResourceKind> {
         match self {
             Self::Known(kind) => Some(kind),
             Self::Other(_) => None,
@@ -156,7 +156,7 @@ impl KindName {
     }
 
     /// Whether it is one of these.
-    pub fn is_one_of(&self, kinds: &[Kind]) -> bool {
+    pub fn is_one_of(&self, kinds: &[ResourceKind]) -> bool {
         self.known().is_some_and(|known| kinds.iter().any(|kind| kind.name == known.name))
     }
 }
@@ -176,8 +176,8 @@ impl PartialEq for KindName {
 
 impl Eq for KindName {}
 
-impl PartialEq<Kind> for KindName {
-    fn eq(&self, other: &Kind) -> bool {
+impl PartialEq<ResourceKind> for KindName {
+    fn eq(&self, other: &ResourceKind) -> bool {
         self.known().is_some_and(|kind| kind.name == other.name)
     }
 }
@@ -207,8 +207,8 @@ pub fn plural(name: &str) -> String {
 }
 
 /// A kind whose fields are at the top.
-const fn old(name: &'static str, path: &'static str, scope: Scope) -> Kind {
-    Kind {
+const fn old(name: &'static str, path: &'static str, scope: KindScope) -> ResourceKind {
+    ResourceKind {
         name,
         short: None,
         path,
@@ -224,27 +224,32 @@ const fn old(name: &'static str, path: &'static str, scope: Scope) -> Kind {
 }
 
 /// A kind whose fields are under `spec`: those may all be created on zones.
-const fn new(name: &'static str, short: &'static str, path: &'static str) -> Kind {
-    let kind = old(name, path, Scope::Mesh);
-    Kind { short: Some(short), is_new_style: true, is_created_on_zone: true, ..kind }
+const fn new(name: &'static str, short: &'static str, path: &'static str) -> ResourceKind {
+    let kind = old(name, path, KindScope::Mesh);
+    ResourceKind { short: Some(short), is_new_style: true, is_created_on_zone: true, ..kind }
 }
 
-const fn destination(name: &'static str, short: &'static str, path: &'static str) -> Kind {
-    Kind { is_destination: true, ..new(name, short, path) }
+const fn destination(name: &'static str, short: &'static str, path: &'static str) -> ResourceKind {
+    ResourceKind { is_destination: true, ..new(name, short, path) }
 }
 
-const fn proxy(name: &'static str, short: &'static str, path: &'static str, scope: Scope) -> Kind {
+const fn proxy(
+    name: &'static str,
+    short: &'static str,
+    path: &'static str,
+    scope: KindScope,
+) -> ResourceKind {
     let kind = old(name, path, scope);
-    Kind { short: Some(short), is_proxy: true, is_created_on_zone: true, ..kind }
+    ResourceKind { short: Some(short), is_proxy: true, is_created_on_zone: true, ..kind }
 }
 
 /// A kind that only the global control plane creates and that has no namespace on Kubernetes.
-const fn cluster(name: &'static str, path: &'static str, scope: Scope) -> Kind {
-    Kind { is_cluster_scoped: true, ..old(name, path, scope) }
+const fn cluster(name: &'static str, path: &'static str, scope: KindScope) -> ResourceKind {
+    ResourceKind { is_cluster_scoped: true, ..old(name, path, scope) }
 }
 
-const fn legacy(name: &'static str, path: &'static str, successor: &'static str) -> Kind {
-    Kind { successor: Some(successor), ..cluster(name, path, Scope::Mesh) }
+const fn legacy(name: &'static str, path: &'static str, successor: &'static str) -> ResourceKind {
+    ResourceKind { successor: Some(successor), ..cluster(name, path, KindScope::Mesh) }
 }
 
 const fn policy(
@@ -252,12 +257,12 @@ const fn policy(
     short: &'static str,
     path: &'static str,
     order: u32,
-    holds: Policy,
-) -> Kind {
-    Kind { policy: Some(Policy { order, ..holds }), ..new(name, short, path) }
+    holds: PolicySchema,
+) -> ResourceKind {
+    ResourceKind { policy: Some(PolicySchema { order, ..holds }), ..new(name, short, path) }
 }
 
-const NOTHING: Policy = Policy {
+const NOTHING: PolicySchema = PolicySchema {
     order: 0,
     from: false,
     to: false,
@@ -269,91 +274,104 @@ const NOTHING: Policy = Policy {
     needs_mtls: false,
     may_be_short: false,
 };
-const TO: Policy = Policy { to: true, ..NOTHING };
-const HTTP_RULES: Policy = Policy { conf: Conf::Rules, ..TO };
-const TCP_RULES: Policy = Policy { conf: Conf::FirstRule, ..TO };
-const SINGLE: Policy = Policy { single: true, ..NOTHING };
-const INBOUND: Policy = Policy { from: true, rules: true, ..NOTHING };
-const INBOUND_ALIKE: Policy = Policy { from_as_rules: true, ..INBOUND };
-const TLS_HOLDS: Policy = Policy { needs_mtls: true, ..INBOUND_ALIKE };
+const TO: PolicySchema = PolicySchema { to: true, ..NOTHING };
+const HTTP_RULES: PolicySchema = PolicySchema { conf: Conf::Rules, ..TO };
+const TCP_RULES: PolicySchema = PolicySchema { conf: Conf::FirstRule, ..TO };
+const SINGLE: PolicySchema = PolicySchema { single: true, ..NOTHING };
+const INBOUND: PolicySchema = PolicySchema { from: true, rules: true, ..NOTHING };
+const INBOUND_ALIKE: PolicySchema = PolicySchema { from_as_rules: true, ..INBOUND };
+const TLS_HOLDS: PolicySchema = PolicySchema { needs_mtls: true, ..INBOUND_ALIKE };
 /// A permission is never replaced by another.
-const PERMISSION: Policy = Policy {
+const PERMISSION: PolicySchema = PolicySchema {
     joined: &["deny", "allowWithShadowDeny", "allow"],
     needs_mtls: true,
     may_be_short: true,
     ..INBOUND
 };
-const BOTH: Policy = Policy { to: true, ..INBOUND };
-const BOTH_ALIKE: Policy = Policy { to: true, ..INBOUND_ALIKE };
+const BOTH: PolicySchema = PolicySchema { to: true, ..INBOUND };
+const BOTH_ALIKE: PolicySchema = PolicySchema { to: true, ..INBOUND_ALIKE };
 
 /// Routes by request.
-pub const HTTP_ROUTE: Kind = policy("MeshHTTPRoute", "mhttpr", "meshhttproutes", 100, HTTP_RULES);
+pub const HTTP_ROUTE: ResourceKind =
+    policy("MeshHTTPRoute", "mhttpr", "meshhttproutes", 100, HTTP_RULES);
 /// Routes by connection.
-pub const TCP_ROUTE: Kind = policy("MeshTCPRoute", "mtcpr", "meshtcproutes", 200, TCP_RULES);
+pub const TCP_ROUTE: ResourceKind =
+    policy("MeshTCPRoute", "mtcpr", "meshtcproutes", 200, TCP_RULES);
 /// `MeshTLS`.
-pub const TLS: Kind = policy("MeshTLS", "mtls", "meshtlses", 300, TLS_HOLDS);
+pub const TLS: ResourceKind = policy("MeshTLS", "mtls", "meshtlses", 300, TLS_HOLDS);
 /// `MeshLoadBalancingStrategy`.
-pub const LOAD_BALANCING_STRATEGY: Kind =
+pub const LOAD_BALANCING_STRATEGY: ResourceKind =
     policy("MeshLoadBalancingStrategy", "mlbs", "meshloadbalancingstrategies", 400, TO);
 /// `MeshPassthrough`.
-pub const PASSTHROUGH: Kind = policy("MeshPassthrough", "mp", "meshpassthroughs", 500, SINGLE);
+pub const PASSTHROUGH: ResourceKind =
+    policy("MeshPassthrough", "mp", "meshpassthroughs", 500, SINGLE);
 /// `MeshAccessLog`.
-pub const ACCESS_LOG: Kind = policy("MeshAccessLog", "mal", "meshaccesslogs", 600, BOTH_ALIKE);
+pub const ACCESS_LOG: ResourceKind =
+    policy("MeshAccessLog", "mal", "meshaccesslogs", 600, BOTH_ALIKE);
 /// `MeshTrace`.
-pub const TRACE: Kind = policy("MeshTrace", "mtr", "meshtraces", 700, SINGLE);
+pub const TRACE: ResourceKind = policy("MeshTrace", "mtr", "meshtraces", 700, SINGLE);
 /// `MeshFaultInjection`.
-pub const FAULT_INJECTION: Kind =
+pub const FAULT_INJECTION: ResourceKind =
     policy("MeshFaultInjection", "mfi", "meshfaultinjections", 800, BOTH);
 /// `MeshRateLimit`.
-pub const RATE_LIMIT: Kind = policy("MeshRateLimit", "mrl", "meshratelimits", 900, BOTH_ALIKE);
+pub const RATE_LIMIT: ResourceKind =
+    policy("MeshRateLimit", "mrl", "meshratelimits", 900, BOTH_ALIKE);
 /// `MeshTimeout`.
-pub const TIMEOUT: Kind = policy("MeshTimeout", "mt", "meshtimeouts", 1000, BOTH_ALIKE);
+pub const TIMEOUT: ResourceKind = policy("MeshTimeout", "mt", "meshtimeouts", 1000, BOTH_ALIKE);
 /// Who may call whom.
-pub const TRAFFIC_PERMISSION: Kind =
+pub const TRAFFIC_PERMISSION: ResourceKind =
     policy("MeshTrafficPermission", "mtp", "meshtrafficpermissions", 1100, PERMISSION);
 /// `MeshHealthCheck`.
-pub const HEALTH_CHECK: Kind = policy("MeshHealthCheck", "mhc", "meshhealthchecks", 1200, TO);
+pub const HEALTH_CHECK: ResourceKind =
+    policy("MeshHealthCheck", "mhc", "meshhealthchecks", 1200, TO);
 /// `MeshCircuitBreaker`.
-pub const CIRCUIT_BREAKER: Kind =
+pub const CIRCUIT_BREAKER: ResourceKind =
     policy("MeshCircuitBreaker", "mcb", "meshcircuitbreakers", 1300, BOTH_ALIKE);
 /// `MeshRetry`.
-pub const RETRY: Kind = policy("MeshRetry", "mr", "meshretries", 1400, TO);
+pub const RETRY: ResourceKind = policy("MeshRetry", "mr", "meshretries", 1400, TO);
 /// `MeshMetric`.
-pub const METRIC: Kind = policy("MeshMetric", "mm", "meshmetrics", 1500, SINGLE);
+pub const METRIC: ResourceKind = policy("MeshMetric", "mm", "meshmetrics", 1500, SINGLE);
 /// `MeshProxyPatch`.
-pub const PROXY_PATCH: Kind = policy("MeshProxyPatch", "mpp", "meshproxypatches", 9999, SINGLE);
+pub const PROXY_PATCH: ResourceKind =
+    policy("MeshProxyPatch", "mpp", "meshproxypatches", 9999, SINGLE);
 /// A service of a zone.
-pub const SERVICE: Kind = destination("MeshService", "msvc", "meshservices");
+pub const SERVICE: ResourceKind = destination("MeshService", "msvc", "meshservices");
 /// A service outside the mesh.
-pub const EXTERNAL_SERVICE: Kind =
+pub const EXTERNAL_SERVICE: ResourceKind =
     destination("MeshExternalService", "extsvc", "meshexternalservices");
 /// Services of several zones as one.
-pub const MULTI_ZONE_SERVICE: Kind =
+pub const MULTI_ZONE_SERVICE: ResourceKind =
     destination("MeshMultiZoneService", "mzsvc", "meshmultizoneservices");
 /// What services are called.
-pub const HOSTNAME_GENERATOR: Kind =
-    Kind { scope: Scope::Global, ..new("HostnameGenerator", "hg", "hostnamegenerators") };
+pub const HOSTNAME_GENERATOR: ResourceKind = ResourceKind {
+    scope: KindScope::Global,
+    ..new("HostnameGenerator", "hg", "hostnamegenerators")
+};
 /// What proxies prove who they are with.
-pub const IDENTITY: Kind = new("MeshIdentity", "mid", "meshidentities");
+pub const IDENTITY: ResourceKind = new("MeshIdentity", "mid", "meshidentities");
 /// A proxy of a workload.
-pub const DATAPLANE: Kind = proxy("Dataplane", "dp", "dataplanes", Scope::Mesh);
+pub const DATAPLANE: ResourceKind = proxy("Dataplane", "dp", "dataplanes", KindScope::Mesh);
 /// A mesh.
-pub const MESH: Kind = Kind { short: Some("m"), ..cluster("Mesh", "meshes", Scope::Global) };
+pub const MESH: ResourceKind =
+    ResourceKind { short: Some("m"), ..cluster("Mesh", "meshes", KindScope::Global) };
 /// Listeners of proxies that are gateways.
-pub const GATEWAY: Kind =
-    Kind { short: Some("mgw"), ..cluster("MeshGateway", "meshgateways", Scope::Mesh) };
+pub const GATEWAY: ResourceKind =
+    ResourceKind { short: Some("mgw"), ..cluster("MeshGateway", "meshgateways", KindScope::Mesh) };
 /// Routes of gateways, as they were.
-pub const GATEWAY_ROUTE: Kind = cluster("MeshGatewayRoute", "meshgatewayroutes", Scope::Mesh);
+pub const GATEWAY_ROUTE: ResourceKind =
+    cluster("MeshGatewayRoute", "meshgatewayroutes", KindScope::Mesh);
 /// What a control plane knows of a proxy.
-pub const DATAPLANE_INSIGHT: Kind =
-    Kind { is_created_on_zone: true, ..old("DataplaneInsight", "dataplane-insights", Scope::Mesh) };
+pub const DATAPLANE_INSIGHT: ResourceKind = ResourceKind {
+    is_created_on_zone: true,
+    ..old("DataplaneInsight", "dataplane-insights", KindScope::Mesh)
+};
 /// Proxies with certain tags; only references have this kind.
-pub const SUBSET: Kind = old("MeshSubset", "", Scope::Mesh);
+pub const SUBSET: ResourceKind = old("MeshSubset", "", KindScope::Mesh);
 /// Proxies of a service, with certain tags; only references have this kind.
-pub const SERVICE_SUBSET: Kind = old("MeshServiceSubset", "", Scope::Mesh);
+pub const SERVICE_SUBSET: ResourceKind = old("MeshServiceSubset", "", KindScope::Mesh);
 
 /// The kinds a reference of a policy may have, least specific first.
-pub const TARGETS: [Kind; 9] = [
+pub const TARGETS: [ResourceKind; 9] = [
     MESH,
     DATAPLANE,
     SUBSET,
@@ -366,7 +384,7 @@ pub const TARGETS: [Kind; 9] = [
 ];
 
 /// Every kind. Policies with a `targetRef` come first, in the order of the Inspect API.
-pub static KINDS: &[Kind] = &[
+pub static KINDS: &[ResourceKind] = &[
     HTTP_ROUTE,
     TCP_ROUTE,
     TLS,
@@ -391,13 +409,13 @@ pub static KINDS: &[Kind] = &[
     new("MeshTrust", "mtrust", "meshtrusts"),
     new("Workload", "wl", "workloads"),
     DATAPLANE,
-    proxy("ZoneIngress", "zi", "zoneingresses", Scope::Global),
-    proxy("ZoneEgress", "ze", "zoneegresses", Scope::Global),
+    proxy("ZoneIngress", "zi", "zoneingresses", KindScope::Global),
+    proxy("ZoneEgress", "ze", "zoneegresses", KindScope::Global),
     MESH,
-    cluster("Zone", "zones", Scope::Global),
+    cluster("Zone", "zones", KindScope::Global),
     GATEWAY,
     GATEWAY_ROUTE,
-    cluster("ExternalService", "external-services", Scope::Mesh),
+    cluster("ExternalService", "external-services", KindScope::Mesh),
     DATAPLANE_INSIGHT,
     legacy("CircuitBreaker", "circuit-breakers", "MeshCircuitBreaker"),
     legacy("FaultInjection", "fault-injections", "MeshFaultInjection"),
@@ -415,7 +433,7 @@ pub static KINDS: &[Kind] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::{KINDS, Kind, Scope, plural, policies};
+    use super::{KINDS, KindScope, ResourceKind, plural, policies};
     use std::collections::BTreeSet;
 
     #[test]
@@ -433,12 +451,12 @@ mod tests {
     #[test]
     fn every_kind_is_found_by_its_names() {
         for kind in KINDS {
-            assert_eq!(Kind::by_type(kind.name), Some(kind));
-            assert_eq!(Kind::by_path(kind.path), Some(kind));
-            assert_eq!(kind.short.and_then(Kind::by_short), kind.short.map(|_| kind));
+            assert_eq!(ResourceKind::by_type(kind.name), Some(kind));
+            assert_eq!(ResourceKind::by_path(kind.path), Some(kind));
+            assert_eq!(kind.short.and_then(ResourceKind::by_short), kind.short.map(|_| kind));
         }
-        assert_eq!(Kind::by_type("meshtimeout"), None);
-        assert_eq!(Kind::by_short(""), None);
+        assert_eq!(ResourceKind::by_type("meshtimeout"), None);
+        assert_eq!(ResourceKind::by_short(""), None);
     }
 
     #[test]
@@ -454,7 +472,7 @@ mod tests {
             let lists = policy.from || policy.to || policy.rules;
             assert_ne!(lists, policy.single, "{}", kind.name);
             assert!(!policy.from_as_rules || (policy.from && policy.rules), "{}", kind.name);
-            assert_eq!((kind.scope, kind.is_new_style), (Scope::Mesh, true), "{}", kind.name);
+            assert_eq!((kind.scope, kind.is_new_style), (KindScope::Mesh, true), "{}", kind.name);
         }
     }
 

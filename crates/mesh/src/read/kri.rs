@@ -5,8 +5,8 @@
 //! `kri_<short name>_<mesh>_<zone>_<namespace>_<display name>_<section>`, absent parts empty. A name with an underscore
 //! does not survive the way through text: Kuma writes it as it is, and reads the parts shifted.
 
-use crate::kinds::{Kind, KindName, Scope};
-use crate::labels::{self, Labels};
+use crate::kinds::{KindName, KindScope, ResourceKind};
+use crate::labels::{self, LabelMap};
 use crate::names::{ControlPlane, Mode, hashed_name};
 use crate::quote::quoted;
 use std::cmp::Ordering;
@@ -77,7 +77,8 @@ impl Kri {
         if prefix != "kri" {
             return Err(ParseError::Prefix(text.into()));
         }
-        let kind = Kind::by_short(short).ok_or_else(|| ParseError::ShortName(short.into()))?;
+        let kind =
+            ResourceKind::by_short(short).ok_or_else(|| ParseError::ShortName(short.into()))?;
         Ok(Self {
             kind: KindName::Known(kind),
             mesh: mesh.into(),
@@ -89,10 +90,10 @@ impl Kri {
     }
 
     /// The identifier of a whole resource. An overview is identified as what it is an overview of.
-    pub fn from_meta(kind: &KindName, mesh: &str, name: &str, labels: &Labels) -> Self {
+    pub fn from_meta(kind: &KindName, mesh: &str, name: &str, labels: &LabelMap) -> Self {
         let viewed = kind.as_str().strip_suffix("Overview").map(KindName::of_resource);
         let kind = viewed.unwrap_or_else(|| kind.clone());
-        let is_global = kind.known().is_some_and(|kind| kind.scope == Scope::Global);
+        let is_global = kind.known().is_some_and(|kind| kind.scope == KindScope::Global);
         Self {
             kind,
             mesh: if is_global { String::new() } else { mesh.into() },
@@ -192,7 +193,7 @@ impl PartialOrd for Kri {
 mod tests {
     use super::{Kri, ParseError};
     use crate::kinds::{KINDS, KindName};
-    use crate::labels::{DISPLAY_NAME, Labels, NAMESPACE, ZONE};
+    use crate::labels::{DISPLAY_NAME, LabelMap, NAMESPACE, ZONE};
     use crate::names::{ControlPlane, Mode};
     use proptest::prelude::*;
     use proptest::sample::select;
@@ -231,7 +232,7 @@ mod tests {
 
     #[test]
     fn metadata_gives_the_display_name_and_the_labels() {
-        let labels = Labels::from_iter(
+        let labels = LabelMap::from_iter(
             [(DISPLAY_NAME, "slow"), (ZONE, "east"), (NAMESPACE, "shop")]
                 .map(|(k, v)| (k.to_owned(), v.to_owned())),
         );

@@ -2,14 +2,14 @@
 //! In: the labels of a resource, or a resource about to be written. Out: what the labels say, and the labels a control
 //! plane would add. Not here: the role a policy gets (`role`), selecting by labels.
 
-use crate::kinds::{self, Kind, Scope};
+use crate::kinds::{self, KindScope, ResourceKind};
 use crate::names::{ControlPlane, Mode};
 use crate::role::{Namespace, PolicyShape, RoleError, policy_role};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Labels by key.
-pub type Labels = BTreeMap<String, String>;
+pub type LabelMap = BTreeMap<String, String>;
 
 /// The name a resource was given where it was created.
 pub const DISPLAY_NAME: &str = "kuma.io/display-name";
@@ -35,7 +35,7 @@ pub const DEFAULT_MESH: &str = "default";
 
 /// Where a resource was created. Ordered as policies are: a later one wins over an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Origin {
+pub enum ResourceOrigin {
     /// A value that Kuma does not know.
     Other,
     /// On the global control plane.
@@ -48,7 +48,7 @@ pub enum Origin {
 
 /// How far a policy reaches. Ordered as policies are: a later one wins over an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
+pub enum PolicyRole {
     /// A value that Kuma does not know.
     Other,
     /// As far as its origin allows; also when nobody said.
@@ -61,7 +61,7 @@ pub enum Role {
     WorkloadOwner,
 }
 
-impl Role {
+impl PolicyRole {
     /// The value of the label; none for a value that Kuma does not know.
     pub fn label(self) -> Option<&'static str> {
         match self {
@@ -75,64 +75,64 @@ impl Role {
 }
 
 /// The value under a key, if it says anything.
-fn written<'a>(labels: &'a Labels, key: &str) -> Option<&'a str> {
+fn written<'a>(labels: &'a LabelMap, key: &str) -> Option<&'a str> {
     labels.get(key).map(String::as_str).filter(|value| !value.is_empty())
 }
 
 /// The name to compare and to show: the label if it says anything, else the name in the store.
-pub fn display_name<'a>(name: &'a str, labels: &'a Labels) -> &'a str {
+pub fn display_name<'a>(name: &'a str, labels: &'a LabelMap) -> &'a str {
     written(labels, DISPLAY_NAME).unwrap_or(name)
 }
 
 /// Where it was created.
-pub fn origin(labels: &Labels) -> Origin {
+pub fn origin(labels: &LabelMap) -> ResourceOrigin {
     match written(labels, ORIGIN) {
-        None => Origin::Unknown,
-        Some("global") => Origin::Global,
-        Some("zone") => Origin::Zone,
-        Some(_) => Origin::Other,
+        None => ResourceOrigin::Unknown,
+        Some("global") => ResourceOrigin::Global,
+        Some("zone") => ResourceOrigin::Zone,
+        Some(_) => ResourceOrigin::Other,
     }
 }
 
 /// How far the policy reaches, as its label says.
-pub fn role(labels: &Labels) -> Role {
+pub fn role(labels: &LabelMap) -> PolicyRole {
     match written(labels, POLICY_ROLE) {
-        None | Some("system") => Role::System,
-        Some("producer") => Role::Producer,
-        Some("consumer") => Role::Consumer,
-        Some("workload-owner") => Role::WorkloadOwner,
-        Some(_) => Role::Other,
+        None | Some("system") => PolicyRole::System,
+        Some("producer") => PolicyRole::Producer,
+        Some("consumer") => PolicyRole::Consumer,
+        Some("workload-owner") => PolicyRole::WorkloadOwner,
+        Some(_) => PolicyRole::Other,
     }
 }
 
 /// The zone of origin. A label that is there and empty is told apart from none: some rules ask for its presence.
-pub fn zone(labels: &Labels) -> Option<&str> {
+pub fn zone(labels: &LabelMap) -> Option<&str> {
     labels.get(ZONE).map(String::as_str)
 }
 
 /// The Kubernetes namespace of origin, told apart as in [`zone`].
-pub fn namespace(labels: &Labels) -> Option<&str> {
+pub fn namespace(labels: &LabelMap) -> Option<&str> {
     labels.get(NAMESPACE).map(String::as_str)
 }
 
 /// The zone a synced resource came from: its label, or its name up to the first dot, which is where the names of
 /// older versions had it.
-pub fn zone_of_synced<'a>(name: &'a str, labels: &'a Labels) -> &'a str {
+pub fn zone_of_synced<'a>(name: &'a str, labels: &'a LabelMap) -> &'a str {
     written(labels, ZONE).unwrap_or_else(|| name.split('.').next().unwrap_or(name))
 }
 
 /// Whether only shadow inspection sees the policy.
-pub fn is_shadow(labels: &Labels) -> bool {
+pub fn is_shadow(labels: &LabelMap) -> bool {
     labels.get(EFFECT).is_some_and(|effect| effect == "shadow")
 }
 
 /// Whether the resource was created on a control plane of this mode, as far as its labels say.
-pub fn is_locally_originated(mode: Mode, labels: &Labels) -> bool {
+pub fn is_locally_originated(mode: Mode, labels: &LabelMap) -> bool {
     let here = match mode {
-        Mode::Global => Origin::Global,
-        Mode::Zone => Origin::Zone,
+        Mode::Global => ResourceOrigin::Global,
+        Mode::Zone => ResourceOrigin::Zone,
     };
-    [here, Origin::Unknown].contains(&origin(labels))
+    [here, ResourceOrigin::Unknown].contains(&origin(labels))
 }
 
 /// Whether `ref_name` in a policy of `policy_mesh` means the resource, whatever name sync gave it.
@@ -141,22 +141,22 @@ pub fn is_referenced(
     ref_name: &str,
     mesh: &str,
     name: &str,
-    labels: &Labels,
+    labels: &LabelMap,
 ) -> bool {
     policy_mesh == mesh && ref_name == display_name(name, labels)
 }
 
 /// A resource about to be written.
 #[derive(Debug, Clone, Copy)]
-pub struct Written<'a> {
+pub struct NewResource<'a> {
     /// Its type; none if it is not in the table.
-    pub kind: Option<&'a Kind>,
+    pub kind: Option<&'a ResourceKind>,
     /// Its mesh, as written; empty if it names none.
     pub mesh: &'a str,
     /// Its Kubernetes namespace; empty on Universal.
     pub namespace: &'a str,
     /// Its labels, as written.
-    pub labels: &'a Labels,
+    pub labels: &'a LabelMap,
     /// The document: `spec` of kinds of the new style and the top level of the others are read from it.
     pub document: &'a Value,
 }
@@ -164,9 +164,9 @@ pub struct Written<'a> {
 /// The labels of a resource after the control plane has added its own. What is written already stays, except the role
 /// and the proxy type, which are the control plane's alone.
 pub fn compute_labels(
-    resource: &Written<'_>,
+    resource: &NewResource<'_>,
     plane: &ControlPlane<'_>,
-) -> Result<Labels, RoleError> {
+) -> Result<LabelMap, RoleError> {
     let kind = resource.kind;
     let mut labels = resource.labels.clone();
     add_mesh(&mut labels, kind, resource.mesh);
@@ -182,29 +182,29 @@ pub fn compute_labels(
     Ok(labels)
 }
 
-fn add(labels: &mut Labels, key: &str, value: &str) {
+fn add(labels: &mut LabelMap, key: &str, value: &str) {
     labels.entry(key.into()).or_insert_with(|| value.into());
 }
 
 /// Of a type outside the table only its mesh says whether it lives in one.
-fn add_mesh(labels: &mut Labels, kind: Option<&Kind>, mesh: &str) {
-    if kind.map_or(!mesh.is_empty(), |kind| kind.scope == Scope::Mesh) {
+fn add_mesh(labels: &mut LabelMap, kind: Option<&ResourceKind>, mesh: &str) {
+    if kind.map_or(!mesh.is_empty(), |kind| kind.scope == KindScope::Mesh) {
         add(labels, MESH, if mesh.is_empty() { DEFAULT_MESH } else { mesh });
     }
 }
 
-fn add_place(labels: &mut Labels, plane: &ControlPlane<'_>) {
+fn add_place(labels: &mut LabelMap, plane: &ControlPlane<'_>) {
     add(labels, ORIGIN, "zone");
-    if origin(labels) != Origin::Global {
+    if origin(labels) != ResourceOrigin::Global {
         add(labels, ZONE, plane.zone);
         add(labels, ENVIRONMENT, if plane.kubernetes { "kubernetes" } else { "universal" });
     }
 }
 
 fn add_namespace(
-    labels: &mut Labels,
-    kind: Option<&Kind>,
-    resource: &Written<'_>,
+    labels: &mut LabelMap,
+    kind: Option<&ResourceKind>,
+    resource: &NewResource<'_>,
     plane: &ControlPlane<'_>,
 ) -> Result<(), RoleError> {
     if plane.kubernetes {
@@ -219,7 +219,7 @@ fn add_namespace(
     Ok(())
 }
 
-fn proxy_type(kind: &Kind, document: &Value) -> Option<String> {
+fn proxy_type(kind: &ResourceKind, document: &Value) -> Option<String> {
     if !kind.is_proxy {
         return None;
     }
@@ -235,7 +235,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn labels(pairs: &[(&str, &str)]) -> Labels {
+    fn labels(pairs: &[(&str, &str)]) -> LabelMap {
         pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
     }
 
@@ -243,7 +243,7 @@ mod tests {
     fn absent_and_empty_labels() {
         let (none, empty) = (labels(&[]), labels(&[(ORIGIN, ""), (POLICY_ROLE, ""), (ZONE, "")]));
         for set in [&none, &empty] {
-            assert_eq!((origin(set), role(set)), (Origin::Unknown, Role::System));
+            assert_eq!((origin(set), role(set)), (ResourceOrigin::Unknown, PolicyRole::System));
             assert_eq!(display_name("a", set), "a");
             assert_eq!(zone_of_synced("east.web.shop", set), "east");
         }
@@ -254,11 +254,13 @@ mod tests {
     fn origins_and_roles_are_ordered_by_who_wins() {
         let origin = |value| origin(&labels(&[(ORIGIN, value)]));
         assert!(origin("what") < origin("global"));
-        assert!(origin("global") < Origin::Unknown && Origin::Unknown < origin("zone"));
+        assert!(
+            origin("global") < ResourceOrigin::Unknown && ResourceOrigin::Unknown < origin("zone")
+        );
         let role = |value| role(&labels(&[(POLICY_ROLE, value)]));
         let roles = ["what", "system", "producer", "consumer", "workload-owner"].map(role);
         assert!(roles.is_sorted_by(|a, b| a < b));
-        assert_eq!(roles.map(Role::label).iter().flatten().count(), 4);
+        assert_eq!(roles.map(PolicyRole::label).iter().flatten().count(), 4);
     }
 
     #[test]
@@ -277,13 +279,13 @@ mod tests {
 
     fn computed(
         plane: &ControlPlane<'_>,
-        given: &Labels,
+        given: &LabelMap,
         namespace: &str,
         document: &Value,
-    ) -> Result<Labels, RoleError> {
+    ) -> Result<LabelMap, RoleError> {
         let text = |key: &str| document[key].as_str().unwrap_or_default();
-        let resource = Written {
-            kind: Kind::by_type(text("type")),
+        let resource = NewResource {
+            kind: ResourceKind::by_type(text("type")),
             mesh: text("mesh"),
             namespace,
             labels: given,
@@ -308,7 +310,7 @@ mod tests {
             (json!({"gateway": {}}), "gateway"),
         ] {
             let document = json!({"type": "Dataplane", "networking": networking});
-            let got = computed(&UNIVERSAL, &Labels::new(), "", &document).unwrap();
+            let got = computed(&UNIVERSAL, &LabelMap::new(), "", &document).unwrap();
             let want = labels(&[
                 (MESH, "default"),
                 (ORIGIN, "zone"),
@@ -344,7 +346,7 @@ mod tests {
     fn on_the_global_control_plane_only_mesh_namespace_and_role_are_added() {
         let plane = ControlPlane { mode: Mode::Global, zone: "", ..KUBERNETES };
         let document = json!({"type": "MeshRetry", "spec": {}});
-        let got = computed(&plane, &Labels::new(), "kuma-system", &document).unwrap();
+        let got = computed(&plane, &LabelMap::new(), "kuma-system", &document).unwrap();
         let want = [(MESH, "default"), (NAMESPACE, "kuma-system"), (POLICY_ROLE, "system")];
         assert_eq!(got, labels(&want));
     }
@@ -353,15 +355,15 @@ mod tests {
     fn a_policy_without_a_role_is_refused() {
         let item = json!({"targetRef": {"kind": "Mesh"}});
         let document = json!({"type": "MeshTimeout", "spec": {"to": [item], "from": [item]}});
-        let got = computed(&KUBERNETES, &Labels::new(), "shop", &document);
+        let got = computed(&KUBERNETES, &LabelMap::new(), "shop", &document);
         assert_eq!(got, Err(RoleError::ToAndFrom));
-        assert!(computed(&KUBERNETES, &Labels::new(), "kuma-system", &document).is_ok());
+        assert!(computed(&KUBERNETES, &LabelMap::new(), "kuma-system", &document).is_ok());
     }
 
     #[test]
     fn a_type_outside_the_table_gets_its_mesh_and_namespace() {
         let document = json!({"type": "Foo", "mesh": "m"});
-        let got = computed(&KUBERNETES, &Labels::new(), "shop", &document).unwrap();
+        let got = computed(&KUBERNETES, &LabelMap::new(), "shop", &document).unwrap();
         assert_eq!(got, labels(&[(MESH, "m"), (NAMESPACE, "shop")]));
     }
 }

@@ -4,13 +4,13 @@
 
 use overrule_source::{Documents, NodeRef, View};
 
-use crate::kinds::Kind;
-use crate::resource::{Meta, Resource};
+use crate::kinds::ResourceKind;
+use crate::resource::{Meta, PlacedResource};
 use crate::targetref::TargetRef;
 
 /// One element of `to`, `from` or `rules`.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct MeshEntry {
     /// Whom it is about; of an element of `rules`, nobody in particular.
     pub target: TargetRef,
     /// The element.
@@ -27,26 +27,26 @@ pub struct Policy {
     /// Its place in a list of policies, for whoever keeps one.
     pub place: u32,
     /// What its type can do.
-    pub kind: &'static Kind,
+    pub kind: &'static ResourceKind,
     /// Its document.
     pub root: NodeRef,
     /// Which proxies it selects; `Mesh` if it does not say.
     pub target: TargetRef,
     /// Entries about destinations.
-    pub to: Vec<Entry>,
+    pub to: Vec<MeshEntry>,
     /// Entries about clients.
-    pub from: Vec<Entry>,
+    pub from: Vec<MeshEntry>,
     /// Entries about what comes in.
-    pub rules: Vec<Entry>,
+    pub rules: Vec<MeshEntry>,
     /// Its one conf, for types that have no entries.
     pub single: Option<NodeRef>,
     /// Its spec as an entry, for the same.
-    pub whole: Entry,
+    pub whole: MeshEntry,
 }
 
 impl Policy {
     /// Reads a policy; none if the type is no policy.
-    pub fn read(documents: &Documents, resource: &Resource) -> Option<Self> {
+    pub fn read(documents: &Documents, resource: &PlacedResource) -> Option<Self> {
         let kind = resource.meta.kind.known().filter(|k| k.is_policy())?;
         let spec = resource.spec(documents);
         let at = |view: View<'_>| NodeRef { doc: resource.root.doc, node: view.id() };
@@ -54,9 +54,9 @@ impl Policy {
             let written = of.get("targetRef").filter(|t| !t.is_null());
             written.map_or_else(TargetRef::whole_mesh, TargetRef::from_view)
         };
-        let entries = |key: &str| -> Vec<Entry> {
+        let entries = |key: &str| -> Vec<MeshEntry> {
             let items = spec.get(key).into_iter().flat_map(View::items);
-            let entry = |(index, item)| Entry { target: target(item), node: at(item), index };
+            let entry = |(index, item)| MeshEntry { target: target(item), node: at(item), index };
             (0..).zip(items).map(entry).collect()
         };
         Some(Self {
@@ -69,7 +69,7 @@ impl Policy {
             from: entries("from"),
             rules: entries("rules"),
             single: spec.get("default").map(at),
-            whole: Entry { target: TargetRef::whole_mesh(), node: at(spec), index: 0 },
+            whole: MeshEntry { target: TargetRef::whole_mesh(), node: at(spec), index: 0 },
         })
     }
 

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use overrule_source::{Documents, NodeRef, View};
 
-use crate::kinds::{KindName, Scope};
+use crate::kinds::{KindName, KindScope};
 use crate::kri::Kri;
-use crate::labels::{self, DEFAULT_MESH, Labels, Origin, Role};
+use crate::labels::{self, DEFAULT_MESH, LabelMap, PolicyRole, ResourceOrigin};
 
 /// Who a resource is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -20,7 +20,7 @@ pub struct Meta {
     /// Name as the control plane stores it: of a Kubernetes object `name.namespace`.
     pub name: String,
     /// Labels.
-    pub labels: Labels,
+    pub labels: LabelMap,
 }
 
 impl Meta {
@@ -29,7 +29,7 @@ impl Meta {
         let text = |of: View<'_>, key: &str| -> Option<String> {
             of.get(key).and_then(|v| v.scalar_text()).filter(|t| !t.is_empty()).map(Into::into)
         };
-        let read_labels = |of: Option<View<'_>>| -> Labels {
+        let read_labels = |of: Option<View<'_>>| -> LabelMap {
             let entries = of.into_iter().flat_map(View::entries);
             entries
                 .map(|(k, v)| (k.key_text().into(), v.scalar_text().unwrap_or("").into()))
@@ -71,12 +71,12 @@ impl Meta {
     }
 
     /// Where it was created.
-    pub fn origin(&self) -> Origin {
+    pub fn origin(&self) -> ResourceOrigin {
         labels::origin(&self.labels)
     }
 
     /// What it is for, as its label says.
-    pub fn role(&self) -> Role {
+    pub fn role(&self) -> PolicyRole {
         labels::role(&self.labels)
     }
 
@@ -92,20 +92,20 @@ impl Meta {
 }
 
 fn default_mesh(kind: &KindName) -> String {
-    let global = kind.known().is_some_and(|k| k.scope == Scope::Global);
+    let global = kind.known().is_some_and(|k| k.scope == KindScope::Global);
     if global { String::new() } else { DEFAULT_MESH.to_owned() }
 }
 
 /// A resource and where it stands.
 #[derive(Debug, Clone)]
-pub struct Resource {
+pub struct PlacedResource {
     /// Who it is.
     pub meta: Meta,
     /// Its document.
     pub root: NodeRef,
 }
 
-impl Resource {
+impl PlacedResource {
     /// Reads a document.
     pub fn read(documents: &Documents, root: NodeRef) -> Option<Self> {
         Some(Self { meta: Meta::read(documents.view(root))?, root })

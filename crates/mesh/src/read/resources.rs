@@ -11,12 +11,12 @@ use serde_json::Value;
 use crate::codes;
 use crate::dataplane::{Dataplane, MeshGateway};
 use crate::kinds::{self, KindName};
-use crate::labels::{DISPLAY_NAME, Labels, ORIGIN, Written, compute_labels};
+use crate::labels::{DISPLAY_NAME, LabelMap, NewResource, ORIGIN, compute_labels};
 use crate::names::Mode;
 use crate::permission;
-use crate::policy::{Entry, Policy};
+use crate::policy::{MeshEntry, Policy};
 use crate::profile::Profile;
-use crate::resource::{Meta, Resource};
+use crate::resource::{Meta, PlacedResource};
 use crate::role::RoleError;
 use crate::settings::{LabelSource, Settings};
 use crate::shapes;
@@ -29,7 +29,7 @@ pub const GROUP: &str = "kuma.io";
 
 /// Something that was read, and the object it was read from.
 #[derive(Debug, Clone)]
-pub struct Read<T> {
+pub struct ReadObject<T> {
     /// The object; none if only others speak of it.
     pub object: Option<ObjectId>,
     /// What it says.
@@ -61,7 +61,7 @@ pub struct MeshResources {
     /// Those that would be refused, by place.
     pub refused: BTreeMap<u32, Refusal>,
     /// Proxies, by object.
-    pub dataplanes: Vec<Read<Dataplane>>,
+    pub dataplanes: Vec<ReadObject<Dataplane>>,
     /// MeshGateways, by object.
     pub gateways: Vec<MeshGateway>,
     /// Their objects.
@@ -164,7 +164,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn object(&mut self, object: &overrule_model::Object) {
-        let Some(mut resource) = Resource::read(self.documents, object.root) else { return };
+        let Some(mut resource) = PlacedResource::read(self.documents, object.root) else { return };
         let role = self.complete(&mut resource, object);
         self.shape(&resource);
         self.metas.insert(object.id, resource.meta.clone());
@@ -181,7 +181,7 @@ impl Reader<'_> {
         }
         if kind == kinds::DATAPLANE {
             let it = Dataplane::read(self.documents, &resource);
-            mesh.dataplanes.push(Read { object: Some(object.id), it });
+            mesh.dataplanes.push(ReadObject { object: Some(object.id), it });
         }
         if kind == kinds::GATEWAY {
             mesh.gateways.push(MeshGateway::read(self.documents, &resource));
@@ -231,7 +231,7 @@ impl Reader<'_> {
     }
 
     /// Tells what is not as it must be, and so is read as if it were not there.
-    fn shape(&mut self, resource: &Resource) {
+    fn shape(&mut self, resource: &PlacedResource) {
         let spec = resource.spec(self.documents);
         let below = spec.id() != self.documents.view(resource.root).id();
         let path = if below { "spec." } else { "" };
@@ -247,7 +247,7 @@ impl Reader<'_> {
     /// Gives a resource the labels that a control plane would give it.
     fn complete(
         &self,
-        resource: &mut Resource,
+        resource: &mut PlacedResource,
         object: &overrule_model::Object,
     ) -> Option<RoleError> {
         if self.settings.labels == LabelSource::AsWritten {
@@ -289,14 +289,14 @@ impl Reader<'_> {
             let name = name.and_then(|n| n.scalar_text()).unwrap_or_default();
             resource.meta.labels.insert(DISPLAY_NAME.into(), name.into());
         }
-        let written = Written {
+        let written = NewResource {
             kind,
             mesh: &resource.meta.mesh,
             namespace,
             labels: &resource.meta.labels,
             document: &document,
         };
-        let computed: Result<Labels, RoleError> =
+        let computed: Result<LabelMap, RoleError> =
             compute_labels(&written, &self.settings.plane(kubernetes));
         match computed {
             Ok(mut labels) => {
@@ -309,7 +309,7 @@ impl Reader<'_> {
             }
             Err(why) => {
                 // It has every label but the role.
-                let written = Written { document: &Value::Null, ..written };
+                let written = NewResource { document: &Value::Null, ..written };
                 let plane = self.settings.plane(kubernetes);
                 if let Ok(labels) = compute_labels(&written, &plane) {
                     resource.meta.labels = labels;
@@ -362,7 +362,7 @@ pub(crate) fn written_short(documents: &Documents, policy: &mut Policy) {
         && policy.kind.policy.is_some_and(|p| p.may_be_short)
     {
         let node = NodeRef { doc: policy.root.doc, node: spec.id() };
-        policy.rules.push(Entry { target: TargetRef::whole_mesh(), node, index: 0 });
+        policy.rules.push(MeshEntry { target: TargetRef::whole_mesh(), node, index: 0 });
     }
 }
 

@@ -2,8 +2,8 @@
 //! In: what a policy holds and the namespace it is written in. Out: the role Kuma gives it, or why it refuses it.
 //! Not here: reading the role from a label (`labels`), what a role means for matching.
 
-use crate::kinds::{self, Kind, Policy};
-use crate::labels::Role;
+use crate::kinds::{self, PolicySchema, ResourceKind};
+use crate::labels::PolicyRole;
 use crate::targetref::TargetRef;
 use serde_json::Value;
 use std::fmt;
@@ -20,8 +20,8 @@ pub struct PolicyShape {
 impl PolicyShape {
     /// Reads the spec of a policy. Lists that the kind does not have do not count; of a type outside the table all do.
     /// A reference that cannot be read counts as an empty one.
-    pub fn read(kind: Option<&Kind>, spec: &Value) -> Self {
-        let holds = |list: fn(&Policy) -> bool| {
+    pub fn read(kind: Option<&ResourceKind>, spec: &Value) -> Self {
+        let holds = |list: fn(&PolicySchema) -> bool| {
             kind.is_none_or(|kind| kind.policy.as_ref().is_some_and(list))
         };
         let list = |key: &str| spec[key].as_array().map_or(&[][..], Vec::as_slice);
@@ -72,19 +72,19 @@ impl fmt::Display for RoleError {
 impl std::error::Error for RoleError {}
 
 /// The role of a policy in a namespace.
-pub fn policy_role(shape: &PolicyShape, namespace: Namespace<'_>) -> Result<Role, RoleError> {
+pub fn policy_role(shape: &PolicyShape, namespace: Namespace<'_>) -> Result<PolicyRole, RoleError> {
     if namespace.is_system || namespace.name.is_empty() {
-        return Ok(Role::System);
+        return Ok(PolicyRole::System);
     }
     if shape.has_from && !shape.to.is_empty() {
         return Err(RoleError::ToAndFrom);
     }
     if shape.to.is_empty() {
-        return Ok(Role::WorkloadOwner);
+        return Ok(PolicyRole::WorkloadOwner);
     }
     match shape.to.iter().filter(|to| is_producer(to, namespace.name)).count() {
-        0 => Ok(Role::Consumer),
-        all if all == shape.to.len() => Ok(Role::Producer),
+        0 => Ok(PolicyRole::Consumer),
+        all if all == shape.to.len() => Ok(PolicyRole::Producer),
         _ => Err(RoleError::ProducerAndConsumer),
     }
 }
@@ -98,13 +98,13 @@ fn is_producer(to: &TargetRef, own: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Namespace, PolicyShape, RoleError, policy_role};
-    use crate::kinds::{self, Kind};
-    use crate::labels::Role;
+    use crate::kinds::{self, ResourceKind};
+    use crate::labels::PolicyRole;
     use serde_json::{Value, json};
 
-    fn role(kind: &str, spec: &Value) -> Result<Role, RoleError> {
+    fn role(kind: &str, spec: &Value) -> Result<PolicyRole, RoleError> {
         policy_role(
-            &PolicyShape::read(Kind::by_type(kind), spec),
+            &PolicyShape::read(ResourceKind::by_type(kind), spec),
             Namespace::new("shop", "kuma-system"),
         )
     }
@@ -121,16 +121,16 @@ mod tests {
         let found = json!({"kind": "MeshService", "labels": {"kuma.io/display-name": "cart"}});
         let external = json!({"kind": "MeshExternalService", "name": "cart"});
         let cases = [
-            (to(&[]), Ok(Role::WorkloadOwner)),
-            (to(&[own.clone(), named]), Ok(Role::Producer)),
-            (to(&[other.clone(), found]), Ok(Role::Consumer)),
-            (to(&[external]), Ok(Role::Consumer)),
+            (to(&[]), Ok(PolicyRole::WorkloadOwner)),
+            (to(&[own.clone(), named]), Ok(PolicyRole::Producer)),
+            (to(&[other.clone(), found]), Ok(PolicyRole::Consumer)),
+            (to(&[external]), Ok(PolicyRole::Consumer)),
             (to(&[own, other]), Err(RoleError::ProducerAndConsumer)),
-            (json!({"to": [{}]}), Ok(Role::Consumer)),
-            (json!({"from": [{}]}), Ok(Role::WorkloadOwner)),
-            (json!({"from": [{}], "to": []}), Ok(Role::WorkloadOwner)),
+            (json!({"to": [{}]}), Ok(PolicyRole::Consumer)),
+            (json!({"from": [{}]}), Ok(PolicyRole::WorkloadOwner)),
+            (json!({"from": [{}], "to": []}), Ok(PolicyRole::WorkloadOwner)),
             (json!({"from": [{}], "to": [{}]}), Err(RoleError::ToAndFrom)),
-            (json!(null), Ok(Role::WorkloadOwner)),
+            (json!(null), Ok(PolicyRole::WorkloadOwner)),
         ];
         for (spec, want) in cases {
             assert_eq!(role("MeshTimeout", &spec), want, "{spec}");
@@ -140,9 +140,9 @@ mod tests {
     #[test]
     fn lists_that_a_kind_does_not_have_do_not_count() {
         let both = json!({"to": [{}], "from": [{}]});
-        assert_eq!(role("MeshRetry", &both), Ok(Role::Consumer));
-        assert_eq!(role("MeshTLS", &both), Ok(Role::WorkloadOwner));
-        assert_eq!(role("MeshTrace", &both), Ok(Role::WorkloadOwner));
+        assert_eq!(role("MeshRetry", &both), Ok(PolicyRole::Consumer));
+        assert_eq!(role("MeshTLS", &both), Ok(PolicyRole::WorkloadOwner));
+        assert_eq!(role("MeshTrace", &both), Ok(PolicyRole::WorkloadOwner));
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
         let shape = PolicyShape::read(Some(&kinds::TIMEOUT), &json!({"to": [{}], "from": [{}]}));
         for name in ["", "kuma-system"] {
             let namespace = Namespace::new(name, "kuma-system");
-            assert_eq!(policy_role(&shape, namespace), Ok(Role::System));
+            assert_eq!(policy_role(&shape, namespace), Ok(PolicyRole::System));
         }
     }
 }

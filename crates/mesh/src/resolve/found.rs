@@ -3,7 +3,7 @@
 
 /// What was learned, mesh by mesh, in the order of [`Resources::meshes`](crate::Resources).
 #[derive(Debug, Clone, Default)]
-pub struct Found {
+pub struct MeshFacts {
     /// By mesh.
     pub meshes: Vec<FoundMesh>,
 }

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::found::FoundMesh;
 use super::plans::Spec;
-use crate::conf::{Position, Strategy};
+use crate::conf::{ConfStrategy, EntryPosition};
 use crate::entries::{Destined, Item, clients, inbound_entries, services};
 use crate::gate::PermissionList;
 use crate::kinds;
@@ -22,7 +22,7 @@ use crate::resources::MeshResources;
 use crate::rules::MOST_RULES;
 use crate::steps::Steps;
 use crate::subset::{Subset, build};
-use crate::targets::Place;
+use crate::targets::DestinationIndex;
 use crate::topology::{DATAPLANE, MESH, match_text};
 
 /// Places of policies, in merge order.
@@ -32,9 +32,9 @@ pub(super) type List = Vec<u32>;
 #[derive(Debug, Default)]
 pub struct Outbounds {
     /// By place: for no hostname in particular, and for each one that splits a route.
-    by_place: HashMap<Place, SmallVec<[(u32, LadderId); 1]>>,
+    by_place: HashMap<DestinationIndex, SmallVec<[(u32, LadderId); 1]>>,
     /// Those that have a ladder, in order.
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<DestinationIndex>,
     /// What applies to destinations that nobody names.
     pub(super) mesh: LadderId,
     /// Sets of services by their tags, in merge order.
@@ -44,19 +44,22 @@ pub struct Outbounds {
 
 impl Outbounds {
     /// The ladder of a destination or of one of its ports: its own, that of the whole destination, that of the Mesh.
-    pub fn of(&self, place: Place) -> LadderId {
+    pub fn of(&self, place: DestinationIndex) -> LadderId {
         self.own(place).or_else(|| self.own((place.0, 0))).unwrap_or(self.mesh)
     }
 
     /// The ladder that is its own.
-    pub(super) fn own(&self, place: Place) -> Option<LadderId> {
+    pub(super) fn own(&self, place: DestinationIndex) -> Option<LadderId> {
         let all = self.by_place.get(&place)?;
         // A route for some hostnames only says nothing about the others.
         Some(all.iter().find(|(hostname, _)| *hostname == 0).map_or(LadderId::EMPTY, |(_, l)| *l))
     }
 
     /// Ladders for single hostnames.
-    pub(super) fn hostnames(&self, place: Place) -> impl Iterator<Item = (u32, LadderId)> + '_ {
+    pub(super) fn hostnames(
+        &self,
+        place: DestinationIndex,
+    ) -> impl Iterator<Item = (u32, LadderId)> + '_ {
         let all = self.by_place.get(&place).into_iter().flatten();
         all.copied().filter(|(hostname, _)| *hostname > 0)
     }
@@ -87,7 +90,7 @@ pub(super) struct Ladders<'a, 'b> {
     pub(super) builder: &'b mut ResolutionBuilder,
     pub(super) found: FoundMesh,
     /// What each `to` entry means, by place of its policy.
-    pub(super) meant: Vec<Vec<Vec<Place>>>,
+    pub(super) meant: Vec<Vec<Vec<DestinationIndex>>>,
     pub(super) to: HashMap<List, Arc<Outbounds>>,
     pub(super) inbound: HashMap<List, Arc<Inbounds>>,
     pub(super) permission_lists: HashMap<List, Arc<PermissionList>>,
@@ -95,21 +98,21 @@ pub(super) struct Ladders<'a, 'b> {
 
 impl<'a> Ladders<'a, '_> {
     /// The step of an entry, with its rank.
-    fn step(&mut self, item: Item<'a>, position: Position) -> StepId {
+    fn step(&mut self, item: Item<'a>, position: EntryPosition) -> StepId {
         let Item { policy, entry } = item;
         let below = if policy.target.kind == kinds::MESH { MESH } else { DATAPLANE };
         let (listed, block) = match position {
-            Position::To => (Listed::To(&entry.target), "to"),
-            Position::From => (Listed::Policies, "from"),
-            Position::Rules => (Listed::Inbound, "rules"),
-            Position::Single => (Listed::Policies, "default"),
+            EntryPosition::To => (Listed::To(&entry.target), "to"),
+            EntryPosition::From => (Listed::Policies, "from"),
+            EntryPosition::Rules => (Listed::Inbound, "rules"),
+            EntryPosition::Single => (Listed::Policies, "default"),
         };
         let id = self.ids.get(policy.place as usize).copied();
         let Self { profile, names, top, builder, .. } = self;
         self.steps.step(item, position, |value| {
             let step = Step {
                 policy: id.unwrap_or(PolicyId(u32::MAX)),
-                entry: (position != Position::Single).then_some(entry.index),
+                entry: (position != EntryPosition::Single).then_some(entry.index),
                 block,
                 level: top.saturating_add(below),
                 value,
@@ -160,7 +163,7 @@ impl<'a> Ladders<'a, '_> {
     pub(super) fn single(&mut self, spec: Spec, list: &[u32]) -> LadderId {
         let with_conf = self.mesh.policies_at(list).into_iter().filter(|p| p.single.is_some());
         let items = with_conf.map(|policy| Item { policy, entry: &policy.whole });
-        let steps: Vec<StepId> = items.map(|item| self.step(item, Position::Single)).collect();
+        let steps: Vec<StepId> = items.map(|item| self.step(item, EntryPosition::Single)).collect();
         self.ladder(spec, 0, steps)
     }
 
@@ -183,12 +186,12 @@ impl<'a> Ladders<'a, '_> {
                 entries.and_then(|m| m.get(item.entry.index as usize)).map_or(&[][..], |m| m)
             });
         let steps: Vec<StepId> =
-            items.into_iter().map(|item| self.step(item, Position::To)).collect();
+            items.into_iter().map(|item| self.step(item, EntryPosition::To)).collect();
         let pick = |at: &[usize]| -> Vec<StepId> {
             at.iter().filter_map(|i| steps.get(*i).copied()).collect()
         };
         let strategy = spec.strategy();
-        let is_mesh = |(place, _): &(Place, Vec<usize>)| {
+        let is_mesh = |(place, _): &(DestinationIndex, Vec<usize>)| {
             destinations.get(place.0 as usize).is_some_and(|d| d.meta.kind == kinds::MESH)
         };
         let (whole, own): (Vec<_>, Vec<_>) = by_place.into_iter().partition(is_mesh);
@@ -201,7 +204,7 @@ impl<'a> Ladders<'a, '_> {
         }
         made.places = own.into_iter().map(|(place, _)| place).collect();
         let tagged = services(self.documents, &policies, &[]).into_iter();
-        made.tagged = tagged.map(|(item, of)| (of, self.step(item, Position::To))).collect();
+        made.tagged = tagged.map(|(item, of)| (of, self.step(item, EntryPosition::To))).collect();
         made
     }
 
@@ -209,7 +212,7 @@ impl<'a> Ladders<'a, '_> {
     fn by_hostname(
         &mut self,
         spec: Spec,
-        strategy: &Strategy,
+        strategy: &ConfStrategy,
         steps: Vec<StepId>,
     ) -> SmallVec<[(u32, LadderId); 1]> {
         let groups = self.steps.confs.by_hostname(strategy, steps).into_iter();
@@ -252,7 +255,7 @@ impl<'a> Ladders<'a, '_> {
         let mut matches: Vec<(Narrow, Box<str>, Vec<StepId>)> = Vec::new();
         let has_rules = !entries.is_empty();
         for (item, from) in entries {
-            let position = if from { Position::From } else { Position::Rules };
+            let position = if from { EntryPosition::From } else { EntryPosition::Rules };
             let step = self.step(item, position);
             let written = self.documents.view(item.entry.node).get("matches");
             let mut written = written.into_iter().flat_map(View::items).peekable();
@@ -310,7 +313,7 @@ impl<'a> Ladders<'a, '_> {
         for subset in distinct {
             let about = entries.iter().filter(|(_, s)| s.contains_subset(subset));
             let steps: Vec<StepId> =
-                about.map(|(item, _)| self.step(*item, Position::From)).collect();
+                about.map(|(item, _)| self.step(*item, EntryPosition::From)).collect();
             let ladder = self.ladder(spec, 0, steps);
             if subset.tags().is_empty() {
                 made.all = ladder

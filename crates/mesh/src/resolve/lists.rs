@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::dataplane::{Dataplane, Listener};
-use crate::kinds::Kind;
+use crate::dataplane::{Dataplane, InboundListener};
+use crate::kinds::ResourceKind;
 use crate::kri::Kri;
 use crate::matched::{Matched, in_order};
 use crate::order::has_order;
@@ -18,7 +18,7 @@ use crate::settings::LabelSource;
 #[derive(Debug)]
 pub struct Lists {
     /// The kind.
-    pub kind: &'static Kind,
+    pub kind: &'static ResourceKind,
     /// All of them, by place, in merge order.
     pub all: Vec<u32>,
     /// Those that select something the proxy listens on, by port.
@@ -41,7 +41,7 @@ pub struct AtPort {
 impl Lists {
     /// The lists of a kind; none if no policy of it selects the proxy.
     pub(crate) fn new(
-        kind: &'static Kind,
+        kind: &'static ResourceKind,
         proxy: &Dataplane,
         matched: &Matched<'_>,
         all: &[&Policy],
@@ -55,7 +55,7 @@ impl Lists {
 }
 
 fn at(proxy: &Dataplane, matched: &Matched<'_>) -> Vec<AtPort> {
-    let mut by_listener: BTreeMap<Listener, Vec<u32>> = BTreeMap::new();
+    let mut by_listener: BTreeMap<InboundListener, Vec<u32>> = BTreeMap::new();
     for (listener, policies) in matched.by_listener().into_iter().chain(matched.inbounds()) {
         by_listener.insert(listener, places(&policies));
     }
@@ -81,7 +81,7 @@ pub(crate) fn taking_part<'m>(
     resources: &Resources,
     mesh: &'m MeshResources,
     profile: &Profile,
-    kind: &Kind,
+    kind: &ResourceKind,
 ) -> Vec<&'m Policy> {
     let of_kind = mesh.policies.iter().filter(|p| p.kind == kind && mesh.takes_part(profile, p));
     let mut list: Vec<(Kri, &Policy)> = of_kind.map(|p| (p.meta.kri(), p)).collect();

@@ -30,20 +30,20 @@ use overrule_engine::{KindId, LadderId, NewKind, PolicyId, Resolution, Resolutio
 use overrule_model::{ObjectId, Snapshot};
 use overrule_source::Documents;
 
-use crate::dataplane::{Dataplane, Inbound, Listener, gateway_of};
+use crate::dataplane::{Dataplane, Inbound, InboundListener, gateway_of};
 use crate::gate::PermissionList;
-use crate::kinds::{self, Kind};
+use crate::kinds::{self, ResourceKind};
 use crate::matched::{Matched, in_order};
 use crate::order::{Names, rank_keys};
 use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::resources::{GROUP, MeshResources, Resources};
-use crate::select::{Context, HostListener};
+use crate::select::{HostListener, SelectContext};
 use crate::steps::Steps;
-use crate::targets::{Index, Place};
+use crate::targets::{DestinationIndex, Index};
 use crate::topology::{MeshNodes, MeshTopology};
 
-pub use found::{Found, FoundMesh};
+pub use found::{FoundMesh, MeshFacts};
 pub use ladders::Outbounds;
 pub(crate) use lists::taking_part;
 pub use lists::{AtPort, Lists};
@@ -74,7 +74,7 @@ pub struct World<'a> {
 
 /// What a run wants beyond its input.
 #[derive(Debug, Clone, Default)]
-pub struct Options {
+pub struct ProxyOptions {
     /// Kinds to resolve although no policy of them is there, lower case.
     pub include: Vec<String>,
     /// Proxies and destinations whose paths must be there, however many there are of others.
@@ -87,11 +87,11 @@ pub struct Options {
 
 /// The resolution, and what was learned on the way.
 #[derive(Debug, Default)]
-pub struct Resolved {
+pub struct MeshResolution {
     /// The answer.
     pub resolution: Resolution,
     /// What findings tell about.
-    pub found: Found,
+    pub found: MeshFacts,
     /// Proxies whose paths to destinations are left out, because one that sends by the same rules has them.
     pub alike: usize,
     /// What each proxy gets, by mesh and place, for lookups.
@@ -156,7 +156,7 @@ type AtListener = (Option<Arc<Inbounds>>, Option<Arc<Outbounds>>);
 
 /// A kind that is resolved.
 struct Active {
-    kind: &'static Kind,
+    kind: &'static ResourceKind,
     id: KindId,
     spec: Spec,
 }
@@ -168,7 +168,7 @@ pub fn concerns(resources: &Resources, asked: &[String]) -> bool {
 }
 
 /// Resolves every kind under a profile.
-pub fn resolve(world: World<'_>, options: &Options) -> Resolved {
+pub fn resolve(world: World<'_>, options: &ProxyOptions) -> MeshResolution {
     let World { documents, resources, topology, .. } = world;
     let mut builder = ResolutionBuilder::default();
     let active = active(world, options, &mut builder);
@@ -177,7 +177,7 @@ pub fn resolve(world: World<'_>, options: &Options) -> Resolved {
     let names = Names::new(all);
     let mut steps = Steps::new(documents);
     let mut walk = walk::Walk::new(active.len(), options);
-    let mut resolved = Resolved::default();
+    let mut resolved = MeshResolution::default();
     for (mesh, (nodes, ids)) in resources.meshes.iter().zip(topology.meshes.iter().zip(&ids)) {
         let one = OneMesh { world, mesh, nodes, ids, active: &active };
         one.resolve(&mut builder, &mut steps, &names, &mut walk, &mut resolved);
@@ -192,9 +192,13 @@ pub fn resolve(world: World<'_>, options: &Options) -> Resolved {
 }
 
 /// The kinds to resolve: those that have policies, and those asked for.
-fn active(world: World<'_>, options: &Options, builder: &mut ResolutionBuilder) -> Vec<Active> {
+fn active(
+    world: World<'_>,
+    options: &ProxyOptions,
+    builder: &mut ResolutionBuilder,
+) -> Vec<Active> {
     let names = world.snapshot.names();
-    let has = |kind: &Kind| {
+    let has = |kind: &ResourceKind| {
         let mut all = world.resources.meshes.iter().flat_map(|m| &m.policies);
         all.any(|p| p.kind == kind)
             || options.include.iter().any(|word| word.eq_ignore_ascii_case(kind.name))
@@ -262,7 +266,7 @@ impl<'a> OneMesh<'a> {
         steps: &mut Steps<'a>,
         names: &Names,
         walk: &mut walk::Walk<'_>,
-        resolved: &mut Resolved,
+        resolved: &mut MeshResolution,
     ) {
         let mesh = self.mesh;
         let index = Index::new(&mesh.destinations);
@@ -334,11 +338,11 @@ impl<'a> OneMesh<'a> {
         lists: &[Candidates<'_>],
         routes: &[Policy],
         ladders: &Ladders<'_, '_>,
-    ) -> Vec<BTreeSet<Place>> {
+    ) -> Vec<BTreeSet<DestinationIndex>> {
         let mut named = vec![BTreeSet::new(); shapes.first.len()];
         let others = profiles.iter().filter(|p| *p != self.world.profile);
         for profile in others {
-            let context = Context { routes, gateways: &self.mesh.gateways, profile };
+            let context = SelectContext { routes, gateways: &self.mesh.gateways, profile };
             for (place, named) in shapes.first.iter().zip(&mut named) {
                 let Some(proxy) = self.mesh.dataplanes.get(*place) else { continue };
                 for list in lists {
@@ -350,7 +354,7 @@ impl<'a> OneMesh<'a> {
                 }
             }
         }
-        let is_mesh = |place: &Place| {
+        let is_mesh = |place: &DestinationIndex| {
             let target = self.mesh.destinations.get(place.0 as usize);
             target.is_none_or(|t| t.meta.kind == kinds::MESH)
         };
@@ -371,7 +375,7 @@ impl<'a> OneMesh<'a> {
             return ProxyRules::default();
         };
         let context =
-            Context { routes, gateways: &self.mesh.gateways, profile: self.world.profile };
+            SelectContext { routes, gateways: &self.mesh.gateways, profile: self.world.profile };
         // A MeshGateway only configures proxies that leave their listeners to it.
         let gateway = gateway_of(proxy, &self.mesh.gateways).filter(|_| proxy.is_built_in());
         let gateway =
@@ -422,7 +426,10 @@ impl<'a> OneMesh<'a> {
             let listeners = self.mesh.gateways.get(gateway).map_or(&[][..], |g| &g.listeners);
             for listener in listeners {
                 let at = HostListener {
-                    listener: Listener { address: proxy.address.clone(), port: listener.port },
+                    listener: InboundListener {
+                        address: proxy.address.clone(),
+                        port: listener.port,
+                    },
                     hostname: listener.hostname.clone(),
                 };
                 let here = matched.policies.iter().filter(|(_, s)| s.listeners.contains(&at));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: kinds and their confs. Out: the plan of each ladder. Not here: how a plan merges.
 
-use crate::conf::{Plan, Strategy};
-use crate::kinds::{self, Kind};
+use crate::conf::{ConfStrategy, Plan};
+use crate::kinds::{self, ResourceKind};
 use crate::steps::Steps;
 
 /// Which plan a ladder follows: two for each kind.
@@ -11,15 +11,15 @@ pub(super) struct Spec(pub(super) u16);
 
 impl Spec {
     /// Confs are merged.
-    pub(super) fn of(kind: &Kind) -> Self {
+    pub(super) fn of(kind: &ResourceKind) -> Self {
         let place = kinds::policies().position(|(k, _)| k.name == kind.name).unwrap_or(0);
         Self(u16::try_from(place * 2).unwrap_or(0))
     }
 
     /// How confs are merged.
-    pub(super) fn strategy(self) -> Strategy {
+    pub(super) fn strategy(self) -> ConfStrategy {
         let kind = kinds::policies().nth(usize::from(self.0 / 2));
-        kind.map(|(kind, _)| Strategy::of(kind)).unwrap_or_default()
+        kind.map(|(kind, _)| ConfStrategy::of(kind)).unwrap_or_default()
     }
 
     /// Of confs with one match the first counts.
@@ -33,7 +33,7 @@ pub(super) fn plans(steps: &Steps<'_>) -> Vec<Plan> {
     let mut plans = Vec::new();
     for (kind, _) in kinds::policies() {
         for first_counts in [false, true] {
-            let strategy = Strategy { first_counts, ..Strategy::of(kind) };
+            let strategy = ConfStrategy { first_counts, ..ConfStrategy::of(kind) };
             let place = u16::try_from(plans.len()).unwrap_or(u16::MAX);
             plans.push(Plan::new(steps.confs.documents, strategy, steps.confs_of(kind), place));
         }

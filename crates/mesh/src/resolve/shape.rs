@@ -8,14 +8,14 @@ use hashbrown::HashMap;
 
 use crate::dataplane::{Dataplane, Tags};
 use crate::kinds;
-use crate::labels::Origin;
+use crate::labels::ResourceOrigin;
 use crate::policy::Policy;
-use crate::resources::Read;
+use crate::resources::ReadObject;
 
 /// What policies can see of a proxy.
 #[derive(PartialEq, Eq, Hash)]
 struct Shape<'a> {
-    origin: Origin,
+    origin: ResourceOrigin,
     zone: &'a str,
     namespace: &'a str,
     /// Its name, if a policy asks for it.
@@ -39,7 +39,7 @@ pub(super) struct Shapes {
 
 impl Shapes {
     /// Groups the proxies of a mesh.
-    pub(super) fn new(dataplanes: &[Read<Dataplane>], policies: &[&Policy]) -> Self {
+    pub(super) fn new(dataplanes: &[ReadObject<Dataplane>], policies: &[&Policy]) -> Self {
         let mut labels: BTreeSet<&str> = BTreeSet::new();
         let mut names: BTreeSet<&str> = BTreeSet::new();
         for policy in policies {
@@ -77,7 +77,7 @@ impl Shapes {
 fn shape<'a>(proxy: &'a Dataplane, labels: &BTreeSet<&str>, names: &BTreeSet<&str>) -> Shape<'a> {
     let meta = &proxy.meta;
     let value = |key: &&str| meta.labels.get(*key).map(String::as_str);
-    let first = |at: &crate::dataplane::Listener| {
+    let first = |at: &crate::dataplane::InboundListener| {
         proxy.inbounds.iter().position(|i| i.listener == *at).unwrap_or(0)
     };
     let inbound = |i: &'a crate::dataplane::Inbound| {

@@ -13,9 +13,9 @@ use overrule_model::ObjectId;
 
 use super::ladders::{Ladders, Outbounds};
 use super::shape::Shapes;
-use super::{KindRules, OneMesh, Options, ProxyRules};
+use super::{KindRules, OneMesh, ProxyOptions, ProxyRules};
 use crate::kinds;
-use crate::targets::Place;
+use crate::targets::DestinationIndex;
 
 /// Most paths to destinations if nobody says otherwise.
 const MOST_PATHS: usize = 1_000_000;
@@ -24,7 +24,7 @@ const MOST_PATHS: usize = 1_000_000;
 pub(super) struct Walk<'o> {
     pub(super) ladders: Vec<Vec<LadderId>>,
     pub(super) alike: usize,
-    pub(super) options: &'o Options,
+    pub(super) options: &'o ProxyOptions,
 }
 
 /// What a path to destinations begins with, and what applies there.
@@ -37,7 +37,7 @@ struct Start<'r> {
 }
 
 impl<'o> Walk<'o> {
-    pub(super) fn new(kinds: usize, options: &'o Options) -> Self {
+    pub(super) fn new(kinds: usize, options: &'o ProxyOptions) -> Self {
         Self { ladders: vec![Vec::new(); kinds], alike: 0, options }
     }
 
@@ -47,7 +47,7 @@ impl<'o> Walk<'o> {
         mesh: &OneMesh<'_>,
         shapes: &Shapes,
         rules: &[Arc<ProxyRules>],
-        beside: &[BTreeSet<Place>],
+        beside: &[BTreeSet<DestinationIndex>],
         all: &mut Ladders<'_, '_>,
     ) {
         let asked = self.asked(mesh);
@@ -62,7 +62,7 @@ impl<'o> Walk<'o> {
             most => most,
         };
         let everything = shapes.of.iter().map(&mut size).sum::<usize>() <= most;
-        static NONE: BTreeSet<Place> = BTreeSet::new();
+        static NONE: BTreeSet<DestinationIndex> = BTreeSet::new();
         let mut walk =
             InMesh { ladders: &mut self.ladders, mesh, asked: &asked, beside: &NONE, all };
         let top = walk.add(None, mesh.nodes.mesh);
@@ -83,7 +83,7 @@ impl<'o> Walk<'o> {
         let is_asked = |object: &Option<ObjectId>| object.is_some_and(|o| focus.contains(&o));
         let proxies = mesh.mesh.dataplanes.iter().map(|d| d.object).enumerate();
         let targets = (0..).zip(&mesh.mesh.destination_objects).zip(&mesh.mesh.destinations);
-        let mut places: Vec<Place> = Vec::new();
+        let mut places: Vec<DestinationIndex> = Vec::new();
         for ((place, object), target) in targets {
             let service = !target.meta.kind.is_one_of(&[kinds::MESH, kinds::HTTP_ROUTE]);
             if service && is_asked(object) {
@@ -103,7 +103,7 @@ struct InMesh<'w, 'm, 'r, 'a, 'b> {
     mesh: &'m OneMesh<'r>,
     asked: &'m Asked,
     /// What is named for the proxy under other rule sets.
-    beside: &'m BTreeSet<Place>,
+    beside: &'m BTreeSet<DestinationIndex>,
     all: &'w mut Ladders<'a, 'b>,
 }
 
@@ -207,8 +207,8 @@ impl InMesh<'_, '_, '_, '_, '_> {
             return;
         }
         let places = named(start.to.iter().copied().flatten(), &self.asked.places);
-        let places: BTreeSet<Place> = places.union(self.beside).copied().collect();
-        let places: Vec<Place> = places.into_iter().collect();
+        let places: BTreeSet<DestinationIndex> = places.union(self.beside).copied().collect();
+        let places: Vec<DestinationIndex> = places.into_iter().collect();
         self.targets(start, &places);
         self.add(Some(start.at), self.mesh.nodes.destinations);
         for (kind, to) in start.to.iter().enumerate() {
@@ -219,8 +219,8 @@ impl InMesh<'_, '_, '_, '_, '_> {
     }
 
     /// Paths to destinations; those of ports stand below their destination.
-    fn targets(&mut self, start: &Start<'_>, places: &[Place]) {
-        let is_route = |place: &Place| {
+    fn targets(&mut self, start: &Start<'_>, places: &[DestinationIndex]) {
+        let is_route = |place: &DestinationIndex| {
             let target = self.mesh.mesh.destinations.get(place.0 as usize);
             target.is_some_and(|t| t.meta.kind == kinds::HTTP_ROUTE)
         };
@@ -242,7 +242,13 @@ impl InMesh<'_, '_, '_, '_, '_> {
         }
     }
 
-    fn target(&mut self, start: &Start<'_>, parent: PathId, node: NodeId, place: Place) -> PathId {
+    fn target(
+        &mut self,
+        start: &Start<'_>,
+        parent: PathId,
+        node: NodeId,
+        place: DestinationIndex,
+    ) -> PathId {
         let at = self.add(Some(parent), node);
         for (kind, to) in start.to.iter().enumerate() {
             if let Some(to) = to {
@@ -266,11 +272,11 @@ impl InMesh<'_, '_, '_, '_, '_> {
     }
 
     /// Paths to routes of a destination that select the proxy and that somebody has an entry about.
-    fn routes(&mut self, start: &Start<'_>, at: PathId, place: Place) {
+    fn routes(&mut self, start: &Start<'_>, at: PathId, place: DestinationIndex) {
         for policy in start.routes {
             let meant = self.all.meant.get(*policy as usize);
             // A route of a whole destination is one of each of its ports.
-            let to_here = |p: &Place| *p == place || *p == (place.0, 0);
+            let to_here = |p: &DestinationIndex| *p == place || *p == (place.0, 0);
             let leads = meant.is_some_and(|m| m.iter().flatten().any(to_here));
             let Some(object) =
                 self.mesh.mesh.policy_objects.get(*policy as usize).filter(|_| leads)
@@ -314,19 +320,22 @@ impl InMesh<'_, '_, '_, '_, '_> {
 /// What is asked about, by place.
 struct Asked {
     proxies: BTreeSet<usize>,
-    places: Vec<Place>,
+    places: Vec<DestinationIndex>,
 }
 
 /// Destinations that some kind names for a proxy, and those asked about.
-fn destinations(rules: &ProxyRules, asked: &[Place]) -> BTreeSet<Place> {
+fn destinations(rules: &ProxyRules, asked: &[DestinationIndex]) -> BTreeSet<DestinationIndex> {
     let to = rules.kinds.iter().flat_map(|k| {
         k.to.as_deref().into_iter().chain(k.listeners.iter().filter_map(|(_, to)| to.as_deref()))
     });
     named(to, asked)
 }
 
-fn named<'r>(to: impl Iterator<Item = &'r Outbounds>, asked: &[Place]) -> BTreeSet<Place> {
-    let mut places: BTreeSet<Place> = asked.iter().copied().collect();
+fn named<'r>(
+    to: impl Iterator<Item = &'r Outbounds>,
+    asked: &[DestinationIndex],
+) -> BTreeSet<DestinationIndex> {
+    let mut places: BTreeSet<DestinationIndex> = asked.iter().copied().collect();
     for to in to {
         places.extend(to.places.iter().copied());
     }

@@ -4,11 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::dataplane::{Dataplane, Listener};
+use crate::dataplane::{Dataplane, InboundListener};
 use crate::order::{policies as compare, sort};
 use crate::policy::Policy;
 use crate::profile::Profile;
-use crate::select::{Context, HostListener, Selected, select};
+use crate::select::{HostListener, SelectContext, Selected, select};
 
 /// Policies that select a proxy.
 pub struct Matched<'a> {
@@ -21,7 +21,7 @@ pub struct Matched<'a> {
 
 impl<'a> Matched<'a> {
     /// Selects; policies that only count in shadow inspection are left out.
-    pub fn new(context: Context<'_>, policies: &[&'a Policy], dataplane: &Dataplane) -> Self {
+    pub fn new(context: SelectContext<'_>, policies: &[&'a Policy], dataplane: &Dataplane) -> Self {
         let mut matched =
             Self { profile: context.profile.clone(), policies: Vec::new(), warnings: Vec::new() };
         for policy in policies.iter().filter(|p| !p.is_shadow()) {
@@ -45,8 +45,8 @@ impl<'a> Matched<'a> {
     }
 
     /// By inbound.
-    pub fn inbounds(&self) -> BTreeMap<Listener, Vec<&'a Policy>> {
-        let mut found: BTreeMap<Listener, Vec<&'a Policy>> = BTreeMap::new();
+    pub fn inbounds(&self) -> BTreeMap<InboundListener, Vec<&'a Policy>> {
+        let mut found: BTreeMap<InboundListener, Vec<&'a Policy>> = BTreeMap::new();
         for (policy, selected) in &self.policies {
             for listener in &selected.inbounds {
                 found.entry(listener.clone()).or_default().push(policy);
@@ -67,8 +67,8 @@ impl<'a> Matched<'a> {
     }
 
     /// By listener of the gateway.
-    pub fn by_listener(&self) -> BTreeMap<Listener, Vec<&'a Policy>> {
-        let mut found: BTreeMap<Listener, Vec<&'a Policy>> = BTreeMap::new();
+    pub fn by_listener(&self) -> BTreeMap<InboundListener, Vec<&'a Policy>> {
+        let mut found: BTreeMap<InboundListener, Vec<&'a Policy>> = BTreeMap::new();
         for (policy, selected) in &self.policies {
             for at in &selected.listeners {
                 let list = found.entry(at.listener.clone()).or_default();

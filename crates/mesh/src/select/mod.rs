@@ -7,9 +7,9 @@ pub mod targets;
 
 use std::collections::BTreeMap;
 
-use crate::dataplane::{Dataplane, Listener, MeshGateway, Tags, gateway_of, matches};
+use crate::dataplane::{Dataplane, InboundListener, MeshGateway, Tags, gateway_of, matches};
 use crate::kinds;
-use crate::labels::{Origin, Role};
+use crate::labels::{PolicyRole, ResourceOrigin};
 use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::resource::Meta;
@@ -17,7 +17,7 @@ use crate::targetref::TargetRef;
 
 /// What selecting looks at besides policy and proxy.
 #[derive(Clone, Copy)]
-pub struct Context<'a> {
+pub struct SelectContext<'a> {
     /// MeshHTTPRoutes, for policies that target one.
     pub routes: &'a [Policy],
     /// MeshGateways.
@@ -30,7 +30,7 @@ pub struct Context<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostListener {
     /// Where it listens.
-    pub listener: Listener,
+    pub listener: InboundListener,
     /// Hostname; `*` for all.
     pub hostname: Box<str>,
 }
@@ -39,7 +39,7 @@ pub struct HostListener {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selected {
     /// Inbounds, each once.
-    pub inbounds: Vec<Listener>,
+    pub inbounds: Vec<InboundListener>,
     /// Listeners of the gateway.
     pub listeners: Vec<HostListener>,
     /// The proxy is a gateway that only sends, and is selected as a whole.
@@ -55,7 +55,7 @@ impl Selected {
 
 /// Selects. `Err`: the target cannot be resolved, with upstream's words.
 pub fn select(
-    context: Context<'_>,
+    context: SelectContext<'_>,
     policy: &Policy,
     dataplane: &Dataplane,
 ) -> Result<Selected, String> {
@@ -68,7 +68,7 @@ pub fn select(
 }
 
 struct Selector<'a> {
-    context: Context<'a>,
+    context: SelectContext<'a>,
     dataplane: &'a Dataplane,
     gateway: Option<&'a MeshGateway>,
 }
@@ -78,16 +78,19 @@ impl Selector<'_> {
     fn in_scope(&self, policy: &Meta) -> bool {
         let proxy = &self.dataplane.meta;
         let place = self.gateway.map_or(proxy, |g| &g.meta);
-        let producer = *self.context.profile == Profile::Release && policy.role() == Role::Producer;
-        let zoned = policy.origin() == Origin::Zone && !policy.zone().is_empty();
-        if !producer && zoned && place.origin() == Origin::Zone {
+        let producer =
+            *self.context.profile == Profile::Release && policy.role() == PolicyRole::Producer;
+        let zoned = policy.origin() == ResourceOrigin::Zone && !policy.zone().is_empty();
+        if !producer && zoned && place.origin() == ResourceOrigin::Zone {
             let same = place.zone().is_empty() || place.zone() == policy.zone();
             if !same {
                 return false;
             }
         }
         let local = match self.context.profile {
-            Profile::Release => matches!(policy.role(), Role::Consumer | Role::WorkloadOwner),
+            Profile::Release => {
+                matches!(policy.role(), PolicyRole::Consumer | PolicyRole::WorkloadOwner)
+            }
             Profile::Design { system } => {
                 !policy.namespace().is_empty() && policy.namespace() != &**system
             }
@@ -123,8 +126,8 @@ impl Selector<'_> {
         wanted.is_empty() || wanted.iter().any(|w| w == kind)
     }
 
-    fn inbounds(&self, fits: impl Fn(&crate::dataplane::Inbound) -> bool) -> Vec<Listener> {
-        let mut found: Vec<Listener> = Vec::new();
+    fn inbounds(&self, fits: impl Fn(&crate::dataplane::Inbound) -> bool) -> Vec<InboundListener> {
+        let mut found: Vec<InboundListener> = Vec::new();
         for inbound in self.dataplane.inbounds.iter().filter(|i| fits(i)) {
             if !found.contains(&inbound.listener) {
                 found.push(inbound.listener.clone());
@@ -144,7 +147,7 @@ impl Selector<'_> {
             tags.extend(listener.tags.clone());
             if matches(wanted, &tags) {
                 let address = self.dataplane.address.clone();
-                let at = Listener { address, port: listener.port };
+                let at = InboundListener { address, port: listener.port };
                 found.push(HostListener { listener: at, hostname: listener.hostname.clone() });
             }
         }

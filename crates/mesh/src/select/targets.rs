@@ -7,8 +7,8 @@ use overrule_source::{Documents, View};
 
 use crate::kinds;
 use crate::kri::Kri;
-use crate::labels::{DISPLAY_NAME, Labels, NAMESPACE};
-use crate::resource::{Meta, Resource};
+use crate::labels::{DISPLAY_NAME, LabelMap, NAMESPACE};
+use crate::resource::{Meta, PlacedResource};
 use crate::targetref::TargetRef;
 
 /// A port of a destination.
@@ -31,7 +31,7 @@ pub struct Destination {
 
 impl Destination {
     /// Reads one; none if entries cannot mean resources of its type.
-    pub fn read(documents: &Documents, resource: &Resource) -> Option<Self> {
+    pub fn read(documents: &Documents, resource: &PlacedResource) -> Option<Self> {
         let spec = resource.spec(documents);
         let number = |of: View<'_>| of.get("port").and_then(View::as_i64).unwrap_or(0);
         let ports = match resource.meta.kind.known() {
@@ -79,7 +79,7 @@ pub fn resolve<'a>(
     policy: &Meta,
     resources: &'a [Destination],
 ) -> Vec<Meant<'a>> {
-    let one = |(place, port): Place| {
+    let one = |(place, port): DestinationIndex| {
         let resource = resources.get(place as usize)?;
         let section = (port as usize).checked_sub(1).and_then(|p| resource.ports.get(p));
         Some(Meant { resource, section: section.map_or("", |p| &p.section) })
@@ -88,7 +88,7 @@ pub fn resolve<'a>(
 }
 
 /// The place of a destination in its list, and of one of its ports counted from 1; 0 for all of it.
-pub type Place = (u32, u32);
+pub type DestinationIndex = (u32, u32);
 
 /// Destinations by identity and by label, so that an entry costs what it means, not what there is.
 pub struct Index<'a> {
@@ -122,7 +122,7 @@ impl<'a> Index<'a> {
     }
 
     /// The place of a destination, or of a port of it, by its identity.
-    pub fn find(&self, kri: &Kri) -> Option<Place> {
+    pub fn find(&self, kri: &Kri) -> Option<DestinationIndex> {
         let whole = if kri.section.is_empty() { None } else { Some(kri.without_section()) };
         let place = *self.by_kri.get(whole.as_ref().unwrap_or(kri))?.first()?;
         if kri.section.is_empty() {
@@ -134,7 +134,7 @@ impl<'a> Index<'a> {
     }
 
     /// The same as [`resolve`], by place.
-    pub fn resolve(&self, target: &TargetRef, policy: &Meta) -> Vec<Place> {
+    pub fn resolve(&self, target: &TargetRef, policy: &Meta) -> Vec<DestinationIndex> {
         match target.kind.known() {
             Some(&kinds::MESH) => {
                 let is_mesh = |place: &&u32| {
@@ -182,7 +182,7 @@ impl<'a> Index<'a> {
 
 /// How resources of a kind are meant.
 struct Query<'t> {
-    labels: Option<Labels>,
+    labels: Option<LabelMap>,
     kri: Kri,
     section: &'t str,
     /// The number of the port, for names of the old form.
@@ -238,7 +238,7 @@ impl<'t> Query<'t> {
 }
 
 /// `name_namespace_svc`, or with a port at the end: what services were called before they were resources.
-fn old_name(target: &TargetRef) -> Option<(Labels, Option<i64>)> {
+fn old_name(target: &TargetRef) -> Option<(LabelMap, Option<i64>)> {
     if target.kind != kinds::SERVICE || !target.section_name().is_empty() {
         return None;
     }

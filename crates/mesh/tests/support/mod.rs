@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use overrule_engine::{Leaf, Loss, StepId, Traced};
 use overrule_source::{
-    Documents, DuplicateKeys, Input, Kind, NodeRef, ReadOptions, SingleLetters, View, read,
+    Documents, DuplicateKeys, Input, NodeKind, NodeRef, ReadOptions, SingleLetters, View, read,
 };
 use serde_json::{Map, Value};
 
@@ -48,7 +48,7 @@ pub fn find(documents: &Documents, node: NodeRef, path: &[&str]) -> Option<NodeR
     let mut view = documents.view(node);
     for key in path {
         view = match view.kind() {
-            Kind::List => view.items().nth(key.parse().ok()?)?,
+            NodeKind::List => view.items().nth(key.parse().ok()?)?,
             _ => view.get(key)?,
         };
     }
@@ -80,10 +80,10 @@ pub fn json(documents: &Documents, value: &Traced) -> Value {
 
 fn scalar(view: View<'_>) -> Value {
     match view.kind() {
-        Kind::Null => Value::Null,
-        Kind::Bool => view.as_bool().into(),
-        Kind::Int => view.as_i64().map_or_else(|| view.as_u64().into(), Value::from),
-        Kind::Float => view.as_f64().into(),
+        NodeKind::Null => Value::Null,
+        NodeKind::Bool => view.as_bool().into(),
+        NodeKind::Int => view.as_i64().map_or_else(|| view.as_u64().into(), Value::from),
+        NodeKind::Float => view.as_f64().into(),
         _ => view.as_str().into(),
     }
 }
@@ -124,6 +124,6 @@ pub fn at<const N: usize>(pairs: [(&str, u32); N]) -> BTreeMap<String, u32> {
 }
 
 /// The kind of that type.
-pub fn kind(name: &str) -> &'static overrule_mesh::kinds::Kind {
-    overrule_mesh::kinds::Kind::by_type(name).expect("a kind of the table")
+pub fn kind(name: &str) -> &'static overrule_mesh::kinds::ResourceKind {
+    overrule_mesh::kinds::ResourceKind::by_type(name).expect("a kind of the table")
 }

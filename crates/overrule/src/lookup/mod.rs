@@ -7,15 +7,15 @@ mod paths;
 
 use overrule_access::spiffe;
 use overrule_engine::{NodeId, PolicyId};
-use overrule_family::{Client, Identity};
+use overrule_family::{Client, NamedIdentity};
 use overrule_model::{GroupKind, Object, ObjectId, TargetName, TargetNameError, nearest};
 use overrule_view::tenancy::{Everything, Reader, Sees};
-use overrule_view::{Part, Scene};
+use overrule_view::{Scene, ScenePart};
 
 use crate::{Analysis, InboundAccess};
 
 pub use error::{LookupError, Suggestions};
-pub use paths::{Context, Elsewhere, Kind, contexts, elsewhere, kind_words};
+pub use paths::{Elsewhere, FamilyPolicyKind, PolicyContext, contexts, elsewhere, kind_words};
 
 /// Finds what names mean.
 #[derive(Clone, Copy)]
@@ -34,7 +34,7 @@ pub enum Target<'a> {
     /// A node of the topology.
     Node(NodeId),
     /// A policy, and the family that resolved it.
-    Policy(&'a Part<'a>, PolicyId),
+    Policy(&'a ScenePart<'a>, PolicyId),
 }
 
 impl<'a> Finder<'a> {
@@ -46,7 +46,7 @@ impl<'a> Finder<'a> {
     /// Finds what a target name means.
     pub fn target<'s>(&self, scene: &Scene<'s>, text: &str) -> Result<Target<'s>, LookupError> {
         let (object, section) = self.object(text)?;
-        let of = |part: &'s Part<'s>| Some((part, part.resolution.policy_of(object.id)?));
+        let of = |part: &'s ScenePart<'s>| Some((part, part.resolution.policy_of(object.id)?));
         if let Some((part, policy)) = scene.parts.iter().find_map(of) {
             return Ok(Target::Policy(part, policy));
         }
@@ -78,7 +78,7 @@ impl<'a> Finder<'a> {
         &self,
         scene: &Scene<'s>,
         text: &str,
-    ) -> Result<(&'s Part<'s>, PolicyId), LookupError> {
+    ) -> Result<(&'s ScenePart<'s>, PolicyId), LookupError> {
         match self.target(scene, text)? {
             Target::Policy(part, policy) => Ok((part, policy)),
             Target::Node(_) => Err(LookupError::NotAPolicy { text: text.to_owned() }),
@@ -134,12 +134,14 @@ impl<'a> Finder<'a> {
     /// The object and section that an identity of a family's own means; none if the text is none.
     fn by_identity(&self, text: &str) -> Result<Option<(&'a Object, Option<String>)>, LookupError> {
         let found = match self.analysis.identify(text) {
-            Identity::Other => return Ok(None),
-            Identity::Malformed(why) => {
+            NamedIdentity::Other => return Ok(None),
+            NamedIdentity::Malformed(why) => {
                 return Err(LookupError::Malformed { text: text.to_owned(), why });
             }
-            Identity::Unknown => None,
-            Identity::Object(id, section) => self.analysis.snapshot.get(id).map(|o| (o, section)),
+            NamedIdentity::Unknown => None,
+            NamedIdentity::Object(id, section) => {
+                self.analysis.snapshot.get(id).map(|o| (o, section))
+            }
         };
         if let Some((object, section)) = found.filter(|(object, _)| self.sees(object)) {
             return Ok(Some((object, Some(section).filter(|section| !section.is_empty()))));
@@ -241,7 +243,7 @@ impl<'a> Finder<'a> {
     }
 
     /// Whether the one who asks may know that a kind of policies is there.
-    fn shows_kind(&self, scene: &Scene<'_>, kind: &Kind<'_>) -> bool {
+    fn shows_kind(&self, scene: &Scene<'_>, kind: &FamilyPolicyKind<'_>) -> bool {
         self.sees.everything() || Reader::new(scene, self.sees).kind(kind.part, kind.id)
     }
 }

@@ -5,24 +5,24 @@
 use std::collections::BTreeSet;
 
 use overrule_engine::{KindId, KindResult, LadderId, NodeId, PathId};
-use overrule_view::{self as view, Other, Part, Scene};
+use overrule_view::{self as view, Other, Scene, ScenePart};
 
 use super::{Finder, LookupError, suggest};
 
 /// A policy kind of one family.
 #[derive(Debug, Clone, Copy)]
-pub struct Kind<'a> {
+pub struct FamilyPolicyKind<'a> {
     /// The answer of the family.
-    pub part: &'a Part<'a>,
+    pub part: &'a ScenePart<'a>,
     /// The kind in it.
     pub id: KindId,
 }
 
 /// A path at which a kind can have an effective policy.
 #[derive(Debug, Clone, Copy)]
-pub struct Context<'a> {
+pub struct PolicyContext<'a> {
     /// The answer of the family.
-    pub part: &'a Part<'a>,
+    pub part: &'a ScenePart<'a>,
     /// The kind in it.
     pub kind: KindId,
     /// The path.
@@ -35,7 +35,7 @@ pub struct Context<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Elsewhere<'a> {
     /// The answer shown, which does not have it.
-    pub part: &'a Part<'a>,
+    pub part: &'a ScenePart<'a>,
     /// The answer that has it.
     pub other: &'a Other<'a>,
     /// The kind in that answer.
@@ -44,7 +44,7 @@ pub struct Elsewhere<'a> {
     pub path: PathId,
 }
 
-impl Context<'_> {
+impl PolicyContext<'_> {
     /// Whether a policy reaches the path, under this profile or another that is compared with.
     pub fn is_covered(&self, scene: &Scene<'_>) -> bool {
         let there = |o: &Other<'_>| {
@@ -70,7 +70,7 @@ impl Finder<'_> {
         &self,
         scene: &Scene<'s>,
         word: Option<&str>,
-    ) -> Result<Vec<Kind<'s>>, LookupError> {
+    ) -> Result<Vec<FamilyPolicyKind<'s>>, LookupError> {
         let snapshot = &self.analysis.snapshot;
         let all = self.resolved_kinds(scene);
         let Some(word) = word else { return Ok(all.map(|(kind, _)| kind).collect()) };
@@ -83,7 +83,7 @@ impl Finder<'_> {
                 || (words.iter().any(|w| w.eq_ignore_ascii_case(name))
                     && group.is_none_or(|g| g == of))
         };
-        let found: Vec<Kind<'s>> =
+        let found: Vec<FamilyPolicyKind<'s>> =
             all.filter(|(_, result)| means(result)).map(|(kind, _)| kind).collect();
         if found.is_empty() {
             return Err(self.no_policy_kind(scene, word));
@@ -95,9 +95,9 @@ impl Finder<'_> {
     fn resolved_kinds<'s>(
         &self,
         scene: &Scene<'s>,
-    ) -> impl Iterator<Item = (Kind<'s>, &'s KindResult)> {
-        let of = |part: &'s Part<'s>| {
-            part.resolution.kinds().map(move |(id, result)| (Kind { part, id }, result))
+    ) -> impl Iterator<Item = (FamilyPolicyKind<'s>, &'s KindResult)> {
+        let of = |part: &'s ScenePart<'s>| {
+            part.resolution.kinds().map(move |(id, result)| (FamilyPolicyKind { part, id }, result))
         };
         scene.parts.iter().flat_map(of).filter(|(kind, _)| self.shows_kind(scene, kind))
     }
@@ -120,21 +120,21 @@ impl Finder<'_> {
 
 /// Paths of the given kinds that pass through all of these nodes, in order.
 pub fn contexts<'a>(
-    kinds: &'a [Kind<'a>],
+    kinds: &'a [FamilyPolicyKind<'a>],
     through: &'a [NodeId],
-) -> impl Iterator<Item = Context<'a>> + 'a {
-    kinds.iter().flat_map(move |Kind { part, id }| {
+) -> impl Iterator<Item = PolicyContext<'a>> + 'a {
+    kinds.iter().flat_map(move |FamilyPolicyKind { part, id }| {
         let paths = part.resolution.contexts(*id);
         paths
             .filter(move |(path, _)| passes(part, *path, through))
-            .map(move |(path, ladder)| Context { part, kind: *id, path, ladder })
+            .map(move |(path, ladder)| PolicyContext { part, kind: *id, path, ladder })
     })
 }
 
 /// Paths of the given kinds that only other profiles have, as far as the scene compares with some.
 pub fn elsewhere<'a>(
     scene: &'a Scene<'a>,
-    kinds: &[Kind<'a>],
+    kinds: &[FamilyPolicyKind<'a>],
     through: &[NodeId],
 ) -> Vec<Elsewhere<'a>> {
     let mut found = Vec::new();
@@ -151,6 +151,6 @@ pub fn elsewhere<'a>(
     found
 }
 
-fn passes(part: &Part<'_>, path: PathId, nodes: &[NodeId]) -> bool {
+fn passes(part: &ScenePart<'_>, path: PathId, nodes: &[NodeId]) -> bool {
     nodes.iter().all(|node| part.resolution.paths.passes(path, *node))
 }

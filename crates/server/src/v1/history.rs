@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use http::StatusCode;
 use overrule_ask::percent::encode;
-use overrule_store::{Entry, HistoryFilter, Key, Place};
+use overrule_store::{HistoryEntry, HistoryFilter, ResourceKey, ResourceScope};
 
 use super::blocking;
 use super::write::{author, word};
@@ -15,7 +15,7 @@ use crate::call::{Call, Reply};
 use crate::problem::Problem;
 use crate::reader::may_read;
 use crate::shapes::{API_VERSION, AuditItem, AuditList, HistoryItem, HistoryList};
-use crate::table::{Access, Answer, Body, Endpoint, Media, Param, Type, Verb};
+use crate::table::{BodySpec, Endpoint, EndpointAccess, Media, Param, ResponseSpec, Type, Verb};
 
 const BEFORE: Param =
     Param::new("before", Type::Number(u64::MAX >> 1), "only what is older than this number");
@@ -29,7 +29,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
         method: Verb::Get,
         path: "/v1/history",
         about: "Every change: who, when, what. Newest first.",
-        access: Access::Known,
+        access: EndpointAccess::Known,
         query: &[
             TARGET,
             Param::new("namespace", Type::Text, "only this namespace"),
@@ -38,8 +38,12 @@ pub const ENDPOINTS: &[Endpoint] = &[
             BEFORE,
             SIZE,
         ],
-        body: Body::None,
-        answers: &[Answer { status: 200, media: Media::Json("HistoryList"), about: "a page" }],
+        body: BodySpec::None,
+        answers: &[ResponseSpec {
+            status: 200,
+            media: Media::Json("HistoryList"),
+            about: "a page",
+        }],
         errors: &[404],
         run: |call| Box::pin(history(call)),
     },
@@ -48,10 +52,10 @@ pub const ENDPOINTS: &[Endpoint] = &[
         method: Verb::Get,
         path: "/v1/audit",
         about: "Writes that were denied, and what admins did. Newest first.",
-        access: Access::Admin,
+        access: EndpointAccess::Admin,
         query: &[BEFORE, SIZE],
-        body: Body::None,
-        answers: &[Answer { status: 200, media: Media::Json("AuditList"), about: "a page" }],
+        body: BodySpec::None,
+        answers: &[ResponseSpec { status: 200, media: Media::Json("AuditList"), about: "a page" }],
         errors: &[],
         run: |call| Box::pin(audit(call)),
     },
@@ -60,10 +64,10 @@ pub const ENDPOINTS: &[Endpoint] = &[
         method: Verb::Post,
         path: "/v1/redact",
         about: "Takes the texts of a resource out of the history. Who, when and what stays.",
-        access: Access::Admin,
+        access: EndpointAccess::Admin,
         query: &[TARGET.required()],
-        body: Body::None,
-        answers: &[Answer { status: 204, media: Media::None, about: "they are gone" }],
+        body: BodySpec::None,
+        answers: &[ResponseSpec { status: 204, media: Media::None, about: "they are gone" }],
         errors: &[404],
         run: |call| Box::pin(redact(call)),
     },
@@ -72,10 +76,10 @@ pub const ENDPOINTS: &[Endpoint] = &[
         method: Verb::Get,
         path: "/v1/backup",
         about: "Everything, as one consistent copy that `overrule serve --restore` reads.",
-        access: Access::Admin,
+        access: EndpointAccess::Admin,
         query: &[],
-        body: Body::None,
-        answers: &[Answer {
+        body: BodySpec::None,
+        answers: &[ResponseSpec {
             status: 200,
             media: Media::Text("application/jsonl"),
             about: "the copy",
@@ -86,7 +90,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
 ];
 
 /// A resource by target name: one that is there, or one that the history still has.
-async fn named(call: &Call, text: &str) -> Result<Key, Problem> {
+async fn named(call: &Call, text: &str) -> Result<ResourceKey, Problem> {
     let missing = || Problem::not_found(format!("`{text}` does not exist"));
     let state = call.app.live.state();
     if let Ok(target) = text.parse::<overrule::model::TargetName>() {
@@ -113,8 +117,8 @@ async fn history(call: Call) -> Result<Reply, Problem> {
         None => None,
     };
     let place = match (call.query.text("namespace"), call.query.text("mesh")) {
-        (Some(name), _) => Some(Place::Namespace(name.to_owned())),
-        (None, Some(name)) => Some(Place::Mesh(name.to_owned())),
+        (Some(name), _) => Some(ResourceScope::Namespace(name.to_owned())),
+        (None, Some(name)) => Some(ResourceScope::Mesh(name.to_owned())),
         (None, None) => None,
     };
     let size = call.query.count("size", 100);
@@ -158,7 +162,7 @@ async fn history(call: Call) -> Result<Reply, Problem> {
     Ok(Reply::fine(&HistoryList { api_version: API_VERSION, kind: "HistoryList", items, next }))
 }
 
-fn item(entry: Entry) -> HistoryItem {
+fn item(entry: HistoryEntry) -> HistoryItem {
     HistoryItem {
         version: entry.revision,
         at: entry.at.to_string(),

@@ -9,7 +9,7 @@ use overrule::view::Styles;
 use overrule::{Analysis, Options};
 use overrule_ask::percent::encode_header;
 use overrule_ask::{
-    self as ask, Arguments, Asked, Exit, Failure, Known, Layout, Parameter, Parameters, Required,
+    self as ask, Arguments, AskError, Asked, Exit, Known, Layout, Parameter, Parameters, Required,
     Shared, Sink,
 };
 
@@ -18,7 +18,7 @@ use crate::call::{Call, Reply};
 use crate::live::Look;
 use crate::problem::Problem;
 use crate::reader::Reader;
-use crate::table::{Access, Answer, Body, Endpoint, Media, Param, Verb};
+use crate::table::{BodySpec, Endpoint, EndpointAccess, Media, Param, ResponseSpec, Verb};
 
 /// The parameters of a question that are its own, those of all questions, and those that say when.
 fn query(own: &'static [Parameter]) -> &'static [Param] {
@@ -38,8 +38,8 @@ fn question<Q: Asked>(about: &'static str, schema: &'static str) -> Endpoint {
     }
 }
 
-const fn answer(schema: &'static str) -> Answer {
-    Answer { status: 200, media: Media::Either(schema), about: "the answer" }
+const fn answer(schema: &'static str) -> ResponseSpec {
+    ResponseSpec { status: 200, media: Media::Either(schema), about: "the answer" }
 }
 
 /// The questions.
@@ -56,7 +56,7 @@ pub static ENDPOINTS: LazyLock<Vec<Endpoint>> = LazyLock::new(|| {
         question::<ask::Reach>("Where a policy acts, and who shadows it.", "Reach"),
         question::<ask::Can>("Whether a client may call a service, and who says so.", "Decision"),
         Endpoint {
-            answers: const { &[Answer { about: "the filters", ..answer("Anything") }] },
+            answers: const { &[ResponseSpec { about: "the filters", ..answer("Anything") }] },
             ..question::<ask::Envoy>(
                 "What a proxy needs to enforce it: Envoy configuration for an inbound.",
                 "Anything",
@@ -82,16 +82,16 @@ fn many() -> Endpoint {
         method: Verb::Post,
         path: "/v1/can",
         about: "Many such questions: lists `from`, `to`, and if wanted `method`, `path`, `sni`; every combination is asked.",
-        access: Access::Known,
+        access: EndpointAccess::Known,
         query: query(&[]),
-        body: Body::Json("Matrix"),
+        body: BodySpec::Json("Matrix"),
         answers: const { &[answer("Decision")] },
         errors: &[404, 410, 412, 415],
         run: |call| {
             Box::pin(async {
                 let text = String::from_utf8_lossy(&call.body).into_owned();
                 bounded(&text)?;
-                let matrix = Some(ask::Text { name: "body".to_owned(), text });
+                let matrix = Some(ask::NamedText { name: "body".to_owned(), text });
                 reply(call, ask::Can { matrix, ..ask::Can::default() }).await
             })
         },
@@ -133,7 +133,7 @@ struct Page {
 }
 
 impl Sink for Page {
-    fn result(&mut self, text: &str) -> Result<(), Failure> {
+    fn result(&mut self, text: &str) -> Result<(), AskError> {
         self.text.push_str(text);
         Ok(())
     }
@@ -261,13 +261,13 @@ fn number(exit: Exit) -> &'static str {
     }
 }
 
-fn failed(failure: Failure) -> Problem {
+fn failed(failure: AskError) -> Problem {
     match failure {
-        Failure::Usage(text) => Problem::bad(text),
-        Failure::NotFound(text) => Problem::not_found(text),
-        Failure::World(text) => {
+        AskError::Usage(text) => Problem::bad(text),
+        AskError::NotFound(text) => Problem::not_found(text),
+        AskError::World(text) => {
             Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error", text)
         }
-        Failure::Closed => Problem::bad("output closed"),
+        AskError::Closed => Problem::bad("output closed"),
     }
 }

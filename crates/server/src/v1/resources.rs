@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::StatusCode;
 use overrule::model::TargetName;
 use overrule_ask::percent::encode;
-use overrule_store::{Change, Expect, Key, Place, Record};
+use overrule_store::{Change, Precondition, Record, ResourceKey, ResourceScope};
 
 use super::write::{self, data, expectation, manifests, reply};
 use super::{AS_OF, AT_LEAST, state};
@@ -16,7 +16,7 @@ use crate::live::State;
 use crate::problem::Problem;
 use crate::reader::may_read;
 use crate::shapes::{API_VERSION, Stored, StoredItem, StoredList};
-use crate::table::{Access, Answer, Body, Endpoint, Media, Param, Type, Verb};
+use crate::table::{BodySpec, Endpoint, EndpointAccess, Media, Param, ResponseSpec, Type, Verb};
 
 const DRY_RUN: Param = Param::new("dry-run", Type::Bool, "store nothing; answer what would change");
 const OUTPUT: Param =
@@ -25,14 +25,18 @@ const TEXT: Param = Param::new("output", Type::Word(&["json", "text"]), "`text`:
 const SIZE: Param = Param::new("size", Type::Number(10_000), "most items; 1000 if absent");
 const OFFSET: Param = Param::new("offset", Type::Number(u64::MAX >> 1), "items to pass over");
 
-const WRITTEN: &[Answer] = &[
-    Answer { status: 200, media: Media::Either("WriteResult"), about: "it is stored" },
-    Answer { status: 201, media: Media::Either("WriteResult"), about: "it is stored and new" },
+const WRITTEN: &[ResponseSpec] = &[
+    ResponseSpec { status: 200, media: Media::Either("WriteResult"), about: "it is stored" },
+    ResponseSpec {
+        status: 201,
+        media: Media::Either("WriteResult"),
+        about: "it is stored and new",
+    },
 ];
-const ONE: &[Answer] =
-    &[Answer { status: 200, media: Media::Either("Stored"), about: "the resource" }];
-const GONE: &[Answer] =
-    &[Answer { status: 200, media: Media::Either("WriteResult"), about: "it is deleted" }];
+const ONE: &[ResponseSpec] =
+    &[ResponseSpec { status: 200, media: Media::Either("Stored"), about: "the resource" }];
+const GONE: &[ResponseSpec] =
+    &[ResponseSpec { status: 200, media: Media::Either("WriteResult"), about: "it is deleted" }];
 const READ_ERRORS: &[u16] = &[404, 410, 412];
 const WRITE_ERRORS: &[u16] = &[403, 404, 409, 415, 422];
 
@@ -44,9 +48,9 @@ macro_rules! one {
                 method: Verb::Get,
                 path: $path,
                 about: "A stored resource.",
-                access: Access::Known,
+                access: EndpointAccess::Known,
                 query: &[TEXT, AT_LEAST, AS_OF],
-                body: Body::None,
+                body: BodySpec::None,
                 answers: ONE,
                 errors: READ_ERRORS,
                 run: |call| Box::pin(get(call)),
@@ -56,9 +60,9 @@ macro_rules! one {
                 method: Verb::Put,
                 path: $path,
                 about: "Stores a resource. `If-Match` with its version, or `If-None-Match: *`, guards against others.",
-                access: Access::Known,
+                access: EndpointAccess::Known,
                 query: &[DRY_RUN, OUTPUT],
-                body: Body::Manifests,
+                body: BodySpec::Manifests,
                 answers: WRITTEN,
                 errors: WRITE_ERRORS,
                 run: |call| Box::pin(put(call)),
@@ -68,9 +72,9 @@ macro_rules! one {
                 method: Verb::Delete,
                 path: $path,
                 about: "Deletes a resource.",
-                access: Access::Known,
+                access: EndpointAccess::Known,
                 query: &[DRY_RUN, OUTPUT],
-                body: Body::None,
+                body: BodySpec::None,
                 answers: GONE,
                 errors: WRITE_ERRORS,
                 run: |call| Box::pin(delete(call)),
@@ -96,7 +100,7 @@ pub const MANY: [Endpoint; 3] = [
         method: Verb::Get,
         path: "/v1/resources",
         about: "Stored resources, by kind, place and name.",
-        access: Access::Known,
+        access: EndpointAccess::Known,
         query: &[
             Param::new("kind", Type::Text, "only this kind"),
             Param::new("namespace", Type::Text, "only this namespace"),
@@ -106,8 +110,8 @@ pub const MANY: [Endpoint; 3] = [
             AT_LEAST,
             AS_OF,
         ],
-        body: Body::None,
-        answers: &[Answer { status: 200, media: Media::Json("StoredList"), about: "a page" }],
+        body: BodySpec::None,
+        answers: &[ResponseSpec { status: 200, media: Media::Json("StoredList"), about: "a page" }],
         errors: &[410, 412],
         run: |call| Box::pin(list(call)),
     },
@@ -116,9 +120,9 @@ pub const MANY: [Endpoint; 3] = [
         method: Verb::Post,
         path: "/v1/apply",
         about: "Stores any number of resources: all of them, or none.",
-        access: Access::Known,
+        access: EndpointAccess::Known,
         query: &[DRY_RUN, OUTPUT],
-        body: Body::Manifests,
+        body: BodySpec::Manifests,
         answers: WRITTEN,
         errors: &[403, 409, 415, 422],
         run: |call| Box::pin(apply(call)),
@@ -128,9 +132,9 @@ pub const MANY: [Endpoint; 3] = [
         method: Verb::Post,
         path: "/v1/delete",
         about: "Deletes the resources that these manifests name: all of them, or none.",
-        access: Access::Known,
+        access: EndpointAccess::Known,
         query: &[DRY_RUN, OUTPUT],
-        body: Body::Manifests,
+        body: BodySpec::Manifests,
         answers: GONE,
         errors: &[403, 404, 409, 415, 422],
         run: |call| Box::pin(delete_all(call)),
@@ -165,9 +169,9 @@ fn find(call: &Call, state: &State) -> Result<Arc<Record>, Problem> {
 pub fn item(record: &Record) -> StoredItem {
     let Record { key, version, created, modified, .. } = record;
     let (namespace, mesh) = match &key.place {
-        Place::Cluster => (None, None),
-        Place::Namespace(name) => (Some(name.clone()), None),
-        Place::Mesh(name) => (None, Some(name.clone())),
+        ResourceScope::Cluster => (None, None),
+        ResourceScope::Namespace(name) => (Some(name.clone()), None),
+        ResourceScope::Mesh(name) => (None, Some(name.clone())),
     };
     StoredItem {
         target: source_name(key),
@@ -221,7 +225,7 @@ async fn put(call: Call) -> Result<Reply, Problem> {
 }
 
 /// Whether the path of a call names this resource.
-fn is_named(call: &Call, key: &Key) -> bool {
+fn is_named(call: &Call, key: &ResourceKey) -> bool {
     let kind = call.part("kind").to_lowercase();
     let (kind, group) = match kind.split_once('.') {
         Some((kind, group)) => (kind.to_owned(), Some(group.to_owned())),
@@ -230,8 +234,8 @@ fn is_named(call: &Call, key: &Key) -> bool {
     let own = key.kind.to_lowercase();
     let kinds = [own.clone(), format!("{own}s"), format!("{own}es")];
     let place = match &key.place {
-        Place::Cluster => "",
-        Place::Namespace(name) | Place::Mesh(name) => name,
+        ResourceScope::Cluster => "",
+        ResourceScope::Namespace(name) | ResourceScope::Mesh(name) => name,
     };
     kinds.contains(&kind)
         && group.is_none_or(|g| g == key.group)
@@ -248,13 +252,14 @@ async fn delete(call: Call) -> Result<Reply, Problem> {
 
 async fn apply(call: Call) -> Result<Reply, Problem> {
     let admitted = manifests(&call).await?;
-    let changes = admitted.manifests.into_iter().map(|m| write::put(m, Expect::Any)).collect();
+    let changes =
+        admitted.manifests.into_iter().map(|m| write::put(m, Precondition::Any)).collect();
     Ok(reply(&call, write::write(&call, changes).await?))
 }
 
 async fn delete_all(call: Call) -> Result<Reply, Problem> {
     let admitted = manifests(&call).await?;
-    let delete = |key| Change::Delete { key, expect: Expect::Any };
+    let delete = |key| Change::Delete { key, expect: Precondition::Any };
     let changes = admitted.manifests.into_iter().map(|m| delete(m.key)).collect();
     Ok(reply(&call, write::write(&call, changes).await?))
 }
@@ -279,8 +284,9 @@ async fn list(call: Call) -> Result<Reply, Problem> {
             && kinds.as_ref().is_none_or(|all| {
                 all.iter().any(|(group, kind)| *group == key.group && *kind == key.kind)
             })
-            && namespace.is_none_or(|n| matches!(&key.place, Place::Namespace(own) if own == n))
-            && mesh.is_none_or(|n| matches!(&key.place, Place::Mesh(own) if own == n))
+            && namespace
+                .is_none_or(|n| matches!(&key.place, ResourceScope::Namespace(own) if own == n))
+            && mesh.is_none_or(|n| matches!(&key.place, ResourceScope::Mesh(own) if own == n))
     };
     let (size, offset) = (call.query.count("size", 1000), call.query.count("offset", 0));
     let all: Vec<&Arc<Record>> = state.records.values().filter(wanted).collect();

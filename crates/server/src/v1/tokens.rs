@@ -13,10 +13,10 @@ use crate::call::{Call, Reply};
 use crate::clock;
 use crate::problem::Problem;
 use crate::shapes::{API_VERSION, NewToken, TokenItem, TokenList, TokenRequest};
-use crate::table::{Access, Answer, Body, Endpoint, Media, Verb};
+use crate::table::{BodySpec, Endpoint, EndpointAccess, Media, ResponseSpec, Verb};
 
-const NEW: &[Answer] =
-    &[Answer { status: 201, media: Media::Json("NewToken"), about: "the token, shown once" }];
+const NEW: &[ResponseSpec] =
+    &[ResponseSpec { status: 201, media: Media::Json("NewToken"), about: "the token, shown once" }];
 
 /// The endpoints.
 pub const ENDPOINTS: &[Endpoint] = &[
@@ -25,10 +25,10 @@ pub const ENDPOINTS: &[Endpoint] = &[
         method: Verb::Get,
         path: "/v1/tokens",
         about: "All tokens, without their secrets.",
-        access: Access::Admin,
+        access: EndpointAccess::Admin,
         query: &[],
-        body: Body::None,
-        answers: &[Answer { status: 200, media: Media::Json("TokenList"), about: "all" }],
+        body: BodySpec::None,
+        answers: &[ResponseSpec { status: 200, media: Media::Json("TokenList"), about: "all" }],
         errors: &[],
         run: |call| Box::pin(list(call)),
     },
@@ -37,9 +37,9 @@ pub const ENDPOINTS: &[Endpoint] = &[
         method: Verb::Post,
         path: "/v1/tokens",
         about: "Makes a token. It is in the answer and nowhere else.",
-        access: Access::Admin,
+        access: EndpointAccess::Admin,
         query: &[],
-        body: Body::Json("TokenRequest"),
+        body: BodySpec::Json("TokenRequest"),
         answers: NEW,
         errors: &[415],
         run: |call| Box::pin(make(call)),
@@ -49,9 +49,9 @@ pub const ENDPOINTS: &[Endpoint] = &[
         method: Verb::Post,
         path: "/v1/tokens/{id}/rotate",
         about: "Makes a token with the same name, grants and end, and revokes the old one.",
-        access: Access::Admin,
+        access: EndpointAccess::Admin,
         query: &[],
-        body: Body::None,
+        body: BodySpec::None,
         answers: NEW,
         errors: &[404],
         run: |call| Box::pin(rotate(call)),
@@ -61,10 +61,10 @@ pub const ENDPOINTS: &[Endpoint] = &[
         method: Verb::Delete,
         path: "/v1/tokens/{id}",
         about: "Revokes a token: it is refused from now on, on every instance.",
-        access: Access::Admin,
+        access: EndpointAccess::Admin,
         query: &[],
-        body: Body::None,
-        answers: &[Answer { status: 204, media: Media::None, about: "it is revoked" }],
+        body: BodySpec::None,
+        answers: &[ResponseSpec { status: 204, media: Media::None, about: "it is revoked" }],
         errors: &[404],
         run: |call| Box::pin(revoke(call)),
     },

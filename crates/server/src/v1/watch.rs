@@ -19,7 +19,7 @@ use crate::call::{Call, Reply};
 use crate::differences::WatchFilter;
 use crate::live::State;
 use crate::problem::Problem;
-use crate::table::{Access, Answer, Body, Endpoint, Media, Param, Type, Verb};
+use crate::table::{BodySpec, Endpoint, EndpointAccess, Media, Param, ResponseSpec, Type, Verb};
 
 /// Silence after which a sign of life is sent, so that a broken connection is noticed.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -30,7 +30,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     method: Verb::Get,
     path: "/v1/watch",
     about: "Server-sent events: which effective policies changed, and why. `Last-Event-ID` or `since` resumes.",
-    access: Access::Known,
+    access: EndpointAccess::Known,
     query: &[
         Param::new(
             "since",
@@ -41,8 +41,12 @@ pub const ENDPOINT: Endpoint = Endpoint {
         Param::new("target", Type::Text, "only targets that begin with this"),
         Param::new("output", Type::Word(&["json", "table"]), "form of the events; json if absent"),
     ],
-    body: Body::None,
-    answers: &[Answer { status: 200, media: Media::Text("text/event-stream"), about: "events" }],
+    body: BodySpec::None,
+    answers: &[ResponseSpec {
+        status: 200,
+        media: Media::Text("text/event-stream"),
+        about: "events",
+    }],
     errors: &[410],
     run: |call| Box::pin(watch(call)),
 };

@@ -9,7 +9,9 @@ use std::time::Duration;
 use http::{HeaderMap, StatusCode, header};
 use overrule::Options;
 use overrule::view::{self, v1};
-use overrule_store::{Author, Change, Committed, Done, Expect, Form, Key, Record};
+use overrule_store::{
+    Author, Change, ChangeKind, Committed, Precondition, Record, ResourceKey, TextFormat,
+};
 
 use super::{blocking, problem};
 use crate::admission::{Admitted, Manifest, admit, source_name};
@@ -34,17 +36,17 @@ pub fn author(call: &Call) -> Author {
 }
 
 /// What a client expects to be there, by `If-Match` and `If-None-Match`.
-pub fn expectation(headers: &HeaderMap) -> Result<Expect, Problem> {
+pub fn expectation(headers: &HeaderMap) -> Result<Precondition, Problem> {
     let text = |name| headers.get(name).map(|v| v.to_str().unwrap_or("?").trim().to_owned());
     let wrong = |name: &str, what: &str| {
         Err(Problem::bad(format!("bad request: header `{name}` must be {what}")))
     };
     match (text(header::IF_MATCH), text(header::IF_NONE_MATCH)) {
-        (None, None) => Ok(Expect::Any),
-        (None, Some(any)) if any == "*" => Ok(Expect::Absent),
+        (None, None) => Ok(Precondition::Any),
+        (None, Some(any)) if any == "*" => Ok(Precondition::Absent),
         (None, Some(_)) => wrong("if-none-match", "`*`"),
         (Some(version), None) => match version.trim_matches('"').parse() {
-            Ok(version) => Ok(Expect::Version(version)),
+            Ok(version) => Ok(Precondition::Version(version)),
             Err(_) => wrong("if-match", "a version such as \"12\""),
         },
         (Some(_), Some(_)) => wrong("if-match", "alone: `if-none-match` is there too"),
@@ -92,7 +94,7 @@ pub fn refused(admitted: &Admitted) -> Problem {
 }
 
 /// Makes sure that everything may be written. What may not be read looks as if it could not exist.
-pub fn allowed(call: &Call, keys: &[Key]) -> Result<(), Problem> {
+pub fn allowed(call: &Call, keys: &[ResourceKey]) -> Result<(), Problem> {
     match keys.iter().find(|key| !may_write(&call.who.grants, key)) {
         None => Ok(()),
         Some(key) => {
@@ -114,24 +116,24 @@ pub async fn commit(call: &Call, changes: Vec<Change>) -> Result<Committed, Prob
 }
 
 /// What was done, in a word.
-pub fn word(done: Done) -> &'static str {
+pub fn word(done: ChangeKind) -> &'static str {
     match done {
-        Done::Created => "created",
-        Done::Changed => "changed",
-        Done::Unchanged => "unchanged",
-        Done::Deleted => "deleted",
+        ChangeKind::Created => "created",
+        ChangeKind::Changed => "changed",
+        ChangeKind::Unchanged => "unchanged",
+        ChangeKind::Deleted => "deleted",
     }
 }
 
 /// Stores changes, or tells what they would change.
 pub async fn write(call: &Call, changes: Vec<Change>) -> Result<(WriteResult, bool), Problem> {
-    let keys: Vec<Key> = changes.iter().map(key).cloned().collect();
+    let keys: Vec<ResourceKey> = changes.iter().map(key).cloned().collect();
     allowed(call, &keys)?;
     if call.query.is("dry-run") {
         return Ok((dry_run(call, changes).await?, false));
     }
     let committed = commit(call, changes).await?;
-    let created = committed.written.iter().any(|w| w.done == Done::Created);
+    let created = committed.written.iter().any(|w| w.done == ChangeKind::Created);
     let state = call.app.live.state();
     let items = committed.written.iter().map(|w| WrittenItem {
         target: source_name(&w.key),
@@ -150,14 +152,14 @@ pub async fn write(call: &Call, changes: Vec<Change>) -> Result<(WriteResult, bo
     Ok((result, created))
 }
 
-fn key(change: &Change) -> &Key {
+fn key(change: &Change) -> &ResourceKey {
     match change {
         Change::Put { key, .. } | Change::Delete { key, .. } => key,
     }
 }
 
 /// What is wrong with some resources, as far as the writer may read it.
-fn findings(call: &Call, state: &State, keys: &[Key]) -> Vec<v1::DiagnosticItem> {
+fn findings(call: &Call, state: &State, keys: &[ResourceKey]) -> Vec<v1::DiagnosticItem> {
     let names: BTreeSet<String> = keys.iter().map(source_name).collect();
     let sources = &state.analysis.documents.sources;
     let about = |d: &&overrule::source::Diagnostic| {
@@ -177,7 +179,7 @@ async fn dry_run(call: &Call, changes: Vec<Change>) -> Result<WriteResult, Probl
     for change in &changes {
         items.push(expected(&present, change)?);
     }
-    let keys: Vec<Key> = changes.iter().map(key).cloned().collect();
+    let keys: Vec<ResourceKey> = changes.iter().map(key).cloned().collect();
     let edit = move |records: &mut crate::records::Records| {
         for change in changes {
             match change {
@@ -224,18 +226,20 @@ fn expected(state: &State, change: &Change) -> Result<WrittenItem, Problem> {
     let key = key(change);
     let there = state.records.get(key);
     let (expect, done) = match (change, there) {
-        (Change::Put { expect, .. }, None) => (expect, Done::Created),
-        (Change::Put { text, expect, .. }, Some(r)) if r.text == *text => (expect, Done::Unchanged),
-        (Change::Put { expect, .. }, Some(_)) => (expect, Done::Changed),
-        (Change::Delete { expect, .. }, Some(_)) => (expect, Done::Deleted),
+        (Change::Put { expect, .. }, None) => (expect, ChangeKind::Created),
+        (Change::Put { text, expect, .. }, Some(r)) if r.text == *text => {
+            (expect, ChangeKind::Unchanged)
+        }
+        (Change::Put { expect, .. }, Some(_)) => (expect, ChangeKind::Changed),
+        (Change::Delete { expect, .. }, Some(_)) => (expect, ChangeKind::Deleted),
         (Change::Delete { .. }, None) => {
             return Err(Problem::not_found(format!("`{}` does not exist", source_name(key))));
         }
     };
     let fits = match expect {
-        Expect::Any => true,
-        Expect::Absent => there.is_none(),
-        Expect::Version(version) => there.is_some_and(|r| r.version == *version),
+        Precondition::Any => true,
+        Precondition::Absent => there.is_none(),
+        Precondition::Version(version) => there.is_some_and(|r| r.version == *version),
     };
     match fits {
         true => Ok(WrittenItem {
@@ -252,7 +256,7 @@ fn expected(state: &State, change: &Change) -> Result<WrittenItem, Problem> {
 }
 
 /// The change that stores a manifest.
-pub fn put(manifest: Manifest, expect: Expect) -> Change {
+pub fn put(manifest: Manifest, expect: Precondition) -> Change {
     let Manifest { key, text, form, .. } = manifest;
     Change::Put { key, text, form, expect }
 }
@@ -290,7 +294,7 @@ fn text(result: &WriteResult) -> String {
 
 /// The text of a record as data.
 pub fn data(record: &Record, options: &Options) -> serde_json::Value {
-    if record.form == Form::Json
+    if record.form == TextFormat::Json
         && let Ok(value) = serde_json::from_str(&record.text)
     {
         return value;

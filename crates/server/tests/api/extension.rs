@@ -7,7 +7,7 @@ use overrule::model::codes::INVALID_NAME;
 use overrule::source::Diagnostic;
 use overrule_server::extension::{Call, Endpoint, Problem, Reply, Switches};
 use overrule_server::{Config, Extension, Extensions, Switch, openapi};
-use overrule_store::Key;
+use overrule_store::ResourceKey;
 use serde_json::{Value, json};
 
 use crate::client::{config, open};
@@ -63,7 +63,7 @@ impl Extension for Toy {
         on.is_on("toy-loud").then_some("TOY")
     }
 
-    fn refusal(&self, key: &Key) -> Option<Diagnostic> {
+    fn refusal(&self, key: &ResourceKey) -> Option<Diagnostic> {
         (key.name == "broken").then(|| Diagnostic::new(&INVALID_NAME, "toys do not break"))
     }
 }

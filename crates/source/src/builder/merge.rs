@@ -9,7 +9,7 @@
 use super::{Builder, Frame, Refusal, Slot};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
-use crate::tree::{Kind, Node};
+use crate::tree::{Node, NodeKind};
 
 /// A mapping, or list of mappings, to merge into the map around it when that is complete.
 #[derive(Debug, Clone, Copy)]
@@ -32,8 +32,8 @@ impl Builder<'_> {
     ) -> Result<(), Refusal> {
         let whole = self.arena.node(node);
         let fits = match whole.kind() {
-            Kind::Map => true,
-            Kind::List => self.children(node).all(|(_, item)| item.kind() == Kind::Map),
+            NodeKind::Map => true,
+            NodeKind::List => self.children(node).all(|(_, item)| item.kind() == NodeKind::Map),
             _ => false,
         };
         if !fits {
@@ -51,7 +51,7 @@ impl Builder<'_> {
         for merge in merges {
             self.check_depth(merge.height.max(1), merge.at)?;
             let maps: Vec<u32> = match self.arena.node(merge.node).kind() {
-                Kind::Map => vec![merge.node],
+                NodeKind::Map => vec![merge.node],
                 _ => self.children(merge.node).map(|(id, _)| id).collect(),
             };
             for map in maps {
@@ -120,7 +120,7 @@ impl Builder<'_> {
     pub(crate) fn merge_key(&mut self, start: u32, end: u32) -> Result<(), Refusal> {
         debug_assert_eq!(self.slot(), Slot::Key);
         let id = self.arena.next_id();
-        self.push(Node::verbatim(Kind::String, start, end).hidden())?;
+        self.push(Node::verbatim(NodeKind::String, start, end).hidden())?;
         if let Some(frame) = self.frames.last_mut() {
             frame.next = Slot::Merge;
             frame.merge_key = id;

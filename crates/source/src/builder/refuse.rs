@@ -5,7 +5,7 @@
 use super::{Builder, Refusal};
 use crate::codes;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::tree::Kind;
+use crate::tree::NodeKind;
 
 impl Builder<'_> {
     pub(super) fn refuse(
@@ -62,10 +62,10 @@ impl Builder<'_> {
         )
     }
 
-    pub(super) fn bad_key(&self, at: (u32, u32), kind: Kind) -> Refusal {
+    pub(super) fn bad_key(&self, at: (u32, u32), kind: NodeKind) -> Refusal {
         let what = match kind {
-            Kind::Map => "a mapping",
-            Kind::List => "a list",
+            NodeKind::Map => "a mapping",
+            NodeKind::List => "a list",
             _ => "null",
         };
         self.refuse(

@@ -9,7 +9,7 @@ use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::reader::SingleLetters;
 use crate::scalar::{self, Value};
-use crate::tree::{Kind, Node, Storage};
+use crate::tree::{Node, NodeKind, Storage};
 
 impl Builder<'_> {
     /// Adds a plain scalar without a tag, as a value or a key.
@@ -42,12 +42,12 @@ impl Builder<'_> {
         at: (u32, u32),
     ) -> Result<Node, Refusal> {
         let (kind, canonical) = match value {
-            Value::Null => return Ok(Node::verbatim(Kind::Null, at.0, at.1)),
+            Value::Null => return Ok(Node::verbatim(NodeKind::Null, at.0, at.1)),
             Value::Bool(value) => {
-                return Ok(Node::new(Kind::Bool, Storage::Span, at.0, at.1, u32::from(value)));
+                return Ok(Node::new(NodeKind::Bool, Storage::Span, at.0, at.1, u32::from(value)));
             }
-            Value::Int(canonical) => (Kind::Int, canonical),
-            Value::Float(canonical) => (Kind::Float, canonical),
+            Value::Int(canonical) => (NodeKind::Int, canonical),
+            Value::Float(canonical) => (NodeKind::Float, canonical),
             Value::Text => return self.text_node(text, at),
         };
         let text = canonical.map_or(Cow::Borrowed(text), Cow::Owned);
@@ -58,13 +58,13 @@ impl Builder<'_> {
     pub(crate) fn text_node(&mut self, text: &str, at: (u32, u32)) -> Result<Node, Refusal> {
         let written = self.text.get(at.0 as usize..at.1 as usize).unwrap_or("");
         if written == text {
-            return Ok(Node::verbatim(Kind::String, at.0, at.1));
+            return Ok(Node::verbatim(NodeKind::String, at.0, at.1));
         }
         let inner = written.get(1..written.len().saturating_sub(1));
         if inner == Some(text) {
-            return Ok(Node::new(Kind::String, Storage::Inner, at.0, at.1, 0));
+            return Ok(Node::new(NodeKind::String, Storage::Inner, at.0, at.1, 0));
         }
-        self.aside(Kind::String, at, text)
+        self.aside(NodeKind::String, at, text)
     }
 
     /// Says how a scalar is read that YAML 1.1 and 1.2 read differently; with `kept` as text, otherwise as the value.

@@ -4,17 +4,17 @@
 
 use super::{Reader, Sure, Unsure};
 use crate::source_map::to_u32;
-use crate::tree::Kind;
+use crate::tree::NodeKind;
 
 impl Reader<'_, '_> {
     /// Reads from an opening bracket to its closing one.
     pub(super) fn flow(&mut self) -> Sure<()> {
-        let mut open: Vec<Kind> = Vec::new();
+        let mut open: Vec<NodeKind> = Vec::new();
         loop {
             // A value is due: a bracket or a scalar.
             match self.peek() {
                 Some(bracket @ (b'{' | b'[')) => {
-                    let kind = if bracket == b'{' { Kind::Map } else { Kind::List };
+                    let kind = if bracket == b'{' { NodeKind::Map } else { NodeKind::List };
                     self.builder.begin(kind, to_u32(self.at), 0, true).or(Err(Unsure))?;
                     open.push(kind);
                     self.at += 1;
@@ -45,11 +45,11 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn closes(&self, kind: Kind) -> bool {
-        self.peek() == Some(if kind == Kind::Map { b'}' } else { b']' })
+    fn closes(&self, kind: NodeKind) -> bool {
+        self.peek() == Some(if kind == NodeKind::Map { b'}' } else { b']' })
     }
 
-    fn close_bracket(&mut self, open: &mut Vec<Kind>) -> Sure<()> {
+    fn close_bracket(&mut self, open: &mut Vec<NodeKind>) -> Sure<()> {
         self.at += 1;
         self.last_end = self.at;
         open.pop();
@@ -57,8 +57,8 @@ impl Reader<'_, '_> {
     }
 
     /// The key, colon and blank before a value in a mapping; nothing in a list.
-    fn flow_key(&mut self, kind: Kind) -> Sure<()> {
-        if kind == Kind::List {
+    fn flow_key(&mut self, kind: NodeKind) -> Sure<()> {
+        if kind == NodeKind::List {
             return Ok(());
         }
         self.flow_scalar(false)?;

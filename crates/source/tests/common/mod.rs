@@ -3,7 +3,7 @@
 //! Not here: expectations.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-use overrule_source::{Kind, Read, ReadOptions, Redaction, View, read_one};
+use overrule_source::{NodeKind, Read, ReadOptions, Redaction, View, read_one};
 
 /// Reads with the defaults.
 pub fn read(text: &str) -> Read {
@@ -29,16 +29,16 @@ pub fn trees(read: &Read) -> Vec<String> {
 /// One node as JSON.
 pub fn json(view: View<'_>) -> String {
     match view.kind() {
-        Kind::Null => "null".to_owned(),
-        Kind::String => format!("{:?}", view.as_str().unwrap()),
-        Kind::List => {
+        NodeKind::Null => "null".to_owned(),
+        NodeKind::String => format!("{:?}", view.as_str().unwrap()),
+        NodeKind::List => {
             let items: Vec<String> = view.items().map(json).collect();
             assert_eq!(items.len(), view.len());
             format!("[{}]", items.join(","))
         }
-        Kind::Map => {
+        NodeKind::Map => {
             let entry = |(key, value): (View<'_>, View<'_>)| {
-                assert_eq!(key.kind(), Kind::String);
+                assert_eq!(key.kind(), NodeKind::String);
                 format!("{:?}:{}", key.key_text(), json(value))
             };
             let entries: Vec<String> = view.entries().map(entry).collect();
@@ -46,8 +46,8 @@ pub fn json(view: View<'_>) -> String {
             format!("{{{}}}", entries.join(","))
         }
         // Floats get a mark, so that tests see the kind.
-        Kind::Float => format!("f{}", view.scalar_text().unwrap()),
-        Kind::Bool | Kind::Int => view.scalar_text().unwrap().to_owned(),
+        NodeKind::Float => format!("f{}", view.scalar_text().unwrap()),
+        NodeKind::Bool | NodeKind::Int => view.scalar_text().unwrap().to_owned(),
     }
 }
 

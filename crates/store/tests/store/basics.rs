@@ -3,7 +3,8 @@
 
 use jiff::Timestamp;
 use overrule_store::{
-    AuditEvent, Change, Done, Expect, Form, Key, Place, Store, StoreError, TokenRow,
+    AuditEvent, Change, ChangeKind, Precondition, ResourceKey, ResourceScope, Store, StoreError,
+    TextFormat, TokenRow,
 };
 
 use crate::common::{author, delete, each, key, named, put, put_if};
@@ -20,7 +21,12 @@ fn a_commit_is_one_revision_for_all_its_changes() {
         let done: Vec<_> = second.written.iter().map(|w| (w.done, w.version)).collect();
         assert_eq!(
             done,
-            [(Done::Changed, 2), (Done::Unchanged, 1), (Done::Created, 2), (Done::Deleted, 2)]
+            [
+                (ChangeKind::Changed, 2),
+                (ChangeKind::Unchanged, 1),
+                (ChangeKind::Created, 2),
+                (ChangeKind::Deleted, 2)
+            ]
         );
         let a = store.get(&key("a"), None).unwrap().unwrap();
         assert_eq!((a.text.as_str(), a.version), ("2", 2));
@@ -36,14 +42,14 @@ fn what_changes_nothing_makes_no_revision() {
         let first = store.commit(&author(), &[put("a", "1")]).unwrap();
         let again = store.commit(&named("bob"), &[put("a", "1")]).unwrap();
         assert_eq!((again.revision, again.at), (1, first.at));
-        assert_eq!(again.written[0].done, Done::Unchanged);
+        assert_eq!(again.written[0].done, ChangeKind::Unchanged);
         assert_eq!(store.commit(&author(), &[]).unwrap().revision, 1);
         assert_eq!(store.changes(0, 10).unwrap().len(), 1);
         let other_form = Change::Put {
             key: key("a"),
             text: "1".to_owned(),
-            form: Form::Json,
-            expect: Expect::Any,
+            form: TextFormat::Json,
+            expect: Precondition::Any,
         };
         assert_eq!(store.commit(&author(), &[other_form]).unwrap().revision, 2);
     });
@@ -56,23 +62,24 @@ fn a_wrong_expectation_stops_the_whole_commit() {
         let conflict = |expected, found| {
             Err(StoreError::Conflict { key: Box::new(key("a")), expected, found })
         };
-        let absent = store.commit(&author(), &[put("b", "1"), put_if("a", "2", Expect::Absent)]);
-        assert_eq!(absent, conflict(Expect::Absent, Some(1)));
+        let absent =
+            store.commit(&author(), &[put("b", "1"), put_if("a", "2", Precondition::Absent)]);
+        assert_eq!(absent, conflict(Precondition::Absent, Some(1)));
         assert!(store.get(&key("b"), None).unwrap().is_none());
-        let old = store.commit(&author(), &[put_if("a", "2", Expect::Version(7))]);
-        assert_eq!(old, conflict(Expect::Version(7), Some(1)));
+        let old = store.commit(&author(), &[put_if("a", "2", Precondition::Version(7))]);
+        assert_eq!(old, conflict(Precondition::Version(7), Some(1)));
         // Even a change that would alter nothing.
-        let same = store.commit(&author(), &[put_if("a", "1", Expect::Version(7))]);
-        assert_eq!(same, conflict(Expect::Version(7), Some(1)));
-        let gone = Change::Delete { key: key("a"), expect: Expect::Version(7) };
-        assert_eq!(store.commit(&author(), &[gone]), conflict(Expect::Version(7), Some(1)));
+        let same = store.commit(&author(), &[put_if("a", "1", Precondition::Version(7))]);
+        assert_eq!(same, conflict(Precondition::Version(7), Some(1)));
+        let gone = Change::Delete { key: key("a"), expect: Precondition::Version(7) };
+        assert_eq!(store.commit(&author(), &[gone]), conflict(Precondition::Version(7), Some(1)));
         let missing = store.commit(&author(), &[put("c", "1"), delete("b")]);
         assert_eq!(missing, Err(StoreError::NotFound(Box::new(key("b")))));
         assert!(store.get(&key("c"), None).unwrap().is_none());
         assert_eq!(store.revision().unwrap(), 1);
-        let right = Change::Delete { key: key("a"), expect: Expect::Version(1) };
+        let right = Change::Delete { key: key("a"), expect: Precondition::Version(1) };
         assert_eq!(store.commit(&author(), &[right]).unwrap().revision, 2);
-        store.commit(&author(), &[put_if("a", "3", Expect::Absent)]).unwrap();
+        store.commit(&author(), &[put_if("a", "3", Precondition::Absent)]).unwrap();
         let created = store.get(&key("a"), None).unwrap().unwrap();
         assert_eq!(created.created, created.modified);
     });
@@ -84,13 +91,13 @@ fn a_snapshot_is_sorted_like_keys_whatever_the_letters() {
         let mut keys = Vec::new();
         for name in ["b", "B", "a-b", "a.b", "ab", "é", "😀", "Z", "\u{fffd}", ""] {
             for place in [
-                Place::Cluster,
-                Place::Namespace("x".to_owned()),
-                Place::Namespace("X".to_owned()),
-                Place::Mesh("a".to_owned()),
+                ResourceScope::Cluster,
+                ResourceScope::Namespace("x".to_owned()),
+                ResourceScope::Namespace("X".to_owned()),
+                ResourceScope::Mesh("a".to_owned()),
             ] {
                 let (group, kind) = (String::new(), "Mesh".to_owned());
-                keys.push(Key { group, kind, place, name: name.to_owned() });
+                keys.push(ResourceKey { group, kind, place, name: name.to_owned() });
             }
         }
         let changes: Vec<_> = keys
@@ -98,8 +105,8 @@ fn a_snapshot_is_sorted_like_keys_whatever_the_letters() {
             .map(|key| Change::Put {
                 key: key.clone(),
                 text: format!("é\n\t\"{}\" 😀", key.name),
-                form: Form::Yaml,
-                expect: Expect::Absent,
+                form: TextFormat::Yaml,
+                expect: Precondition::Absent,
             })
             .collect();
         store.commit(&author(), &changes).unwrap();
@@ -123,7 +130,7 @@ fn a_large_commit_equals_many_small_ones() {
         store.commit(&author(), &all).unwrap();
         let mut second: Vec<_> = (0..750)
             .map(|n| match n % 3 {
-                0 => put_if(&name(n), "2", Expect::Version(1)),
+                0 => put_if(&name(n), "2", Precondition::Version(1)),
                 1 => delete(&name(n)),
                 _ => put(&name(n), "1"),
             })

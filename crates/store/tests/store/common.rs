@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use overrule_store::{
-    Author, Change, Expect, Form, Key, PgTls, Place, Store, open_folder, open_memory, open_postgres,
+    Author, Change, PgTls, Precondition, ResourceKey, ResourceScope, Store, TextFormat,
+    open_folder, open_memory, open_postgres,
 };
 use tempfile::TempDir;
 
@@ -69,23 +70,23 @@ pub fn named(name: &str) -> Author {
     Author { name: name.to_owned(), token: Some("t1".to_owned()), request: Some("r1".to_owned()) }
 }
 
-pub fn key(name: &str) -> Key {
-    Key {
+pub fn key(name: &str) -> ResourceKey {
+    ResourceKey {
         group: "gateway.networking.k8s.io".to_owned(),
         kind: "HTTPRoute".to_owned(),
-        place: Place::Namespace("shop".to_owned()),
+        place: ResourceScope::Namespace("shop".to_owned()),
         name: name.to_owned(),
     }
 }
 
 pub fn put(name: &str, text: &str) -> Change {
-    put_if(name, text, Expect::Any)
+    put_if(name, text, Precondition::Any)
 }
 
-pub fn put_if(name: &str, text: &str, expect: Expect) -> Change {
-    Change::Put { key: key(name), text: text.to_owned(), form: Form::Yaml, expect }
+pub fn put_if(name: &str, text: &str, expect: Precondition) -> Change {
+    Change::Put { key: key(name), text: text.to_owned(), form: TextFormat::Yaml, expect }
 }
 
 pub fn delete(name: &str) -> Change {
-    Change::Delete { key: key(name), expect: Expect::Any }
+    Change::Delete { key: key(name), expect: Precondition::Any }
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use overrule_store::{
-    Change, Done, Expect, Form, HistoryFilter, Key, Place, Retention, Store, StoreError,
+    Change, ChangeKind, HistoryFilter, Precondition, ResourceKey, ResourceScope, Retention, Store,
+    StoreError, TextFormat,
 };
 
 use crate::common::{author, delete, each, key, named, put};
@@ -33,8 +34,8 @@ fn the_feed_never_cuts_a_revision() {
         assert_eq!(revisions(4, 100), [0; 0]);
         assert_eq!(store.changes(5, 1), Err(StoreError::Future { newest: 4 }));
         let third = &store.changes(2, 1).unwrap();
-        assert_eq!((third[0].done, third[0].text.as_deref()), (Done::Deleted, None));
-        assert_eq!((third[1].done, third[1].text.as_deref()), (Done::Created, Some("1")));
+        assert_eq!((third[0].done, third[0].text.as_deref()), (ChangeKind::Deleted, None));
+        assert_eq!((third[1].done, third[1].text.as_deref()), (ChangeKind::Created, Some("1")));
         assert_eq!(third[0].author, author());
         assert!(!third[0].redacted);
     });
@@ -44,12 +45,12 @@ fn the_feed_never_cuts_a_revision() {
 fn the_history_is_filtered_and_paged() {
     each(|store| {
         filled(store);
-        let elsewhere = Key { place: Place::Mesh("shop".to_owned()), ..key("a") };
+        let elsewhere = ResourceKey { place: ResourceScope::Mesh("shop".to_owned()), ..key("a") };
         let change = Change::Put {
             key: elsewhere.clone(),
             text: "{}".to_owned(),
-            form: Form::Json,
-            expect: Expect::Any,
+            form: TextFormat::Json,
+            expect: Precondition::Any,
         };
         store.commit(&named("cy"), &[change]).unwrap();
         let ask = |filter: HistoryFilter| -> Vec<(u64, String)> {

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use overrule_store::{
-    Change, Committed, Done, Entry, Expect, Form, HistoryFilter, Key, Place, Pruned, Record,
-    Retention, Snapshot, Store, StoreError, Written,
+    Change, ChangeKind, Committed, HistoryEntry, HistoryFilter, Precondition, Pruned, Record,
+    ResourceKey, ResourceScope, Retention, Store, StoreError, StoreSnapshot, TextFormat,
+    WrittenChange,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -65,14 +66,14 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     vec(step, 1..40)
 }
 
-fn key(number: u8) -> Key {
+fn key(number: u8) -> ResourceKey {
     let place = match number % 3 {
-        0 => Place::Cluster,
-        1 => Place::Namespace("n".to_owned()),
-        _ => Place::Mesh("m".to_owned()),
+        0 => ResourceScope::Cluster,
+        1 => ResourceScope::Namespace("n".to_owned()),
+        _ => ResourceScope::Mesh("m".to_owned()),
     };
     let name = ["b", "a", "B", "c", "A"][usize::from(number)].to_owned();
-    Key { group: "g".to_owned(), kind: "K".to_owned(), place, name }
+    ResourceKey { group: "g".to_owned(), kind: "K".to_owned(), place, name }
 }
 
 fn author_name(number: u8) -> &'static str {
@@ -82,7 +83,7 @@ fn author_name(number: u8) -> &'static str {
 /// The naive store: all entries ever, and replay.
 #[derive(Default)]
 struct Model {
-    entries: Vec<Entry>,
+    entries: Vec<HistoryEntry>,
     created: Vec<Timestamp>,
     times: Vec<Timestamp>,
     horizon: u64,
@@ -94,18 +95,18 @@ impl Model {
     }
 
     /// For every key, its last entry up to a revision.
-    fn last(&self, revision: u64) -> BTreeMap<Key, usize> {
+    fn last(&self, revision: u64) -> BTreeMap<ResourceKey, usize> {
         let upto = self.entries.iter().enumerate().filter(|(_, e)| e.revision <= revision);
         upto.map(|(index, entry)| (entry.key.clone(), index)).collect()
     }
 
-    fn live(&self, revision: u64) -> BTreeMap<Key, usize> {
+    fn live(&self, revision: u64) -> BTreeMap<ResourceKey, usize> {
         let mut last = self.last(revision);
-        last.retain(|_, index| self.entries[*index].done != Done::Deleted);
+        last.retain(|_, index| self.entries[*index].done != ChangeKind::Deleted);
         last
     }
 
-    fn snapshot(&self, as_of: Option<u64>) -> Result<Snapshot, StoreError> {
+    fn snapshot(&self, as_of: Option<u64>) -> Result<StoreSnapshot, StoreError> {
         let revision = as_of.unwrap_or(self.newest());
         if revision > self.newest() {
             return Err(StoreError::Future { newest: self.newest() });
@@ -113,7 +114,7 @@ impl Model {
         if revision < self.horizon {
             return Err(StoreError::Gone { horizon: self.horizon });
         }
-        let mut snapshot = Snapshot { revision, records: Vec::new(), redacted: Vec::new() };
+        let mut snapshot = StoreSnapshot { revision, records: Vec::new(), redacted: Vec::new() };
         for (key, index) in self.live(revision) {
             let entry = &self.entries[index];
             match &entry.text {
@@ -148,7 +149,7 @@ impl Model {
         author: &str,
         changes: &[Change],
         at: Timestamp,
-    ) -> Result<(u64, Vec<Written>), StoreError> {
+    ) -> Result<(u64, Vec<WrittenChange>), StoreError> {
         let revision = self.newest() + 1;
         let (entries, created) = (self.entries.clone(), self.created.clone());
         let mut written = Vec::new();
@@ -174,15 +175,15 @@ impl Model {
         change: &Change,
         revision: u64,
         at: Timestamp,
-    ) -> Result<Written, StoreError> {
+    ) -> Result<WrittenChange, StoreError> {
         let key = change.key().clone();
         let found = self.live(revision).get(&key).copied();
         let version = found.map(|index| self.entries[index].revision);
-        let check = |expected: Expect| {
+        let check = |expected: Precondition| {
             let fine = match expected {
-                Expect::Any => true,
-                Expect::Absent => version.is_none(),
-                Expect::Version(wanted) => version == Some(wanted),
+                Precondition::Any => true,
+                Precondition::Absent => version.is_none(),
+                Precondition::Version(wanted) => version == Some(wanted),
             };
             let conflict =
                 StoreError::Conflict { key: Box::new(key.clone()), expected, found: version };
@@ -194,21 +195,21 @@ impl Model {
                 let old = found.map(|index| &self.entries[index]);
                 if old.is_some_and(|e| e.text.as_ref() == Some(text) && e.form == *form) {
                     let version = version.unwrap();
-                    return Ok(Written { key, version, done: Done::Unchanged });
+                    return Ok(WrittenChange { key, version, done: ChangeKind::Unchanged });
                 }
-                let done = if found.is_some() { Done::Changed } else { Done::Created };
+                let done = if found.is_some() { ChangeKind::Changed } else { ChangeKind::Created };
                 (done, *form, Some(text.clone()))
             }
             Change::Delete { expect, .. } => {
                 let Some(index) = found else { return Err(StoreError::NotFound(Box::new(key))) };
                 check(*expect)?;
-                (Done::Deleted, self.entries[index].form, None)
+                (ChangeKind::Deleted, self.entries[index].form, None)
             }
         };
         let created = found.map_or(at, |index| self.created[index]);
         self.created.push(created);
         let author = named(author);
-        let entry = Entry {
+        let entry = HistoryEntry {
             revision,
             at,
             author,
@@ -220,7 +221,7 @@ impl Model {
             form,
         };
         self.entries.push(entry);
-        Ok(Written { key, version: revision, done })
+        Ok(WrittenChange { key, version: revision, done })
     }
 
     fn prune(&mut self, keep: u64) -> Pruned {
@@ -232,7 +233,7 @@ impl Model {
         Pruned { horizon: self.horizon, entries: (before - after) as u64 }
     }
 
-    fn redact(&mut self, key: &Key) -> u64 {
+    fn redact(&mut self, key: &ResourceKey) -> u64 {
         let spared = self.live(self.newest()).get(key).copied();
         let mut removed = 0;
         for index in self.kept(self.horizon) {
@@ -245,7 +246,7 @@ impl Model {
         removed
     }
 
-    fn feed(&self, after: u64, limit: usize) -> Result<Vec<Entry>, StoreError> {
+    fn feed(&self, after: u64, limit: usize) -> Result<Vec<HistoryEntry>, StoreError> {
         if after > self.newest() {
             return Err(StoreError::Future { newest: self.newest() });
         }
@@ -256,8 +257,8 @@ impl Model {
         Ok(whole_revisions(all, limit.max(1)))
     }
 
-    fn history(&self, filter: &HistoryFilter) -> Vec<Entry> {
-        let fits = |entry: &&Entry| {
+    fn history(&self, filter: &HistoryFilter) -> Vec<HistoryEntry> {
+        let fits = |entry: &&HistoryEntry| {
             entry.revision > self.horizon
                 && filter.before.is_none_or(|before| entry.revision < before)
                 && filter.key.as_ref().is_none_or(|key| entry.key == *key)
@@ -268,8 +269,8 @@ impl Model {
     }
 }
 
-fn whole_revisions(entries: Vec<Entry>, limit: usize) -> Vec<Entry> {
-    let mut page: Vec<Entry> = Vec::new();
+fn whole_revisions(entries: Vec<HistoryEntry>, limit: usize) -> Vec<HistoryEntry> {
+    let mut page: Vec<HistoryEntry> = Vec::new();
     for entry in entries {
         if page.len() >= limit && page.last().is_none_or(|last| last.revision != entry.revision) {
             break;
@@ -284,10 +285,10 @@ fn changes(model: &Model, wishes: &[Wish]) -> Vec<Change> {
     let expect = |wish: &Wish| {
         let version = live.get(&key(wish.key)).map(|index| model.entries[*index].revision);
         match wish.expect {
-            4 => Expect::Absent,
-            5 => version.map_or(Expect::Absent, Expect::Version),
-            6 => Expect::Version(version.unwrap_or(1) + 1),
-            _ => Expect::Any,
+            4 => Precondition::Absent,
+            5 => version.map_or(Precondition::Absent, Precondition::Version),
+            6 => Precondition::Version(version.unwrap_or(1) + 1),
+            _ => Precondition::Any,
         }
     };
     wishes
@@ -296,7 +297,7 @@ fn changes(model: &Model, wishes: &[Wish]) -> Vec<Change> {
             Some((text, json)) => Change::Put {
                 key: key(wish.key),
                 text: format!("text {text}"),
-                form: if json { Form::Json } else { Form::Yaml },
+                form: if json { TextFormat::Json } else { TextFormat::Yaml },
                 expect: expect(wish),
             },
             None => Change::Delete { key: key(wish.key), expect: expect(wish) },

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
-use overrule_store::{Expect, PgTls, Store, StoreError, open_postgres};
+use overrule_store::{PgTls, Precondition, Store, StoreError, open_postgres};
 use postgres::{Client, NoTls};
 
 use crate::common::{author, fresh_url, key, lab, put, put_if};
@@ -35,7 +35,7 @@ fn write(store: &dyn Store, stop: &AtomicBool) -> (u64, u64, u64) {
     let (mut n, mut revision, mut version, mut failures) = (0, 0, None, 0);
     while !stop.load(Ordering::Relaxed) {
         let text = (n + 1).to_string();
-        let expect = version.map_or(Expect::Absent, Expect::Version);
+        let expect = version.map_or(Precondition::Absent, Precondition::Version);
         match store.commit(&author(), &[put_if("a", &text, expect), put("b", &text)]) {
             Ok(committed) => {
                 assert!(committed.revision > revision, "versions only grow");

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use overrule_store::{Expect, PgTls, Store, StoreError, open_postgres};
+use overrule_store::{PgTls, Precondition, Store, StoreError, open_postgres};
 
 use crate::basics::token;
 use crate::common::{author, each, fresh_url, key, lab, put, put_if};
@@ -16,7 +16,7 @@ fn increment(store: &dyn Store) {
     loop {
         let record = store.get(&key("counter"), None).unwrap().unwrap();
         let next = record.text.parse::<u64>().unwrap() + 1;
-        let expect = Expect::Version(record.version);
+        let expect = Precondition::Version(record.version);
         match store.commit(&author(), &[put_if("counter", &next.to_string(), expect)]) {
             Ok(_) => return,
             Err(StoreError::Conflict { .. }) => {}

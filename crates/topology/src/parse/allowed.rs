@@ -2,7 +2,7 @@
 //! In: `allowedRoutes` and `allowedListeners`. Out: namespaces and kinds that may attach. Not here: whether one does.
 
 use overrule_model::{At, Selector, SelectorClause, Sym};
-use overrule_source::{Kind, View};
+use overrule_source::{NodeKind, View};
 use smallvec::SmallVec;
 
 use super::super::graph::{RouteKind, RouteKinds};
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
         let mut requirements = Vec::new();
         if let Some(labels) = labels {
             let at = at.key("matchLabels");
-            if labels.kind() != Kind::Map {
+            if labels.kind() != NodeKind::Map {
                 self.fields.wrong_type(&at, labels, "a mapping");
             }
             for (key, value) in labels.entries() {

@@ -3,7 +3,7 @@
 //! Not here: which members there are (`fields`).
 
 use overrule_model::{At, GroupKind, Sym};
-use overrule_source::{Kind, View};
+use overrule_source::{NodeKind, View};
 
 use super::Reader;
 use super::fields::Known;
@@ -19,7 +19,7 @@ impl<'a> Reader<'a> {
         at: &At<'_>,
         known: Known,
     ) -> Option<[Member<'a>; N]> {
-        if of.kind() != Kind::Map {
+        if of.kind() != NodeKind::Map {
             self.fields.wrong_type(at, of, "a mapping");
             return None;
         }
@@ -81,7 +81,7 @@ impl<'a> Reader<'a> {
     /// A list; anything else there is a finding.
     pub(super) fn list(&mut self, member: Member<'a>, at: &At<'_>, key: &str) -> Member<'a> {
         let view = member?;
-        if view.kind() == Kind::List {
+        if view.kind() == NodeKind::List {
             return Some(view);
         }
         self.fields.wrong_type(&at.key(key), view, "a list");

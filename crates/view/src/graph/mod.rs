@@ -14,7 +14,7 @@ use std::fmt;
 
 use overrule_engine::{Attachment, Node, NodeId, PolicyId, Rejection, Tally};
 
-use crate::{Part, Scene, Styles, v1};
+use crate::{Scene, ScenePart, Styles, v1};
 
 /// The topology with its policies, ready to be drawn.
 #[derive(Debug, Clone)]
@@ -28,12 +28,12 @@ pub struct Graph {
 
 impl Graph {
     /// One resolution: everything, or only the paths through one node.
-    pub fn build(scene: &Scene<'_>, part: &Part<'_>, focus: Option<NodeId>) -> Self {
+    pub fn build(scene: &Scene<'_>, part: &ScenePart<'_>, focus: Option<NodeId>) -> Self {
         Self::of(scene, std::slice::from_ref(part), focus)
     }
 
     /// Several resolutions in one drawing. Their paths must walk one topology, as those of a scene do.
-    pub fn of(scene: &Scene<'_>, parts: &[Part<'_>], focus: Option<NodeId>) -> Self {
+    pub fn of(scene: &Scene<'_>, parts: &[ScenePart<'_>], focus: Option<NodeId>) -> Self {
         match Builder::new(scene, parts, focus) {
             Some(builder) => Self::index(builder.finish()),
             None => Self::empty(),
@@ -155,8 +155,8 @@ type PolicyKey = (usize, PolicyId);
 struct Builder<'a> {
     scene: &'a Scene<'a>,
     /// The first part, for names of nodes.
-    part: &'a Part<'a>,
-    parts: &'a [Part<'a>],
+    part: &'a ScenePart<'a>,
+    parts: &'a [ScenePart<'a>],
     focus: Option<NodeId>,
     edges: BTreeSet<(NodeId, NodeId)>,
     nodes: BTreeSet<NodeId>,
@@ -167,7 +167,11 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(scene: &'a Scene<'a>, parts: &'a [Part<'a>], focus: Option<NodeId>) -> Option<Self> {
+    fn new(
+        scene: &'a Scene<'a>,
+        parts: &'a [ScenePart<'a>],
+        focus: Option<NodeId>,
+    ) -> Option<Self> {
         let mut builder = Self {
             scene,
             part: parts.first()?,
@@ -185,7 +189,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Every path is its beginning and one node more, and beginnings come first: one pass finds all edges.
-    fn walk(&mut self, part: &Part<'_>) {
+    fn walk(&mut self, part: &ScenePart<'_>) {
         let paths = &part.resolution.paths;
         let through = self.through(part);
         for path in paths.ids() {
@@ -207,7 +211,7 @@ impl<'a> Builder<'a> {
     }
 
     /// For each path, whether it passes the focus or is the beginning of one that does.
-    fn through(&self, part: &Part<'_>) -> Vec<bool> {
+    fn through(&self, part: &ScenePart<'_>) -> Vec<bool> {
         let paths = &part.resolution.paths;
         let Some(focus) = self.focus else { return vec![true; paths.len()] };
         let mut through = vec![false; paths.len()];
@@ -297,7 +301,7 @@ impl<'a> Builder<'a> {
         (named.collect(), attachments.collect())
     }
 
-    fn policy(&self, part: &Part<'_>, policy: PolicyId, id: usize) -> v1::GraphPolicy {
+    fn policy(&self, part: &ScenePart<'_>, policy: PolicyId, id: usize) -> v1::GraphPolicy {
         let resolution = part.resolution;
         v1::GraphPolicy {
             id,
@@ -308,7 +312,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn policy_kind(&self, part: &Part<'_>, policy: PolicyId) -> String {
+    fn policy_kind(&self, part: &ScenePart<'_>, policy: PolicyId) -> String {
         let kind = part.resolution.policy(policy).and_then(|p| part.resolution.kind(p.kind));
         kind.map(|k| self.scene.snapshot.text(k.kind).to_owned()).unwrap_or_default()
     }
@@ -317,7 +321,7 @@ impl<'a> Builder<'a> {
     fn rejections(&self) -> Vec<v1::GraphRejection> {
         let parts = self.parts.iter().filter(|_| self.focus.is_none());
         let all = parts.flat_map(|part| part.resolution.rejections.iter().map(move |r| (part, r)));
-        let rejection = |(part, r): (&Part<'_>, &Rejection)| v1::GraphRejection {
+        let rejection = |(part, r): (&ScenePart<'_>, &Rejection)| v1::GraphRejection {
             policy_kind: self.policy_kind(part, r.policy),
             policy: part.policy_name(self.scene, r.policy),
             reason: r.reason.id,

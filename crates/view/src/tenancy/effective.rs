@@ -11,7 +11,7 @@ use crate::field::push_segment;
 use crate::losses::Losses;
 use crate::v1::Value;
 use crate::written::written;
-use crate::{Part, effective, v1, value};
+use crate::{ScenePart, effective, v1, value};
 
 /// Why a part of the reader's own policy is not in force: the whole reason may lie in what it may not read.
 pub(super) const LOST: (&str, &str) = ("not-in-force", "it is not in force there");
@@ -38,7 +38,7 @@ impl Reader<'_> {
     /// reader to know.
     pub fn effective(
         &self,
-        part: &Part<'_>,
+        part: &ScenePart<'_>,
         kind: KindId,
         path: PathId,
     ) -> Option<v1::EffectivePolicy> {
@@ -89,7 +89,7 @@ impl Reader<'_> {
     /// The effective policies at many paths, those alike once.
     pub fn effectives<'p>(
         &self,
-        contexts: impl IntoIterator<Item = (&'p Part<'p>, KindId, PathId)>,
+        contexts: impl IntoIterator<Item = (&'p ScenePart<'p>, KindId, PathId)>,
     ) -> Vec<v1::EffectivePolicy> {
         let found =
             contexts.into_iter().filter_map(|(part, k, path)| self.effective(part, k, path));
@@ -99,7 +99,7 @@ impl Reader<'_> {
     }
 
     /// The value in force, and who set it: of policies that may not be read, their names.
-    fn value(&self, part: &Part<'_>, found: Option<&Effective>) -> (Option<Value>, Origins) {
+    fn value(&self, part: &ScenePart<'_>, found: Option<&Effective>) -> (Option<Value>, Origins) {
         let mut origins = Origins::new();
         let Some(found) = found else { return (None, origins) };
         let mut add = |pointer: &str, step: StepId, node| {
@@ -130,7 +130,7 @@ impl Reader<'_> {
 
     fn origin(
         &self,
-        part: &Part<'_>,
+        part: &ScenePart<'_>,
         step: StepId,
         node: Option<overrule_source::NodeRef>,
     ) -> v1::Origin {
@@ -142,7 +142,7 @@ impl Reader<'_> {
         v1::Origin { policy, block: part.block(step), at, implied: node.is_none() }
     }
 
-    fn beside(&self, part: &Part<'_>, found: &Effective) -> Vec<v1::Beside> {
+    fn beside(&self, part: &ScenePart<'_>, found: &Effective) -> Vec<v1::Beside> {
         let ladders = &part.resolution.ladders;
         let steps = found.beside().iter().filter_map(|id| Some((*id, ladders.get_step(*id)?)));
         let beside = steps.map(|(id, step)| {
@@ -161,7 +161,7 @@ impl Reader<'_> {
 
     fn failures(
         &self,
-        part: &Part<'_>,
+        part: &ScenePart<'_>,
         path: PathId,
         found: Option<&Effective>,
     ) -> Vec<v1::Failure> {
@@ -186,7 +186,7 @@ impl Reader<'_> {
     /// The policies on a ladder that are in force or the reader's own, and what is lost of the latter.
     fn policies_on(
         &self,
-        part: &Part<'_>,
+        part: &ScenePart<'_>,
         ladder: LadderId,
     ) -> (Vec<v1::Contributor>, Vec<v1::Lost>) {
         let held = in_force(part, ladder);
@@ -207,7 +207,7 @@ impl Reader<'_> {
 
     /// What became of a policy of the reader's on a ladder, told from what it wrote and what is in force, and from
     /// nothing that happened in between.
-    pub(super) fn fate(&self, part: &Part<'_>, ladder: LadderId, policy: PolicyId) -> Fate {
+    pub(super) fn fate(&self, part: &ScenePart<'_>, ladder: LadderId, policy: PolicyId) -> Fate {
         let ladders = &part.resolution.ladders;
         let Some(found) = part.resolution.effective(ladder) else {
             return Fate { outcome: "inert", lost: Vec::new() };

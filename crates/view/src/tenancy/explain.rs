@@ -12,13 +12,13 @@ use super::{Reader, alike_once};
 use crate::field::{name, pointer, segments};
 use crate::focus::node_at;
 use crate::losses::Losses;
-use crate::{Part, explain, v1, value};
+use crate::{ScenePart, explain, v1, value};
 
 impl Reader<'_> {
     /// The explanation of one kind at one path; none if there is nothing for the reader to know.
     pub fn explain(
         &self,
-        part: &Part<'_>,
+        part: &ScenePart<'_>,
         kind: KindId,
         path: PathId,
         field: Option<&str>,
@@ -52,7 +52,7 @@ impl Reader<'_> {
     /// The explanations of many paths, those alike once.
     pub fn explanations<'p>(
         &self,
-        contexts: impl IntoIterator<Item = (&'p Part<'p>, KindId, PathId)>,
+        contexts: impl IntoIterator<Item = (&'p ScenePart<'p>, KindId, PathId)>,
         field: Option<&str>,
     ) -> Vec<v1::Explanation> {
         let contexts = contexts.into_iter();
@@ -63,12 +63,12 @@ impl Reader<'_> {
     }
 
     /// The reader's own steps, in the order of the ladder.
-    fn own_steps(&self, part: &Part<'_>, ladder: LadderId) -> Vec<StepId> {
+    fn own_steps(&self, part: &ScenePart<'_>, ladder: LadderId) -> Vec<StepId> {
         let steps = part.resolution.ladders.steps(ladder).into_iter();
         steps.filter(|s| self.step(part, *s)).collect()
     }
 
-    fn rungs(&self, part: &Part<'_>, ladder: LadderId, path: PathId) -> Vec<v1::Rung> {
+    fn rungs(&self, part: &ScenePart<'_>, ladder: LadderId, path: PathId) -> Vec<v1::Rung> {
         let nodes = self.nodes(part, path);
         let level = |n| part.topology.get(n).map(|n| n.level.0);
         let mut rungs = Vec::new();
@@ -103,7 +103,7 @@ impl Reader<'_> {
     /// One field: what is in force, and what the reader's own policies wrote there.
     fn field(
         &self,
-        part: &Part<'_>,
+        part: &ScenePart<'_>,
         ladder: LadderId,
         effective: &v1::EffectivePolicy,
         asked: &str,

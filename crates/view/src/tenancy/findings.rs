@@ -11,7 +11,7 @@ use overrule_source::{Basis, Diagnostic, Span};
 
 use super::Reader;
 use crate::diagnostics::item;
-use crate::{Part, v1};
+use crate::{ScenePart, v1};
 
 impl Reader<'_> {
     /// The finding as the reader may know it; none if it may not.
@@ -46,7 +46,11 @@ impl Reader<'_> {
     }
 
     /// Findings about the policies on a ladder.
-    pub(super) fn findings_on(&self, part: &Part<'_>, ladder: LadderId) -> Vec<v1::DiagnosticItem> {
+    pub(super) fn findings_on(
+        &self,
+        part: &ScenePart<'_>,
+        ladder: LadderId,
+    ) -> Vec<v1::DiagnosticItem> {
         let Some(findings) = self.scene.findings else { return Vec::new() };
         let policies = part.resolution.outcomes(ladder).iter();
         let objects = policies

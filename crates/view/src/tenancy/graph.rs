@@ -9,7 +9,7 @@ use overrule_engine::NodeId;
 
 use super::Reader;
 use super::reach::{count, outcome};
-use crate::{Graph, Part, v1};
+use crate::{Graph, ScenePart, v1};
 
 impl Reader<'_> {
     /// Everything that may be read, or what passes through one node.
@@ -48,7 +48,7 @@ impl Reader<'_> {
         })
     }
 
-    fn graph_node(&self, part: &Part<'_>, id: NodeId, index: usize) -> Option<v1::GraphNode> {
+    fn graph_node(&self, part: &ScenePart<'_>, id: NodeId, index: usize) -> Option<v1::GraphNode> {
         let node = part.topology.get(id)?;
         let v1::PathElement { kind, namespace, name } = part.element(self.scene, id)?;
         Some(v1::GraphNode {
@@ -107,7 +107,7 @@ impl Reader<'_> {
     /// Objects that may be read and that no path passes.
     fn unattached(
         &self,
-        part: &Part<'_>,
+        part: &ScenePart<'_>,
         focus: Option<NodeId>,
         passed: &BTreeSet<NodeId>,
     ) -> Vec<v1::Unattached> {

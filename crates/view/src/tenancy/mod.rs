@@ -31,7 +31,7 @@ use overrule_engine::{KindId, LadderId, NodeId, PathId, PolicyId, StepId, Traced
 use overrule_model::{Object, ObjectId, Snapshot};
 use overrule_source::Span;
 
-use crate::{Part, Scene, json_line, v1};
+use crate::{Scene, ScenePart, json_line, v1};
 
 /// What a reader may read.
 pub trait Sees {
@@ -86,18 +86,18 @@ impl<'a> Reader<'a> {
         object.is_some_and(|o| self.sees.closed(self.scene.snapshot, o)) && self.object(id)
     }
 
-    fn policy(&self, part: &Part<'_>, policy: PolicyId) -> bool {
+    fn policy(&self, part: &ScenePart<'_>, policy: PolicyId) -> bool {
         part.resolution.policy(policy).is_some_and(|p| self.object(p.object))
     }
 
-    fn step(&self, part: &Part<'_>, step: StepId) -> bool {
+    fn step(&self, part: &ScenePart<'_>, step: StepId) -> bool {
         part.policy_of(step).is_some_and(|p| self.policy(part, p))
     }
 
     /// The nodes of a path that may be read. What is only referred to belongs to what refers to it: the next object above
     /// it or, at the top, below it. Where paths have owners, it is what policies describe, and may be told where all of them
     /// may be read.
-    fn nodes(&self, part: &Part<'_>, path: PathId) -> Vec<NodeId> {
+    fn nodes(&self, part: &ScenePart<'_>, path: PathId) -> Vec<NodeId> {
         let nodes = part.resolution.paths.nodes(path);
         let object = |n: &NodeId| part.topology.get(*n).and_then(|n| n.object);
         let objects: Vec<Option<ObjectId>> = nodes.iter().map(object).collect();
@@ -118,7 +118,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether the target of a path may be read, and all that own the path.
-    pub fn shows(&self, part: &Part<'_>, path: PathId) -> bool {
+    pub fn shows(&self, part: &ScenePart<'_>, path: PathId) -> bool {
         // Most targets of others are told apart by this alone.
         let target = part.resolution.paths.node(path).and_then(|n| part.topology.get(n)?.object);
         if target.is_some_and(|object| !self.object(object)) {
@@ -134,13 +134,13 @@ impl<'a> Reader<'a> {
         kept.last() == all.last() && all.iter().filter(is_owner).all(|n| kept.contains(n))
     }
 
-    fn path(&self, part: &Part<'_>, path: PathId) -> Vec<v1::PathElement> {
+    fn path(&self, part: &ScenePart<'_>, path: PathId) -> Vec<v1::PathElement> {
         let nodes = self.nodes(part, path).into_iter();
         nodes.filter_map(|n| part.element(self.scene, n)).collect()
     }
 
     /// Whether all there is to tell about a kind at a path may be told.
-    fn tells_all(&self, part: &Part<'_>, kind: KindId, path: PathId) -> bool {
+    fn tells_all(&self, part: &ScenePart<'_>, kind: KindId, path: PathId) -> bool {
         let nodes = part.resolution.paths.nodes(path);
         let mut objects = nodes.iter().filter_map(|n| part.topology.get(*n)?.object);
         let target = part.resolution.paths.node(path).and_then(|n| part.topology.get(n)?.object);
@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
                 nodes.iter().filter_map(|n| part.topology.get(*n)?.object).all(|o| self.closed(o))
             }
         };
-        let ladder = |part: &Part<'_>, ladder: LadderId| {
+        let ladder = |part: &ScenePart<'_>, ladder: LadderId| {
             part.resolution.outcomes(ladder).iter().all(|(p, _)| self.policy(part, *p))
         };
         closed
@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
 
     /// Whether a path is there for the reader: it leads from one object to another, or something is to be known of it. A
     /// target that stands alone has a path only because some policy, which may be hidden, means it.
-    fn stands(&self, part: &Part<'_>, path: PathId) -> bool {
+    fn stands(&self, part: &ScenePart<'_>, path: PathId) -> bool {
         let nodes = part.resolution.paths.nodes(path);
         let object = |n: Option<&NodeId>| n.and_then(|n| part.topology.get(*n)).map(|n| n.object);
         let leads = object(nodes.first()) != object(nodes.last());
@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether a kind of policies is known to the reader: it may read one of them, or one is in force where it reads.
-    pub fn kind(&self, part: &Part<'_>, kind: KindId) -> bool {
+    pub fn kind(&self, part: &ScenePart<'_>, kind: KindId) -> bool {
         let mut declared = part.resolution.policies().filter(|(_, p)| p.kind == kind);
         declared.any(|(_, p)| self.object(p.object))
             || part
@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
 }
 
 /// The steps in force on a ladder: in the value, beside it, or by making the target fail.
-fn in_force(part: &Part<'_>, ladder: LadderId) -> BTreeSet<StepId> {
+fn in_force(part: &ScenePart<'_>, ladder: LadderId) -> BTreeSet<StepId> {
     let Some(found) = part.resolution.effective(ladder) else { return BTreeSet::new() };
     let value = found.value.as_ref().map(Traced::steps).unwrap_or_default();
     let broken = found.poison().iter().map(|(step, _)| *step);

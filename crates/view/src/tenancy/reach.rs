@@ -12,7 +12,7 @@ use crate::field::{name, pointer, segments};
 use crate::focus::node_at;
 use crate::losses::Losses;
 use crate::reach::verdict;
-use crate::{Part, get, reach, v1};
+use crate::{ScenePart, get, reach, v1};
 
 /// Why a reference has no target to show.
 const UNSEEN: (&str, &str) = ("nothing-to-read", "it leads to no target that you may read");
@@ -35,7 +35,7 @@ impl Reader<'_> {
     /// Where the policies that may be read and are kept act, and what became of them there.
     pub(super) fn reached(
         &self,
-        part: &Part<'_>,
+        part: &ScenePart<'_>,
         keep: &dyn Fn(PolicyId) -> bool,
         rule: Option<&str>,
     ) -> Reached {
@@ -62,7 +62,7 @@ impl Reader<'_> {
 
     fn fates(
         &self,
-        part: &Part<'_>,
+        part: &ScenePart<'_>,
         ladder: LadderId,
         keep: &dyn Fn(PolicyId) -> bool,
         rule: Option<&str>,
@@ -90,7 +90,7 @@ impl Reader<'_> {
     /// What became of one field of a policy on a ladder; none if it did not write it.
     fn fate_of(
         &self,
-        part: &Part<'_>,
+        part: &ScenePart<'_>,
         ladder: LadderId,
         policy: PolicyId,
         pointer: &str,
@@ -116,7 +116,7 @@ impl Reader<'_> {
     }
 
     /// Whether all there is to tell about a policy may be told.
-    fn tells_all_of(&self, part: &Part<'_>, policy: PolicyId) -> bool {
+    fn tells_all_of(&self, part: &ScenePart<'_>, policy: PolicyId) -> bool {
         let Some(entry) = part.resolution.policy(policy) else { return false };
         let on = |ladder| part.resolution.outcomes(ladder).iter().any(|(p, _)| *p == policy);
         self.closed(entry.object)
@@ -132,7 +132,7 @@ impl Reader<'_> {
     }
 
     /// Where one policy of the reader's own is in force; with `rule`, where that field of it is.
-    pub fn reach(&self, part: &Part<'_>, policy: PolicyId, rule: Option<&str>) -> v1::Reach {
+    pub fn reach(&self, part: &ScenePart<'_>, policy: PolicyId, rule: Option<&str>) -> v1::Reach {
         if self.tells_all_of(part, policy) {
             return reach(self.scene, part, policy, rule);
         }
@@ -183,7 +183,7 @@ impl Reader<'_> {
         answer
     }
 
-    fn target(&self, part: &Part<'_>, node: NodeId, seen: &BTreeSet<Seen>) -> v1::ReachTarget {
+    fn target(&self, part: &ScenePart<'_>, node: NodeId, seen: &BTreeSet<Seen>) -> v1::ReachTarget {
         let path = |one: &Seen| v1::ReachPath {
             path: one.nodes.iter().filter_map(|n| part.element(self.scene, *n)).collect(),
             outcome: one.outcome,
@@ -199,7 +199,7 @@ impl Reader<'_> {
     }
 
     /// References with the targets that may be read: what is hidden and what is not there look the same.
-    fn references(&self, part: &Part<'_>, policy: PolicyId) -> Vec<v1::ReachReference> {
+    fn references(&self, part: &ScenePart<'_>, policy: PolicyId) -> Vec<v1::ReachReference> {
         let mut found: BTreeMap<u32, (Option<v1::Place>, Vec<String>)> = BTreeMap::new();
         // What another document says about the policy is that document's.
         for a in part.resolution.attachments_of(policy).filter(|a| self.span(a.at)) {
@@ -226,13 +226,13 @@ impl Reader<'_> {
     }
 
     /// Whether a node is of an object that may be read.
-    pub(super) fn node(&self, part: &Part<'_>, node: NodeId) -> bool {
+    pub(super) fn node(&self, part: &ScenePart<'_>, node: NodeId) -> bool {
         let object = part.topology.get(node).and_then(|n| n.object);
         object.is_some_and(|o| self.object(o))
     }
 
     /// The policies that may be read and are kept, with what became of them where the reader may read.
-    pub fn policies(&self, part: &Part<'_>, keep: &dyn Fn(&Object) -> bool) -> v1::PolicyList {
+    pub fn policies(&self, part: &ScenePart<'_>, keep: &dyn Fn(&Object) -> bool) -> v1::PolicyList {
         let object = |policy: PolicyId| {
             let entry = part.resolution.policy(policy)?;
             self.scene.snapshot.get(entry.object).filter(|o| self.object(o.id) && keep(o))
@@ -258,7 +258,7 @@ impl Reader<'_> {
 
     fn summary(
         &self,
-        part: &Part<'_>,
+        part: &ScenePart<'_>,
         (policy, kind): (PolicyId, KindId),
         object: &Object,
         reached: Option<&BTreeMap<NodeId, BTreeSet<Seen>>>,
@@ -295,7 +295,7 @@ impl Reader<'_> {
     }
 
     /// The targets that may be read at which a kind could have an effective policy and has none.
-    pub fn without(&self, part: &Part<'_>, kind: KindId) -> v1::UncoveredList {
+    pub fn without(&self, part: &ScenePart<'_>, kind: KindId) -> v1::UncoveredList {
         let text = |sym| self.scene.snapshot.text(sym).to_owned();
         let result = part.resolution.kind(kind);
         let mut all = BTreeSet::new();

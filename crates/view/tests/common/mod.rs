@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use overrule_engine::{KindId, LadderId, PathId, Resolution};
 use overrule_gateway::kinds::Kinds;
 use overrule_gateway::topology::{self, GatewayTopology};
-use overrule_gateway::{Options, policy};
+use overrule_gateway::{ResolveOptions, policy};
 use overrule_model::Snapshot;
 use overrule_source::{Diagnostic, Documents, Input, ReadOptions};
-use overrule_view::{Findings, Part, Scene};
+use overrule_view::{Findings, Scene, ScenePart};
 
 /// The results of all stages.
 pub struct World {
@@ -38,7 +38,7 @@ pub fn world(inputs: &[(&str, &str)]) -> World {
     diagnostics.extend(found);
     let built = resources.connect(&snapshot);
     diagnostics.extend(built.diagnostics);
-    let (options, topology) = (Options::default(), built.topology);
+    let (options, topology) = (ResolveOptions::default(), built.topology);
     let resolved =
         overrule_gateway::resolve(&documents, &snapshot, &topology, &kinds, &policies, &options);
     diagnostics.extend(resolved.diagnostics);
@@ -59,8 +59,8 @@ pub fn root() -> PathBuf {
 
 impl World {
     /// Calls with the scene and its part.
-    pub fn see<R>(&self, look: impl FnOnce(&Scene<'_>, &Part<'_>) -> R) -> R {
-        let parts = [Part {
+    pub fn see<R>(&self, look: impl FnOnce(&Scene<'_>, &ScenePart<'_>) -> R) -> R {
+        let parts = [ScenePart {
             family: "gateway",
             profile: "gep713",
             shipped: false,

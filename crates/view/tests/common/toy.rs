@@ -5,13 +5,14 @@
 use std::collections::BTreeSet;
 
 use overrule_engine::{
-    Action, Algebra, Attachment, Check, Combine, FamilyWords, Fate, Group, Guard, KeyValues,
+    Action, Algebra, Attachment, Combine, FamilyWords, Fate, Group, Guard, GuardCheck, KeyValues,
     LadderId, Level, Loss, MergePlan, Merger, NewKind, Node, NodeId, Op, PolicyId, Prefer, Rank,
-    RankKey, ReasonInfo, Resolution, ResolutionBuilder, Rung, Seen, Step, Topology, Traced, Turn,
+    RankKey, ReasonInfo, Resolution, ResolutionBuilder, Rung, SeenValue, Step, Topology, Traced,
+    Turn,
 };
 use overrule_model::{Snapshot, Sym};
 use overrule_source::{Documents, NodeRef, ReadOptions};
-use overrule_view::{Other, Part, Scene};
+use overrule_view::{Other, Scene, ScenePart};
 
 static MERGED: ReasonInfo = ReasonInfo { id: "merged", sentence: "the lower one fills" };
 static REPLACED: ReasonInfo = ReasonInfo { id: "replaced", sentence: "the lower one replaces" };
@@ -58,14 +59,16 @@ impl Combine for Toy<'_> {
     }
 }
 
-fn check(turn: &Turn<'_>, verdict: Guard, error: &str) -> Option<Check> {
-    let seen =
-        |path: &str, json: Option<&str>| Seen { path: path.into(), json: json.map(Into::into) };
+fn check(turn: &Turn<'_>, verdict: Guard, error: &str) -> Option<GuardCheck> {
+    let seen = |path: &str, json: Option<&str>| SeenValue {
+        path: path.into(),
+        json: json.map(Into::into),
+    };
     let saw = vec![
         seen("spec.limits.a.rates", Some(r#"[{"limit": 5}]"#)),
         seen("spec.limits.\u{1b}[31mb", None),
     ];
-    turn.step.map(|(step, _)| Check { step, verdict, error: error.into(), saw })
+    turn.step.map(|(step, _)| GuardCheck { step, verdict, error: error.into(), saw })
 }
 
 impl Algebra for Toy<'_> {
@@ -76,7 +79,7 @@ impl Algebra for Toy<'_> {
         (): &mut (),
         turn: &Turn<'_>,
         _: Option<&Traced>,
-        checks: &mut Vec<Check>,
+        checks: &mut Vec<GuardCheck>,
     ) -> Action<'_> {
         static PLAN: std::sync::LazyLock<MergePlan> =
             std::sync::LazyLock::new(MergePlan::merge_patch);
@@ -248,7 +251,7 @@ impl FamilyWords for ToyWords {
 
 impl ToyWorld {
     /// Calls with a scene that shows the first profile and compares with the others; the last is the shipped one.
-    pub fn see<R>(&self, look: impl FnOnce(&Scene<'_>, &Part<'_>) -> R) -> R {
+    pub fn see<R>(&self, look: impl FnOnce(&Scene<'_>, &ScenePart<'_>) -> R) -> R {
         self.see_with(&[], look)
     }
 
@@ -256,19 +259,20 @@ impl ToyWorld {
     pub fn see_with<R>(
         &self,
         rule_patterns: &'static [&'static str],
-        look: impl FnOnce(&Scene<'_>, &Part<'_>) -> R,
+        look: impl FnOnce(&Scene<'_>, &ScenePart<'_>) -> R,
     ) -> R {
         let last = self.answers.len() - 1;
         let words = &ToyWords(rule_patterns);
-        let part = |(i, (profile, resolution)): (usize, &'_ (&'static str, Resolution))| Part {
-            family: "toy",
-            profile,
-            shipped: last > 0 && i == last,
-            topology: &self.topology,
-            // The lifetime of the closure's argument is that of the world.
-            resolution: &self.answers[i].1,
-            words: if resolution.paths.is_empty() { &ToyWords(&[]) } else { words },
-        };
+        let part =
+            |(i, (profile, resolution)): (usize, &'_ (&'static str, Resolution))| ScenePart {
+                family: "toy",
+                profile,
+                shipped: last > 0 && i == last,
+                topology: &self.topology,
+                // The lifetime of the closure's argument is that of the world.
+                resolution: &self.answers[i].1,
+                words: if resolution.paths.is_empty() { &ToyWords(&[]) } else { words },
+            };
         let mut all = self.answers.iter().enumerate().map(part);
         let parts = [all.next().unwrap()];
         let others: Vec<Other<'_>> = all.map(Other::new).collect();

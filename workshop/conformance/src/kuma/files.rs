@@ -4,7 +4,7 @@
 //! Files are split before they are read, each piece on its own and without the white space around it: that is how the data
 //! was written down, and it shows in block scalars at the end of a piece.
 
-use overrule_mesh::resource::Resource;
+use overrule_mesh::resource::PlacedResource;
 use overrule_source::{Documents, DuplicateKeys, Input, NodeRef, ReadOptions, SingleLetters, read};
 use serde_json::Value;
 
@@ -44,9 +44,9 @@ impl Files {
     }
 
     /// The resources of one file, in order.
-    pub(super) fn resources(&self, file: usize) -> Vec<Resource> {
+    pub(super) fn resources(&self, file: usize) -> Vec<PlacedResource> {
         let own = self.roots.iter().filter(|(f, _)| *f == file);
-        own.filter_map(|(_, root)| Resource::read(&self.documents, *root)).collect()
+        own.filter_map(|(_, root)| PlacedResource::read(&self.documents, *root)).collect()
     }
 
     /// The first document of a file as a plain value.

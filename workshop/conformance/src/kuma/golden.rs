@@ -4,17 +4,17 @@
 use std::collections::BTreeMap;
 
 use overrule_mesh::Profile;
-use overrule_mesh::conf::Position;
+use overrule_mesh::conf::EntryPosition;
 use overrule_mesh::dataplane::{Dataplane, MeshGateway};
 use overrule_mesh::entries::{Item, inbound_entries, sorted_to_entries, subset_of};
 use overrule_mesh::kinds::{self, KindName};
 use overrule_mesh::matched::{Matched, in_order};
 use overrule_mesh::policy::Policy;
-use overrule_mesh::resource::Resource;
+use overrule_mesh::resource::PlacedResource;
 use overrule_mesh::rules::{
     SubsetRule, resource_rules, subset_rules_from, subset_rules_of, subset_rules_to, whole_rule,
 };
-use overrule_mesh::select::Context;
+use overrule_mesh::select::SelectContext;
 use overrule_mesh::subset::Subset;
 use overrule_mesh::targetref::TargetRef;
 use overrule_mesh::targets::Destination;
@@ -64,7 +64,7 @@ impl Named<'_> {
     }
 }
 
-fn policies(documents: &Documents, resources: &[Resource]) -> Vec<Policy> {
+fn policies(documents: &Documents, resources: &[PlacedResource]) -> Vec<Policy> {
     resources.iter().filter_map(|r| Policy::read(documents, r)).collect()
 }
 
@@ -232,7 +232,7 @@ fn matched(files: &Named<'_>, area: &str) -> Result<Value, String> {
         .collect();
     let routes: Vec<Policy> =
         all.iter().filter(|p| p.meta.kind == kinds::HTTP_ROUTE).cloned().collect();
-    let context = Context { routes: &routes, gateways: &gateways, profile: &RELEASE };
+    let context = SelectContext { routes: &routes, gateways: &gateways, profile: &RELEASE };
     let of_kind: Vec<&Policy> = all.iter().filter(|p| p.meta.kind == kind).collect();
     let matched = Matched::new(context, &of_kind, &dataplane);
     let destinations: Vec<Destination> = resources
@@ -279,11 +279,11 @@ fn gateway_rules(
     })
 }
 
-fn items(documents: &Documents, resources: &[Resource], policies: &[&Policy]) -> Value {
+fn items(documents: &Documents, resources: &[PlacedResource], policies: &[&Policy]) -> Value {
     let shown = policies.iter().map(|policy| {
         let found = resources.iter().find(|r| r.root == policy.root);
         found.map_or(Value::Null, |r| {
-            shapes::resource(documents, &Resource { meta: policy.meta.clone(), root: r.root })
+            shapes::resource(documents, &PlacedResource { meta: policy.meta.clone(), root: r.root })
         })
     });
     json!({"items": shown.collect::<Vec<_>>(), "next": null, "total": 0})
@@ -311,7 +311,7 @@ fn dataplane_kind(files: &Named<'_>, case: &str) -> Result<Value, String> {
         .filter(|r| r.meta.kind == kinds::GATEWAY)
         .map(|r| MeshGateway::read(documents, r))
         .collect();
-    let context = Context { routes: &routes, gateways: &gateways, profile: &RELEASE };
+    let context = SelectContext { routes: &routes, gateways: &gateways, profile: &RELEASE };
     let of_kind: Vec<&Policy> = all.iter().filter(|p| p.meta.kind == kind).collect();
     let matched = Matched::new(context, &of_kind, &dataplane);
     Ok(items(documents, &resources, &matched.all()))
@@ -345,6 +345,6 @@ fn egress(files: &Named<'_>) -> Result<Value, String> {
         .filter(|(_, e)| selects(&e.target))
         .filter_map(|(policy, entry)| Some((Item { policy, entry }, subset_of(&policy.target)?)))
         .collect();
-    let rules = subset_rules_of(documents, items, false, Position::To);
+    let rules = subset_rules_of(documents, items, false, EntryPosition::To);
     Ok(json!({"Rules": {":0": shapes::subset_rules(documents, &rules)}, "InboundRules": null}))
 }

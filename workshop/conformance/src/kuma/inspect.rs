@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use overrule::{Analysis, Options, Settings};
+use overrule::{Analysis, Options, SettingValues};
 use overrule_mesh::Profile;
-use overrule_mesh::inspect::{Call, Flavour, Inspector, Live, Times, route};
+use overrule_mesh::inspect::{Flavour, InspectCall, InspectInput, Inspector, Times, route};
 use overrule_mesh::resource::Meta;
 use overrule_source::{DuplicateKeys, Input, SingleLetters};
 use serde_json::Value;
@@ -90,7 +90,7 @@ impl InspectCase {
             Input::new(format!("{number:06}.yaml"), document.text.clone())
         };
         let inputs = self.documents.iter().enumerate().map(one).collect();
-        let mut settings = Settings::default();
+        let mut settings = SettingValues::default();
         settings.set("kuma", "labels", "asWritten".into());
         let options = Options {
             duplicate_keys: DuplicateKeys::LastWins,
@@ -101,7 +101,7 @@ impl InspectCase {
         };
         let analysis = Analysis::new(inputs, &options);
         let answered = analysis.answers.iter().find(|a| a.family.name() == "kuma" && a.shown);
-        let live = Live {
+        let live = InspectInput {
             documents: &analysis.documents,
             resources: &analysis.meshes().resources,
             profile: &Profile::Release,
@@ -109,7 +109,7 @@ impl InspectCase {
         };
         let ask = route(&self.path, &self.query)
             .ok_or_else(|| format!("no endpoint answers {}", self.path))?;
-        let call = Call { base: "http://{{address}}", times: &|_| Times::default() };
+        let call = InspectCall { base: "http://{{address}}", times: &|_| Times::default() };
         let answer = Inspector::new(live, Flavour::Compat).answer(live, call, &ask);
         Ok((answer.status, answer.body.value()))
     }

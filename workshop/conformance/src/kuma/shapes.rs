@@ -7,7 +7,7 @@ use overrule_engine::StepId;
 use overrule_mesh::conf::{entry_of, spec_of};
 use overrule_mesh::entries::Item;
 use overrule_mesh::policy::Policy;
-use overrule_mesh::resource::{Meta, Resource};
+use overrule_mesh::resource::{Meta, PlacedResource};
 use overrule_mesh::rules::{ResourceRule, SubsetRule};
 use overrule_mesh::subset::Subset;
 use overrule_source::{Documents, View};
@@ -132,7 +132,7 @@ pub(super) fn inbound_rule(documents: &Documents, (item, from): &(Item<'_>, bool
 }
 
 /// A policy as it is read: metadata and spec.
-pub(super) fn resource(documents: &Documents, resource: &Resource) -> Value {
+pub(super) fn resource(documents: &Documents, resource: &PlacedResource) -> Value {
     let mut shown = lower(&resource.meta);
     let view = resource.spec(documents);
     let node = overrule_source::NodeRef { doc: resource.root.doc, node: view.id() };

@@ -2,7 +2,7 @@
 //! In: the name of a variant. Out: metadata as if the resource had been created on that control plane and synced to the
 //! other. Not here: what the metadata then decides.
 
-use overrule_mesh::labels::{DISPLAY_NAME, Labels, MESH, NAMESPACE, ORIGIN, POLICY_ROLE, ZONE};
+use overrule_mesh::labels::{DISPLAY_NAME, LabelMap, MESH, NAMESPACE, ORIGIN, POLICY_ROLE, ZONE};
 use overrule_mesh::names::hashed_name;
 use overrule_mesh::resource::Meta;
 
@@ -17,7 +17,7 @@ const SYSTEM: &str = "kuma-system";
 
 /// Created on a control plane: `global-uni`, `global-k8s`, `zone-uni`, `zone-k8s`.
 pub(super) fn created(base: &str, meta: &Meta) -> Rewritten {
-    let mut labels: Labels = Labels::new();
+    let mut labels: LabelMap = LabelMap::new();
     let mut put = |key: &str, value: &str| labels.insert(key.to_owned(), value.to_owned());
     put(DISPLAY_NAME, &meta.name);
     let zone = base.starts_with("zone-");

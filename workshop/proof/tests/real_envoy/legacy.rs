@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 
 use overrule_envoy::{FilterOptions, LegacyInput, LegacySubset, LegacyTag, SubsetAction, legacy};
-use overrule_proof::random::Rng;
+use overrule_proof::random::SplitMix;
 use overrule_proof::{
-    Answer, Ask, Case, Expected, Failure, Form, Holder, Lab, Protocol, Setup, inbound, run,
+    Expected, HarnessFailure, Holder, InboundCase, Lab, LabProtocol, ProxyAnswer, ProxyRequest,
+    RuleLayout, Setup, inbound, run,
 };
 
 use crate::common;
@@ -50,7 +51,7 @@ fn san(key: &str, value: &str) -> String {
     }
 }
 
-fn subsets(rng: &mut Rng) -> Vec<LegacySubset> {
+fn subsets(rng: &mut SplitMix) -> Vec<LegacySubset> {
     let actions = [
         SubsetAction::Allow,
         SubsetAction::Allow,
@@ -73,10 +74,10 @@ fn subsets(rng: &mut Rng) -> Vec<LegacySubset> {
         .collect()
 }
 
-fn emitted(rules: &[LegacySubset], setup: &Setup<'_>) -> Result<String, Failure> {
+fn emitted(rules: &[LegacySubset], setup: &Setup<'_>) -> Result<String, HarnessFailure> {
     let protocol = match setup.protocol {
-        Protocol::Http => overrule_envoy::Protocol::Http,
-        Protocol::Tcp => overrule_envoy::Protocol::Tcp,
+        LabProtocol::Http => overrule_envoy::Protocol::Http,
+        LabProtocol::Tcp => overrule_envoy::Protocol::Tcp,
     };
     let input = LegacyInput { rules, mesh: MESH, protocol, stat_prefix: "inbound" };
     inbound(&legacy(&input, &FilterOptions::default()), setup, false)
@@ -88,25 +89,32 @@ fn first(rules: &[LegacySubset], holder: &Holder) -> Option<SubsetAction> {
     rules.iter().find(|rule| rule.tags.iter().all(has)).map(|rule| rule.action)
 }
 
-fn foretell(rules: &[LegacySubset], _: &Setup<'_>, _: &Ask, holder: &Holder) -> Expected {
+fn foretell(rules: &[LegacySubset], _: &Setup<'_>, _: &ProxyRequest, holder: &Holder) -> Expected {
     let name = || "MeshTrafficPermission".to_owned();
     let shadow = || Some(name());
     let (answer, counted) = match first(rules, holder) {
-        Some(SubsetAction::Allow) => (Answer::Allowed { policy: name(), shadow: None }, None),
+        Some(SubsetAction::Allow) => (ProxyAnswer::Allowed { policy: name(), shadow: None }, None),
         Some(SubsetAction::AllowWithShadowDeny) => {
-            (Answer::Allowed { policy: name(), shadow: shadow() }, shadow())
+            (ProxyAnswer::Allowed { policy: name(), shadow: shadow() }, shadow())
         }
-        Some(SubsetAction::Deny) | None => (Answer::Denied { policy: "none".to_owned() }, None),
+        Some(SubsetAction::Deny) | None => {
+            (ProxyAnswer::Denied { policy: "none".to_owned() }, None)
+        }
     };
     Expected { answer, counted, path: None }
 }
 
-fn asks(lab: &Lab, two_services: bool) -> Vec<Ask> {
+fn asks(lab: &Lab, two_services: bool) -> Vec<ProxyRequest> {
     let (method, path) = ("GET".to_owned(), "/".to_owned());
     let is = |name: &&String| (name.matches("service=").count() == 2) == two_services;
     let names = lab.holders().keys().filter(is).cloned();
     names
-        .map(|client| Ask { client, sni: None, method: method.clone(), path: path.clone() })
+        .map(|client| ProxyRequest {
+            client,
+            sni: None,
+            method: method.clone(),
+            path: path.clone(),
+        })
         .collect()
 }
 
@@ -116,10 +124,10 @@ fn the_first_subset_decides() {
     let mut lab = Lab::new(envoy, holders()).unwrap();
     let mut cases = Vec::new();
     for number in 0..10 {
-        let rules = subsets(&mut Rng::new(number));
-        let protocol = if number % 2 == 0 { Protocol::Http } else { Protocol::Tcp };
+        let rules = subsets(&mut SplitMix::new(number));
+        let protocol = if number % 2 == 0 { LabProtocol::Http } else { LabProtocol::Tcp };
         let (name, asks) = (format!("subsets {number} {rules:?}"), asks(&lab, false));
-        cases.push(Case { name, rules, protocol, form: Form::List, asks });
+        cases.push(InboundCase { name, rules, protocol, form: RuleLayout::List, asks });
     }
     let tally =
         run(&mut lab, cases, |r, s| emitted(r, s), |r, s, a, h| foretell(r, s, a, h)).unwrap();
@@ -135,15 +143,15 @@ fn a_client_of_two_services_loses_no_deny() {
     let mut lab = Lab::new(envoy, holders()).unwrap();
     let mut denied = 0;
     for number in 0..10 {
-        let rules = subsets(&mut Rng::new(number));
+        let rules = subsets(&mut SplitMix::new(number));
         let asks = asks(&lab, true);
-        let config = emitted(&rules, &lab.setup(Protocol::Http, Form::List)).unwrap();
-        let seen = lab.observe(&config, Protocol::Http, &asks).unwrap().seen;
+        let config = emitted(&rules, &lab.setup(LabProtocol::Http, RuleLayout::List)).unwrap();
+        let seen = lab.observe(&config, LabProtocol::Http, &asks).unwrap().seen;
         for (ask, seen) in asks.iter().zip(seen) {
             let action = first(&rules, &lab.holders()[&ask.client]);
             if matches!(action, Some(SubsetAction::Deny) | None) {
                 denied += 1;
-                let right = Answer::Denied { policy: "none".to_owned() };
+                let right = ProxyAnswer::Denied { policy: "none".to_owned() };
                 assert_eq!(seen.answer, right, "{} {rules:?}", ask.client);
             }
         }

@@ -21,7 +21,8 @@ use std::env;
 use overrule_proof::fuzz::{Size, cases, edges, paths};
 use overrule_proof::stories::{self, Probe};
 use overrule_proof::{
-    Answer, Case, Form, Lab, Protocol, Seen, Tally, cost, emitted, foretell, random, run,
+    InboundCase, Lab, LabProtocol, ProofTally, ProxyAnswer, RuleLayout, SeenAnswer, cost, emitted,
+    foretell, random, run,
 };
 
 fn asked_for() -> (u64, Size) {
@@ -30,7 +31,7 @@ fn asked_for() -> (u64, Size) {
     (seed, if long { Size::LONG } else { Size::SMALL })
 }
 
-fn report(tally: &Tally) {
+fn report(tally: &ProofTally) {
     eprintln!("{tally}");
     assert_eq!(tally.mismatches, 0, "{}", tally.words.join("\n"));
 }
@@ -93,11 +94,12 @@ fn who_is_denied_does_not_reach_the_service() {
     let Some(envoy) = common::envoy() else { return };
     let mut lab = Lab::new(envoy, stories::holders()).unwrap();
     let mut checked = 0;
-    let some = |case: &Case<_>| case.protocol == Protocol::Tcp && case.name.starts_with("SO3");
+    let some =
+        |case: &InboundCase<_>| case.protocol == LabProtocol::Tcp && case.name.starts_with("SO3");
     for case in stories::cases().into_iter().filter(some) {
         let config = emitted(&case.rules, &lab.setup(case.protocol, case.form)).unwrap();
         let observed = lab.observe(&config, case.protocol, &case.asks).unwrap();
-        let allowed = |seen: &&Seen| matches!(seen.answer, Answer::Allowed { .. });
+        let allowed = |seen: &&SeenAnswer| matches!(seen.answer, ProxyAnswer::Allowed { .. });
         let allowed = u64::try_from(observed.seen.iter().filter(allowed).count()).unwrap();
         assert_eq!(observed.upstream, allowed, "{}", case.name);
         checked += 1;
@@ -111,17 +113,21 @@ fn who_is_denied_does_not_reach_the_service() {
 fn many_rules_cost_envoy_little_in_the_tree_form() {
     let Some(envoy) = common::envoy() else { return };
     let lab = Lab::new(envoy, stories::holders()).unwrap();
-    let cost = |number| cost::per_request(&lab, Form::Tree, number, 1_000).unwrap();
+    let cost = |number| cost::per_request(&lab, RuleLayout::Tree, number, 1_000).unwrap();
     let (few, many) = (cost(10), cost(10_000));
     eprintln!("10 rules: {few:?}, 10,000 rules: {many:?} of Envoy's time per request");
     assert!(many < few * 2, "{few:?} {many:?}");
 }
 
 /// By hand, from the story.
-fn right(probe: &Probe) -> Answer {
+fn right(probe: &Probe) -> ProxyAnswer {
     let policy = probe.policy.to_owned();
     let shadow = probe.shadow.then(|| policy.clone());
-    if probe.allowed { Answer::Allowed { policy, shadow } } else { Answer::Denied { policy } }
+    if probe.allowed {
+        ProxyAnswer::Allowed { policy, shadow }
+    } else {
+        ProxyAnswer::Denied { policy }
+    }
 }
 
 /// The forms may name different policies; if they never did, a comparison of both would prove little.
@@ -137,7 +143,7 @@ fn random_cases_tell_the_forms_apart() {
                 foretell(&case.rules, &setup, ask, &lab.holders()[&ask.client]).answer
             };
             all += 1;
-            differ += u32::from(answer(Form::List) != answer(Form::Tree));
+            differ += u32::from(answer(RuleLayout::List) != answer(RuleLayout::Tree));
         }
     }
     eprintln!("forms name different policies for {differ} of {all}");

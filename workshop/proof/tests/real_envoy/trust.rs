@@ -2,8 +2,10 @@
 //! In: a client of the mesh whose certificate another trust domain's authority signed. Out: that only separate trust
 //! keeps it out. Not here: rules.
 
-use overrule_proof::rules::{Policy, Rules, below};
-use overrule_proof::{Answer, Ask, Authority, Form, Holder, Lab, Protocol, inbound, projected};
+use overrule_proof::rules::{InboundRules, PermissionPolicy, below};
+use overrule_proof::{
+    Authority, Holder, Lab, LabProtocol, ProxyAnswer, ProxyRequest, RuleLayout, inbound, projected,
+};
 
 use crate::common;
 
@@ -21,22 +23,26 @@ fn an_authority_is_believed_for_its_own_domain_only() {
     let holders = holders.into_iter().map(|(name, holder)| (name.to_owned(), holder)).collect();
     let mut lab = Lab::new(envoy, holders).unwrap();
     let allow = vec![below("spiffe://")];
-    let rules = Rules::of(&[Policy { name: "kri_a_".to_owned(), allow, ..Policy::default() }]);
-    let asks = ["frontend", "legacy", "impostor", "no name"].map(|client| Ask {
+    let rules = InboundRules::of(&[PermissionPolicy {
+        name: "kri_a_".to_owned(),
+        allow,
+        ..PermissionPolicy::default()
+    }]);
+    let asks = ["frontend", "legacy", "impostor", "no name"].map(|client| ProxyRequest {
         client: client.to_owned(),
         sni: None,
         method: "GET".to_owned(),
         path: "/".to_owned(),
     });
-    let pass = || Answer::Allowed { policy: "kri_a_".to_owned(), shadow: None };
-    let denied = || Answer::Denied { policy: "default".to_owned() };
-    for protocol in [Protocol::Http, Protocol::Tcp] {
+    let pass = || ProxyAnswer::Allowed { policy: "kri_a_".to_owned(), shadow: None };
+    let denied = || ProxyAnswer::Denied { policy: "default".to_owned() };
+    for protocol in [LabProtocol::Http, LabProtocol::Tcp] {
         for (by_domain, right) in [
-            (true, [pass(), pass(), Answer::Refused, Answer::Refused]),
+            (true, [pass(), pass(), ProxyAnswer::Refused, ProxyAnswer::Refused]),
             // What a shared bundle means, as the security page says.
             (false, [pass(), pass(), pass(), denied()]),
         ] {
-            let setup = lab.setup(protocol, Form::List);
+            let setup = lab.setup(protocol, RuleLayout::List);
             let config = inbound(&projected(&rules, &setup).unwrap(), &setup, by_domain).unwrap();
             let seen = lab.observe(&config, protocol, &asks).unwrap().seen;
             let seen: Vec<_> = seen.into_iter().map(|seen| seen.answer).collect();

@@ -3,7 +3,7 @@
 //! of policies.
 
 use overrule::overrule_access::{
-    Compiled, Effect, Identity, Match, Request, Rule, RuleSource, Verdict, naive,
+    AccessRule, Compiled, Effect, Identity, Match, Request, RuleSource, Verdict, naive,
 };
 use overrule_envoy::{FilterForm, FilterInput, FilterOptions, Protocol, Version, filters, json};
 
@@ -44,14 +44,14 @@ pub fn access(task: &Task) -> Option<()> {
 }
 
 /// Half are exact allows, a quarter are allows of a whole namespace, a quarter exact denies.
-fn rule(n: u32) -> Rule {
+fn rule(n: u32) -> AccessRule {
     let (effect, identity) = match n % 4 {
         0 | 1 => (Effect::Allow, Identity::Exact(caller(n).into())),
         2 => (Effect::Allow, Identity::Prefix(namespace(n).into())),
         _ => (Effect::Deny, Identity::Exact(caller(n).into())),
     };
     let matches = Match { identity: Some(identity), ..Match::default() };
-    Rule { effect, matches, source: RuleSource(n), policy: n / 10 }
+    AccessRule { effect, matches, source: RuleSource(n), policy: n / 10 }
 }
 
 fn namespace(n: u32) -> String {

@@ -9,9 +9,9 @@ use overrule::gateway::{self, policy};
 use overrule::kgateway::Settings;
 use overrule::model::Snapshot;
 use overrule::source::{Diagnostic, Documents, ReadOptions, read};
-use overrule::view::{self, Findings, Part, Scene};
+use overrule::view::{self, Findings, Scene, ScenePart};
 use overrule::{kgateway as kgw, kuadrant as kua};
-use overrule_testkit::fleet::{FleetSpec, Format};
+use overrule_testkit::fleet::{FleetSpec, ManifestFormat};
 use serde_json::Value;
 
 use crate::{Task, stage};
@@ -26,8 +26,8 @@ pub fn spec(routes: u32) -> FleetSpec {
 /// The stages every answer goes through, and a question for every tenth route.
 pub fn generic(task: &Task) -> Option<()> {
     let spec = spec(task.size);
-    let json = task.inputs(&spec, Format::Json);
-    let yaml = task.inputs(&spec, Format::Yaml)?;
+    let json = task.inputs(&spec, ManifestFormat::Json);
+    let yaml = task.inputs(&spec, ManifestFormat::Yaml)?;
     let json = json?;
     drop(stage("gateway", "serde_json", || -> Vec<Value> {
         json.iter().map(|file| serde_json::from_slice(&file.bytes).expect("JSON")).collect()
@@ -45,7 +45,7 @@ pub fn generic(task: &Task) -> Option<()> {
     assert_eq!(policies.len() as u64, u64::from(spec.policies.sum()));
     let built = stage("gateway", "topology", || resources.connect(&snapshot));
     let resolved = stage("gateway", "resolve", || {
-        let options = gateway::Options::default();
+        let options = gateway::ResolveOptions::default();
         gateway::resolve(&documents, &snapshot, &built.topology, &kinds, &policies, &options)
     });
     let ground = Ground { documents, snapshot, topology: built.topology };
@@ -55,7 +55,7 @@ pub fn generic(task: &Task) -> Option<()> {
 
 /// So many questions, evenly over the paths, each about all kinds.
 fn questions(ground: &Ground, resolution: &Resolution, found: &[Diagnostic], asked: u32) {
-    let part = Part {
+    let part = ScenePart {
         family: FAMILY,
         profile: PROFILE,
         shipped: false,
@@ -87,7 +87,7 @@ struct Ground {
 impl Ground {
     fn new(task: &Task, spec: &FleetSpec) -> Option<Self> {
         // JSON is read faster, and how it was written does not matter any more.
-        let inputs = task.inputs(spec, Format::Json)?;
+        let inputs = task.inputs(spec, ManifestFormat::Json)?;
         let documents = read(inputs, &ReadOptions::default()).documents;
         let mut snapshot = overrule::model::parse(&documents).snapshot;
         let (resources, _) = topology::parse(&documents, &mut snapshot);
@@ -109,7 +109,8 @@ pub fn kuadrant(task: &Task) -> Option<()> {
         policies: &policies,
         profile: kua::Profile::Design,
     };
-    let resolved = stage("kuadrant", "resolve", || kua::resolve(world, &kua::Options::default()));
+    let resolved =
+        stage("kuadrant", "resolve", || kua::resolve(world, &kua::ResolveOptions::default()));
     assert!(resolved.resolution.folds() > 0);
     Some(())
 }
@@ -128,7 +129,8 @@ pub fn kgateway(task: &Task) -> Option<()> {
         ground: &settings,
         profile: kgw::Profile::Design,
     };
-    let resolved = stage("kgateway", "resolve", || kgw::resolve(world, &kgw::Options::default()));
+    let resolved =
+        stage("kgateway", "resolve", || kgw::resolve(world, &kgw::ResolveOptions::default()));
     assert!(resolved.resolution.folds() > 0);
     Some(())
 }

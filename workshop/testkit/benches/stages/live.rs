@@ -5,9 +5,9 @@
 //! There is a change for every hundredth route: if one costs the same however large the fleet is, instructions are linear.
 
 use overrule::Options;
-use overrule::live::{Edit, Text, Workspace};
+use overrule::live::{Edit, KeyedText, Workspace};
 use overrule::source::Input;
-use overrule_testkit::fleet::{FleetSpec, Format};
+use overrule_testkit::fleet::{FleetSpec, ManifestFormat};
 
 use crate::{Task, gateway, stage};
 
@@ -15,7 +15,7 @@ use crate::{Task, gateway, stage};
 pub fn live(task: &Task) -> Option<()> {
     // A text for each resource, as a store has them.
     let spec = FleetSpec { per_file: 1, ..gateway::spec(task.size) };
-    let inputs = task.inputs(&spec, Format::Yaml)?;
+    let inputs = task.inputs(&spec, ManifestFormat::Yaml)?;
     let wide = inputs.iter().find(|input| is_on(input, "Gateway")).map(changed)?;
     let on_routes = inputs.iter().filter(|input| is_on(input, "HTTPRoute"));
     let edits: Vec<Edit> = on_routes.map(changed).take((task.size / 100).max(1) as usize).collect();
@@ -47,6 +47,6 @@ fn changed(input: &Input) -> Edit {
     Edit::Put(given(Input::new(input.name.clone(), text.into_bytes())))
 }
 
-fn given(input: Input) -> Text {
-    Text { key: input.name.clone(), input, created: None }
+fn given(input: Input) -> KeyedText {
+    KeyedText { key: input.name.clone(), input, created: None }
 }

@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use overrule::source::Input;
-use overrule_testkit::fleet::{Format, Spec, manifests, write};
+use overrule_testkit::fleet::{ManifestFormat, Spec, manifests, write};
 
 /// What to run stages on.
 pub struct Task {
@@ -43,12 +43,12 @@ pub struct Task {
 
 impl Task {
     /// The manifests of a fleet; none if they are only written.
-    pub fn inputs<S: Spec>(&self, spec: &S, format: Format) -> Option<Vec<Input>> {
+    pub fn inputs<S: Spec>(&self, spec: &S, format: ManifestFormat) -> Option<Vec<Input>> {
         let Some(folder) = &self.folder else {
             let made = manifests(spec, format).map(|(name, text)| Input::new(name, text));
             return Some(made.collect());
         };
-        let folder = folder.join(if format == Format::Json { "json" } else { "yaml" });
+        let folder = folder.join(if format == ManifestFormat::Json { "json" } else { "yaml" });
         if self.writes {
             write(spec, format, &folder).expect("manifests can be written");
             return None;

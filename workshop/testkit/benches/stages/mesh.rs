@@ -5,16 +5,16 @@
 //! would not be linear.
 
 use overrule::engine::Topology;
-use overrule::kuma::{self, Options, Profile, Settings, World, topology};
+use overrule::kuma::{self, Profile, ProxyOptions, Settings, World, topology};
 use overrule::source::{ReadOptions, read};
-use overrule_testkit::fleet::{Format, MeshSpec};
+use overrule_testkit::fleet::{ManifestFormat, MeshSpec};
 
 use crate::{Task, stage};
 
 /// Reading and resolving Kuma's resources.
 pub fn mesh(task: &Task) -> Option<()> {
     let spec = MeshSpec { dataplanes: task.size, ..MeshSpec::bar8() };
-    let inputs = task.inputs(&spec, Format::Json)?;
+    let inputs = task.inputs(&spec, ManifestFormat::Json)?;
     let documents = read(inputs, &ReadOptions::default()).documents;
     let mut snapshot = overrule::model::parse(&documents).snapshot;
     let (resources, _) =
@@ -31,7 +31,7 @@ pub fn mesh(task: &Task) -> Option<()> {
         topology: &topology,
         profile: &profile,
     };
-    let resolved = stage("mesh", "resolve", || kuma::resolve(world, &Options::default()));
+    let resolved = stage("mesh", "resolve", || kuma::resolve(world, &ProxyOptions::default()));
     assert!(resolved.resolution.folds() > 0);
     Some(())
 }

@@ -24,7 +24,7 @@ pub struct FleetSpec {
     /// Namespaces of routes.
     pub namespaces: u32,
     /// Whose policies it has.
-    pub family: Family,
+    pub family: FleetFamily,
     /// Policy kinds: the first so many of the family.
     pub kinds: u32,
     /// Policies, all kinds together, by level.
@@ -49,7 +49,7 @@ pub struct FleetSpec {
 
 /// Whose policies a fleet has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
+pub enum FleetFamily {
     /// Example kinds, with their descriptors.
     Gateway,
     /// AuthPolicy, RateLimitPolicy, TokenRateLimitPolicy.
@@ -58,7 +58,7 @@ pub enum Family {
     Kgateway,
 }
 
-impl Family {
+impl FleetFamily {
     /// How many kinds there are to choose from.
     pub fn kinds(self) -> u32 {
         match self {
@@ -108,7 +108,7 @@ impl FleetSpec {
             rules: 2,
             all_listeners: false,
             namespaces: 4,
-            family: Family::Gateway,
+            family: FleetFamily::Gateway,
             kinds: policies::KINDS,
             policies: PerLevel { gateway: 8, listener: 8, route: 18, rule: 12 },
             conflicts: 20,
@@ -146,7 +146,7 @@ impl FleetSpec {
             rules: 2,
             all_listeners: false,
             namespaces: 500,
-            family: Family::Gateway,
+            family: FleetFamily::Gateway,
             kinds: 3,
             policies: PerLevel { gateway: 300, listener: 700, route: 6_000, rule: 3_000 },
             conflicts: 5,
@@ -220,13 +220,20 @@ impl FleetSpec {
     #[must_use]
     pub fn kuadrant(self) -> Self {
         let kinds = self.kinds.min(kuadrant::KINDS);
-        Self { family: Family::Kuadrant, kinds, selectors: 0, conditions: 20, removals: 5, ..self }
+        Self {
+            family: FleetFamily::Kuadrant,
+            kinds,
+            selectors: 0,
+            conditions: 20,
+            removals: 5,
+            ..self
+        }
     }
 
     /// The same gateways and routes with kgateway's policies, each route behind so many that delegate to it.
     #[must_use]
     pub fn kgateway(self, delegation: u32) -> Self {
-        Self { family: Family::Kgateway, kinds: 1, delegation, ..self }
+        Self { family: FleetFamily::Kgateway, kinds: 1, delegation, ..self }
     }
 
     /// The same fleet at a fraction of its size; gateways and kinds stay.
@@ -247,8 +254,8 @@ impl FleetSpec {
     /// Routes that only delegate: a chain for each namespace.
     pub(super) fn delegates(&self) -> u32 {
         match self.family {
-            Family::Kgateway => self.namespaces.max(1) * self.delegation,
-            Family::Gateway | Family::Kuadrant => 0,
+            FleetFamily::Kgateway => self.namespaces.max(1) * self.delegation,
+            FleetFamily::Gateway | FleetFamily::Kuadrant => 0,
         }
     }
 }
@@ -296,7 +303,7 @@ impl Section {
         match self {
             Self::Class => 1,
             // What a family's kinds mean is known.
-            Self::Kinds if spec.family == Family::Gateway => spec.kinds,
+            Self::Kinds if spec.family == FleetFamily::Gateway => spec.kinds,
             Self::Gateways => spec.gateways,
             Self::Delegates => spec.delegates(),
             Self::Routes => spec.routes,
@@ -319,9 +326,9 @@ impl Section {
             Self::Routes => route(spec, i),
             Self::Services => service(spec, i),
             Self::Policies => match spec.family {
-                Family::Gateway => policies::policy(spec, i),
-                Family::Kuadrant => kuadrant::policy(spec, i),
-                Family::Kgateway => kgateway::policy(spec, i),
+                FleetFamily::Gateway => policies::policy(spec, i),
+                FleetFamily::Kuadrant => kuadrant::policy(spec, i),
+                FleetFamily::Kgateway => kgateway::policy(spec, i),
             },
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: numbers. Out: names a platform team would give. Not here: chance; a name depends on its number alone.
 
-use super::{Family, FleetSpec};
+use super::{FleetFamily, FleetSpec};
 
 const REGIONS: [&str; 8] =
     ["eu-west", "eu-central", "eu-north", "us-east", "us-west", "ap-south", "ap-east", "sa-east"];
@@ -129,7 +129,7 @@ pub(super) fn path(route: u32, r: u32) -> String {
 
 /// Two rules out of three have a name; all of them where the family finds rules by what is written only.
 pub(super) fn rule_is_named(spec: &FleetSpec, route: u32, r: u32) -> bool {
-    spec.family == Family::Kgateway || (route + r) % 3 != 2
+    spec.family == FleetFamily::Kgateway || (route + r) % 3 != 2
 }
 
 /// The section name of a rule.

@@ -9,7 +9,7 @@ use overrule_source::{Input, Severity};
 use super::*;
 use crate::run::run;
 
-fn inputs<S: Spec>(spec: &S, format: Format) -> Vec<Input> {
+fn inputs<S: Spec>(spec: &S, format: ManifestFormat) -> Vec<Input> {
     manifests(spec, format).map(|(name, text)| Input::new(name, text)).collect()
 }
 
@@ -23,7 +23,7 @@ fn a_fleet_is_clean_and_resolves() {
         FleetSpec::bar8().divided_by(100),
         FleetSpec::bar8_one_gateway().divided_by(100),
     ] {
-        let run = run(inputs(&spec, Format::Yaml));
+        let run = run(inputs(&spec, ManifestFormat::Yaml));
         assert_eq!(run.snapshot.len() as u64, spec.resources());
         let errors: Vec<_> = run
             .diagnostics
@@ -49,14 +49,15 @@ fn the_scale_bar_has_its_sizes() {
 #[test]
 fn yaml_and_json_say_the_same() {
     let spec = FleetSpec::small();
-    let (yaml, json) = (run(inputs(&spec, Format::Yaml)), run(inputs(&spec, Format::Json)));
+    let (yaml, json) =
+        (run(inputs(&spec, ManifestFormat::Yaml)), run(inputs(&spec, ManifestFormat::Json)));
     assert_eq!(yaml.answers(), json.answers());
 }
 
 /// FNV-1a over names and texts: a number for the bytes of a fleet.
 fn fingerprint<S: Spec>(spec: &S) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for (name, text) in manifests(spec, Format::Yaml) {
+    for (name, text) in manifests(spec, ManifestFormat::Yaml) {
         for byte in name.bytes().chain(text.bytes()) {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
         }
@@ -117,7 +118,7 @@ fn a_fleet_can_have_a_million_resources() {
 
 /// Everything the whole pipeline says about a fleet.
 fn analysed<S: Spec>(spec: &S) -> Analysis {
-    let analysis = Analysis::new(inputs(spec, Format::Yaml), &Options::default());
+    let analysis = Analysis::new(inputs(spec, ManifestFormat::Yaml), &Options::default());
     assert_eq!(analysis.snapshot.len() as u64, spec.resources(), "no name twice");
     analysis
 }
@@ -144,7 +145,7 @@ fn outcomes(analysis: &Analysis, family: &str) -> Vec<&'static str> {
 #[test]
 fn the_big_gateway_has_all_its_paths() {
     let spec = FleetSpec::bar2(20);
-    let run = run(inputs(&spec, Format::Yaml));
+    let run = run(inputs(&spec, ManifestFormat::Yaml));
     let kind = run.resolution.kinds().next().unwrap().0;
     assert_eq!(run.resolution.contexts(kind).count(), 64 * 20 * 16);
 }

@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::{
-    GATEWAY_API, Settings, annotation, full_name, is_called, label, list, namespace, of_kind, text,
-    text_or,
+    GATEWAY_API, OracleSettings, annotation, full_name, is_called, label, list, namespace, of_kind,
+    text, text_or,
 };
 
 const INHERIT_MATCHER: &str = "delegation.kgateway.dev/inherit-parent-matcher";
@@ -33,7 +33,7 @@ pub(super) struct End {
 
 pub(super) fn below(
     objects: &[Value],
-    settings: &Settings,
+    settings: &OracleSettings,
     kind: &'static str,
     root: &Value,
 ) -> Vec<End> {
@@ -63,7 +63,7 @@ fn name(rule: &Value, index: usize) -> String {
 /// Follows one rule, the last of the chain, down to all ends.
 fn descend(
     objects: &[Value],
-    settings: &Settings,
+    settings: &OracleSettings,
     route: &Value,
     rule: &Value,
     chain: &[(String, usize)],
@@ -121,7 +121,7 @@ fn delegates(backend: &Value) -> bool {
 /// Every route that one of the references means, once.
 fn children<'w>(
     objects: &'w [Value],
-    settings: &Settings,
+    settings: &OracleSettings,
     parent: &Value,
     backends: &[Value],
 ) -> Vec<&'w Value> {

@@ -120,13 +120,13 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::fleet;
-    use crate::kgateway::{Profile, Settings, documents, oracle};
+    use crate::kgateway::{OracleSettings, Profile, documents, oracle};
 
     #[test]
     fn every_team_and_leaf_is_behind_both_listeners() {
         let text = fleet(2, 3);
         assert_eq!(documents(&text).len(), 2 + 3 + 2 * (4 + 3 * 2));
-        let answers = oracle(&text, &Settings::default(), Profile::Shipped);
+        let answers = oracle(&text, &OracleSettings::default(), Profile::Shipped);
         let traffic: Vec<_> = answers.iter().filter(|a| a.kind == "TrafficPolicy").collect();
         assert_eq!(traffic.len(), 2 * 3 * 2);
         for answer in traffic {

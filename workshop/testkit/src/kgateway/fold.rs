@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::policy::{self, Policy};
 use super::unit::{self, Held, How};
 use super::{
-    KGATEWAY, PRIORITY, Path, Profile, Settings, annotation, find, group, is_called, list,
+    KGATEWAY, OracleSettings, PRIORITY, Path, Profile, annotation, find, group, is_called, list,
     namespace, rule, text,
 };
 
@@ -25,7 +25,7 @@ pub(super) struct Merged {
 /// All routes of a path, from leaf to root. The annotation of a route says how its policies meet what is below.
 pub(super) fn chain(
     objects: &[Value],
-    settings: &Settings,
+    settings: &OracleSettings,
     profile: Profile,
     path: &Path,
 ) -> Merged {
@@ -73,7 +73,7 @@ fn extensions(objects: &[Value], route: &Value, rule: &Value) -> (Vec<Policy>, b
 }
 
 /// Policies of one level, highest first: none takes anything from one above it.
-pub(super) fn level(policies: &[Policy], settings: &Settings, profile: Profile) -> Merged {
+pub(super) fn level(policies: &[Policy], settings: &OracleSettings, profile: Profile) -> Merged {
     let mut merged = Merged::default();
     for policy in policies {
         merged.members.push((policy.name.clone(), policy.broken));
@@ -90,7 +90,7 @@ pub(super) fn level(policies: &[Policy], settings: &Settings, profile: Profile) 
 }
 
 /// Whether policies of one level combine this unit. Only of access lists they do unless told otherwise.
-fn is_deep(unit: &str, settings: &Settings) -> bool {
+fn is_deep(unit: &str, settings: &OracleSettings) -> bool {
     let can = ["transformation", "extAuth", "extProc", "acl"].contains(&unit);
     match settings.policy_merge.get(unit) {
         Some(how) => can && how == "DeepMerge",

@@ -54,7 +54,7 @@ pub enum Profile {
 
 /// What the controller is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct OracleSettings {
     /// Unit -> `DeepMerge` or `ShallowMerge`, for policies of one level.
     pub policy_merge: BTreeMap<String, String>,
     /// The namespace whose selectors reach into all others.
@@ -63,7 +63,7 @@ pub struct Settings {
     pub delegation_wildcard_namespace: String,
 }
 
-impl Default for Settings {
+impl Default for OracleSettings {
     fn default() -> Self {
         Self {
             policy_merge: BTreeMap::new(),
@@ -73,7 +73,7 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl OracleSettings {
     /// The `settings` of a case; what is not written has its default.
     pub fn of_case(settings: &Value) -> Self {
         let string = |name: &str| settings.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -91,7 +91,7 @@ impl Settings {
 
 /// What holds for one kind on one path.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct OraclePolicy {
     /// As the cases write it: gateway, set if any, listener, routes from root to leaf, name or `#index` of its rule.
     pub path: Vec<String>,
     /// The rule of each route of the path, by index. Two paths may differ in nothing but this.
@@ -113,19 +113,23 @@ pub struct Answer {
 }
 
 /// Every answer for the documents of a text: two for each path, also where there is nothing to say.
-pub fn oracle(yaml: &str, settings: &Settings, profile: Profile) -> Vec<Answer> {
+pub fn oracle(yaml: &str, settings: &OracleSettings, profile: Profile) -> Vec<OraclePolicy> {
     effective(&documents(yaml), settings, profile)
 }
 
 /// Every answer for a world: two for each path, also where there is nothing to say.
-pub fn effective(objects: &[Value], settings: &Settings, profile: Profile) -> Vec<Answer> {
+pub fn effective(
+    objects: &[Value],
+    settings: &OracleSettings,
+    profile: Profile,
+) -> Vec<OraclePolicy> {
     let mut answers = Vec::new();
     for path in paths::all(objects, settings) {
         let chain = fold::chain(objects, settings, profile, &path);
         let (traffic, broken_above) = tiers::lay(objects, settings, profile, &path, chain.units);
         let built_in = builtin::chain(objects, profile, &path);
         let error = path.dead || chain.error || broken_above;
-        let answer = |kind, merged: &BTreeMap<String, (Value, BTreeSet<String>)>| Answer {
+        let answer = |kind, merged: &BTreeMap<String, (Value, BTreeSet<String>)>| OraclePolicy {
             path: path.case_path(),
             rules: path.chain.iter().map(|(_, rule)| *rule).collect(),
             kind,
@@ -136,11 +140,11 @@ pub fn effective(objects: &[Value], settings: &Settings, profile: Profile) -> Ve
             error,
             matches: path.matches.clone(),
         };
-        answers.push(Answer {
+        answers.push(OraclePolicy {
             shadowed: builtin::shadowed(&traffic, &built_in),
             ..answer("TrafficPolicy", &traffic)
         });
-        answers.push(Answer {
+        answers.push(OraclePolicy {
             accumulated: built_in.accumulated.clone(),
             ..answer("builtin", &built_in.slots())
         });

@@ -5,7 +5,8 @@
 use serde_json::Value;
 
 use super::{
-    GATEWAY_API, Settings, delegation, full_name, label, list, namespace, of_kind, text, text_or,
+    GATEWAY_API, OracleSettings, delegation, full_name, label, list, namespace, of_kind, text,
+    text_or,
 };
 
 /// A way of requests: gateway, set if the listener is of one, listener, and routes with the rule taken in each.
@@ -90,7 +91,7 @@ pub(super) fn listeners(objects: &[Value]) -> Vec<Listener<'_>> {
 }
 
 /// Every path of a world.
-pub(super) fn all(objects: &[Value], settings: &Settings) -> Vec<Path> {
+pub(super) fn all(objects: &[Value], settings: &OracleSettings) -> Vec<Path> {
     let mut found = Vec::new();
     let listeners = listeners(objects);
     for listener in &listeners {

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::unit::Held;
 use super::{
-    KGATEWAY, Profile, Settings, annotation, at, full_name, group, is_called, list, namespace,
-    of_kind, text, text_or,
+    KGATEWAY, OracleSettings, Profile, annotation, at, full_name, group, is_called, list,
+    namespace, of_kind, text, text_or,
 };
 
 const WEIGHT: &str = "kgateway.dev/policy-weight";
@@ -67,7 +67,7 @@ pub(super) fn all(objects: &[Value]) -> impl Iterator<Item = &Value> {
 /// the object both by name and by label is there twice as shipped, and once as it is meant.
 pub(super) fn on(
     objects: &[Value],
-    settings: &Settings,
+    settings: &OracleSettings,
     profile: Profile,
     target: &Value,
     section: Option<&str>,
@@ -96,7 +96,12 @@ fn by_name(policy: &Value, target: &Value, section: Option<&str>) -> bool {
     })
 }
 
-fn by_label(settings: &Settings, policy: &Value, target: &Value, section: Option<&str>) -> bool {
+fn by_label(
+    settings: &OracleSettings,
+    policy: &Value,
+    target: &Value,
+    section: Option<&str>,
+) -> bool {
     let global = settings.global_policy_namespace.as_deref() == Some(namespace(policy));
     list(policy, "/spec/targetSelectors").iter().any(|selector| {
         let wanted = selector["matchLabels"].as_object();

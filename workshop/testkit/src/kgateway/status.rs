@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::fold::{self, Merged};
 use super::tiers::{self, Place};
-use super::{Profile, Settings, full_name, paths, policy, text};
+use super::{OracleSettings, Profile, full_name, paths, policy, text};
 
 /// The reasons of the conditions `Accepted` and `Attached`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Reasons {
 pub type Statuses = BTreeMap<String, BTreeMap<String, Reasons>>;
 
 /// The statuses of all TrafficPolicies, as shipped.
-pub fn status(objects: &[Value], settings: &Settings) -> Statuses {
+pub fn status(objects: &[Value], settings: &OracleSettings) -> Statuses {
     let profile = Profile::Shipped;
     let mut statuses: Statuses =
         policy::all(objects).map(|policy| (full_name(policy), BTreeMap::new())).collect();

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use super::fold::{self, Merged};
 use super::policy::{self, PROVIDER_KEYED, Policy};
 use super::unit::{self, Held, How};
-use super::{PRIORITY, Path, Profile, Settings, annotation, find};
+use super::{OracleSettings, PRIORITY, Path, Profile, annotation, find};
 
 /// A unit while tiers are laid over each other.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ type Stacks = BTreeMap<String, Stack>;
 /// Unit -> value and sources of a path, and whether a policy on the gateway's side has an error.
 pub(super) fn lay(
     objects: &[Value],
-    settings: &Settings,
+    settings: &OracleSettings,
     profile: Profile,
     path: &Path,
     chain: BTreeMap<String, Held>,
@@ -90,7 +90,7 @@ pub(super) struct Place<'w> {
 /// Gateway of the design is two if the listener is its own.
 pub(super) fn sides(
     objects: &[Value],
-    settings: &Settings,
+    settings: &OracleSettings,
     profile: Profile,
     place: &Place,
 ) -> Vec<(Vec<Merged>, How)> {

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{GATEWAY_API, KGATEWAY, PRIORITY, Settings};
+use super::{GATEWAY_API, KGATEWAY, OracleSettings, PRIORITY};
 use crate::rng::Rng;
 use crate::yaml;
 
@@ -34,13 +34,13 @@ struct Place {
 }
 
 /// A world as YAML, in no order, and the settings to read it with. The same seed is the same world.
-pub fn generate(seed: u64) -> (String, Settings) {
+pub fn generate(seed: u64) -> (String, OracleSettings) {
     let (objects, settings) = objects(seed);
     (yaml::documents(&objects), settings)
 }
 
 /// [`generate`] as JSON.
-pub fn objects(seed: u64) -> (Vec<Value>, Settings) {
+pub fn objects(seed: u64) -> (Vec<Value>, OracleSettings) {
     let mut rng = Rng::new(seed, "kgateway", 0);
     let rng = &mut rng;
     let mut above: Vec<Value> = gateways(rng);
@@ -74,7 +74,7 @@ fn early<'l, T>(rng: &mut Rng, list: &'l [T]) -> &'l T {
     &list[up_to(rng, list.len() as u64) - 1]
 }
 
-fn settings(rng: &mut Rng) -> Settings {
+fn settings(rng: &mut Rng) -> OracleSettings {
     let mut policy_merge = BTreeMap::new();
     for unit in ["extAuth", "extProc", "transformation", "acl"] {
         let how = match rng.below(100) {
@@ -85,7 +85,7 @@ fn settings(rng: &mut Rng) -> Settings {
         };
         policy_merge.insert(unit.to_owned(), how.to_owned());
     }
-    Settings {
+    OracleSettings {
         policy_merge,
         global_policy_namespace: rng.percent(40).then(|| ADMIN.to_owned()),
         delegation_wildcard_namespace: String::from(if rng.percent(90) { "all" } else { "every" }),

@@ -142,7 +142,7 @@ mod tests {
     use serde_json::Value;
 
     use super::{With, fleet};
-    use crate::kuadrant::{Effective, KINDS, Profile, effective, tests::documents};
+    use crate::kuadrant::{KINDS, OracleEffective, Profile, effective, tests::documents};
 
     #[test]
     fn every_listener_meets_every_route_and_has_a_condition() {
@@ -165,13 +165,13 @@ mod tests {
         let bare = answers(With::default());
         assert_eq!(bare.len(), 2 * 3 * KINDS.len());
         let sources =
-            |a: &Effective| a.rules.values().map(|r| r.policy.clone()).collect::<Vec<_>>();
+            |a: &OracleEffective| a.rules.values().map(|r| r.policy.clone()).collect::<Vec<_>>();
         assert!(bare.values().all(|a| sources(a) == ["infra/edge", "infra/edge"]));
         let routes = answers(With { route_policies: true, ..With::default() });
         assert!(routes.values().all(|a| a.rules.len() == 3 && a.overridden.len() == 1));
         let all = With { listener_policies: true, route_policies: true, conditions: false };
         let all = answers(all);
-        let blocks = |a: &Effective| a.rules.values().map(|r| r.block).collect::<Vec<_>>();
+        let blocks = |a: &OracleEffective| a.rules.values().map(|r| r.block).collect::<Vec<_>>();
         assert!(all.values().all(|a| blocks(a) == ["overrides", "defaults", "overrides", "bare"]));
         assert!(all.values().all(|a| a.rules.values().all(|r| r.value != Value::Null)));
     }

@@ -9,30 +9,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::policy::{Block, Declared, Policy};
-use super::{Effective, Lost, Rule, Skipped, condition};
+use super::{OracleEffective, OracleLoss, OracleRule, OracleSkip, condition};
 
 /// The effective policy while it is built.
 #[derive(Default)]
 struct Building<'p, 'w> {
     /// Rules in force by id, with their place in the spec.
-    rules: BTreeMap<String, (Vec<String>, Rule)>,
+    rules: BTreeMap<String, (Vec<String>, OracleRule)>,
     /// Removal lists so far, lowest first, and whose they are.
     removals: Vec<(&'p str, &'p [&'w str])>,
     /// The lowest policy: the effective policy bears its name.
     lowest: Option<&'p Policy<'w>>,
-    removed: BTreeSet<Lost>,
-    skipped: BTreeSet<Skipped>,
+    removed: BTreeSet<OracleLoss>,
+    skipped: BTreeSet<OracleSkip>,
 }
 
 /// Chart "apply policies of a kind for an object".
-pub(super) fn fold(highest_first: &[&Policy]) -> Effective {
+pub(super) fn fold(highest_first: &[&Policy]) -> OracleEffective {
     let mut ep = Building::default();
     for policy in highest_first.iter().rev() {
         ep.merge_policy(policy);
     }
     let overridden = ep.overridden(highest_first);
     let rules = ep.rules.into_iter().map(|(id, (_, rule))| (id, rule)).collect();
-    Effective { rules, overridden, removed: ep.removed, skipped: ep.skipped }
+    OracleEffective { rules, overridden, removed: ep.removed, skipped: ep.skipped }
 }
 
 impl<'p, 'w> Building<'p, 'w> {
@@ -51,7 +51,7 @@ impl<'p, 'w> Building<'p, 'w> {
         let verdict = block.when.map_or(Some(true), |when| condition::evaluate(when, &self.view()));
         if verdict != Some(true) {
             let (policy, block) = (policy.name.clone(), block.name);
-            self.skipped.insert(Skipped { policy, block, failed: verdict.is_none() });
+            self.skipped.insert(OracleSkip { policy, block, failed: verdict.is_none() });
         } else if block.overrides {
             self.merge_overrides(policy, block);
         } else {
@@ -91,7 +91,7 @@ impl<'p, 'w> Building<'p, 'w> {
 
     fn put(&mut self, policy: &Policy, block: &Block, rule: &Declared) {
         let value = rule.value.clone();
-        let entry = Rule { value, policy: policy.name.clone(), block: block.name };
+        let entry = OracleRule { value, policy: policy.name.clone(), block: block.name };
         self.rules.insert(rule.id.clone(), (rule.place.clone(), entry));
     }
 
@@ -121,7 +121,7 @@ impl<'p, 'w> Building<'p, 'w> {
     }
 
     /// Declared in a block that took part, not removed, and not in force from there.
-    fn overridden(&self, policies: &[&Policy]) -> BTreeSet<Lost> {
+    fn overridden(&self, policies: &[&Policy]) -> BTreeSet<OracleLoss> {
         let contributors: BTreeSet<String> =
             self.rules.values().map(|(_, rule)| rule.policy.clone()).collect();
         let mut overridden = BTreeSet::new();
@@ -157,6 +157,6 @@ fn members(value: &mut Value) -> &mut Map<String, Value> {
     value.as_object_mut().expect("a map")
 }
 
-fn lost(policy: &Policy, block: &Block, rule: &Declared, by: BTreeSet<String>) -> Lost {
-    Lost { policy: policy.name.clone(), block: block.name, rule: rule.id.clone(), by }
+fn lost(policy: &Policy, block: &Block, rule: &Declared, by: BTreeSet<String>) -> OracleLoss {
+    OracleLoss { policy: policy.name.clone(), block: block.name, rule: rule.id.clone(), by }
 }

@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 pub use fleet::{With, fleet};
-pub use world::{Shape, world};
+pub use world::{WorldShape, world};
 
 /// The kinds that merge.
 pub const KINDS: [&str; 3] = ["AuthPolicy", "RateLimitPolicy", "TokenRateLimitPolicy"];
@@ -45,20 +45,20 @@ pub enum Profile {
 
 /// The effective policy of one kind on one path, and what did not make it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Effective {
+pub struct OracleEffective {
     /// Rules in force, by rule id.
-    pub rules: BTreeMap<String, Rule>,
+    pub rules: BTreeMap<String, OracleRule>,
     /// Rules of blocks that took part, but are not in force.
-    pub overridden: BTreeSet<Lost>,
+    pub overridden: BTreeSet<OracleLoss>,
     /// Default rules that a removal list of a lower policy took out; also those that would have lost anyway.
-    pub removed: BTreeSet<Lost>,
+    pub removed: BTreeSet<OracleLoss>,
     /// Blocks that a condition kept out. Their rules are in neither of the sets above.
-    pub skipped: BTreeSet<Skipped>,
+    pub skipped: BTreeSet<OracleSkip>,
 }
 
 /// A rule in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rule {
+pub struct OracleRule {
     /// What it says.
     pub value: Value,
     /// Whose it is, `namespace/name`.
@@ -69,7 +69,7 @@ pub struct Rule {
 
 /// A rule that was declared and is not in force.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Lost {
+pub struct OracleLoss {
     /// Whose it is, `namespace/name`.
     pub policy: String,
     /// `defaults`, `bare` or `overrides`.
@@ -83,7 +83,7 @@ pub struct Lost {
 
 /// A block whose condition was not met.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Skipped {
+pub struct OracleSkip {
     /// Whose it is, `namespace/name`.
     pub policy: String,
     /// `defaults` or `overrides`.
@@ -93,10 +93,10 @@ pub struct Skipped {
 }
 
 /// Policy kind; gateway `ns/name`, listener, route `ns/name`, rule; route kind.
-pub type Key = (String, Vec<String>, String);
+pub type OracleKey = (String, Vec<String>, String);
 
 /// Every effective policy: one for each path and kind that any policy of the kind reaches.
-pub fn effective(objects: &[Value], profile: Profile) -> BTreeMap<Key, Effective> {
+pub fn effective(objects: &[Value], profile: Profile) -> BTreeMap<OracleKey, OracleEffective> {
     let policies = policy::read(objects, profile);
     let mut answers = BTreeMap::new();
     for path in paths::all(objects, profile) {

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use overrule_source::{ReadOptions, read_one};
 use serde_json::{Value, json};
 
-use super::{Effective, Profile, effective};
+use super::{OracleEffective, Profile, effective};
 
 /// The documents of a YAML text as JSON.
 pub(super) fn documents(text: &str) -> Vec<Value> {
@@ -55,7 +55,7 @@ fn policy(kind: &str, head: &str, spec: &str) -> Value {
 }
 
 /// The effective policy on `g/gw > web > r/route > read`.
-fn on_path(kind: &str, policies: &[(&str, &str)], profile: Profile) -> Effective {
+fn on_path(kind: &str, policies: &[(&str, &str)], profile: Profile) -> OracleEffective {
     let mut world = small_world();
     world.extend(policies.iter().map(|(head, spec)| policy(kind, head, spec)));
     let path = ["g/gw", "web", "r/route", "read"].map(String::from).to_vec();
@@ -64,12 +64,12 @@ fn on_path(kind: &str, policies: &[(&str, &str)], profile: Profile) -> Effective
 }
 
 /// Rules in force as `id=value<policy name>`, those lost as `-name.block:id`, removed as `/`, skipped as `?` and `!`.
-fn summary(answer: &Effective) -> Vec<String> {
+fn summary(answer: &OracleEffective) -> Vec<String> {
     let short = |policy: &str| policy.split_once('/').expect("a namespace").1.to_owned();
     let by = |set: &BTreeSet<String>| set.iter().map(|p| short(p)).collect::<Vec<_>>().join(",");
     let rules = answer.rules.iter().map(|(id, r)| format!("{id}={}<{}", r.value, short(&r.policy)));
-    let lost = |sign: char, set: &BTreeSet<super::Lost>| {
-        let one = |l: &super::Lost| {
+    let lost = |sign: char, set: &BTreeSet<super::OracleLoss>| {
+        let one = |l: &super::OracleLoss| {
             format!("{sign}{}.{}:{}<{}", short(&l.policy), l.block, l.rule, by(&l.by))
         };
         set.iter().map(one).collect::<Vec<_>>()

@@ -16,7 +16,7 @@ use crate::rng::Rng;
 
 /// What worlds are like: the most of everything, and for which profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shape {
+pub struct WorldShape {
     /// Gateways, at most 3.
     pub gateways: u64,
     /// Listeners of each gateway, at most 3.
@@ -31,7 +31,7 @@ pub struct Shape {
     pub one_block: bool,
 }
 
-impl Default for Shape {
+impl Default for WorldShape {
     fn default() -> Self {
         Self { gateways: 3, listeners: 3, routes: 4, rules: 3, policies: 9, one_block: false }
     }
@@ -47,7 +47,7 @@ const HOSTS: [&str; 5] =
 const TIMES: [&str; 3] = ["2024-01-01T00:00:00Z", "2024-01-01T00:00:01Z", "2024-06-30T12:00:00Z"];
 
 /// A random world, in no order.
-pub fn world(rng: &mut Rng, shape: &Shape) -> Vec<Value> {
+pub fn world(rng: &mut Rng, shape: &WorldShape) -> Vec<Value> {
     let mut objects = vec![json!({
         "apiVersion": "gateway.networking.k8s.io/v1", "kind": "GatewayClass",
         "metadata": {"name": "kuadrant"}, "spec": {"controllerName": "example.com/controller"},
@@ -80,7 +80,7 @@ fn shuffle(rng: &mut Rng, list: &mut [Value]) {
     }
 }
 
-fn gateway(rng: &mut Rng, index: usize, shape: &Shape) -> Value {
+fn gateway(rng: &mut Rng, index: usize, shape: &WorldShape) -> Value {
     let listeners: Vec<Value> =
         (0..up_to(rng, shape.listeners)).map(|i| listener(rng, i)).collect();
     json!({
@@ -109,7 +109,7 @@ fn route(
     index: usize,
     gateways: &[Value],
     taken: &mut BTreeSet<(&'static str, String, String)>,
-    shape: &Shape,
+    shape: &WorldShape,
 ) -> Value {
     let kind = if rng.percent(75) { "HTTPRoute" } else { "GRPCRoute" };
     let namespace = (*rng.pick(&["shop", "shop", "infra"])).to_owned();

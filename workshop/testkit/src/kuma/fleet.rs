@@ -238,7 +238,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::{Fleet, fleet, fleet_documents};
-    use crate::kuma::{Answer, Profile, World};
+    use crate::kuma::{OracleConf, OracleMeshes, Profile};
 
     const SIZE: Fleet = Fleet { proxies: 240, shapes: 40, services: 100, policies: 200 };
 
@@ -246,7 +246,7 @@ mod tests {
     fn replicas_get_the_same_and_shapes_do_not() {
         let documents = fleet_documents(SIZE);
         assert_eq!(documents.len(), 1 + 240 + 100 + 200);
-        let world = World::read(&documents);
+        let world = OracleMeshes::read(&documents);
         for profile in Profile::ALL {
             let answers: Vec<_> = (0..240).map(|proxy| world.answers(proxy, profile)).collect();
             for (number, answer) in answers.iter().enumerate() {
@@ -256,7 +256,7 @@ mod tests {
             let distinct: BTreeSet<String> =
                 answers.iter().map(|answer| format!("{answer:?}")).collect();
             assert_eq!(distinct.len(), 40);
-            let to = |a: &Answer| a.to.len();
+            let to = |a: &OracleConf| a.to.len();
             let rules: usize = answers[0].values().map(to).sum();
             assert!(rules > 20, "{rules}");
         }

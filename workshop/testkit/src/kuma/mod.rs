@@ -30,8 +30,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 pub use fleet::{Fleet, fleet, fleet_documents};
-pub use read::{SYSTEM, World};
-pub use rules::{From, decide};
+pub use read::{OracleMeshes, SYSTEM};
+pub use rules::{OracleFrom, decide};
 
 /// Kinds whose `to` is about real destinations.
 pub const TO: [&str; 3] = ["MeshTimeout", "MeshRetry", "MeshCircuitBreaker"];
@@ -75,7 +75,7 @@ impl Profile {
 
 /// What a proxy gets of one kind.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Answer {
+pub struct OracleConf {
     /// Identifier of a destination, with its section, or of the mesh -> merged conf.
     pub to: BTreeMap<String, Value>,
     /// Name of an inbound -> merged conf of all entries without matches.
@@ -83,7 +83,7 @@ pub struct Answer {
     /// The conf of the whole proxy.
     pub single: Option<Value>,
     /// Name of an inbound -> entries about clients, in merge order: [`decide`] reads them.
-    pub from: BTreeMap<String, Vec<From>>,
+    pub from: BTreeMap<String, Vec<OracleFrom>>,
 }
 
 /// Everything for everyone: identifier of a proxy -> kind -> what it gets. Kinds that come to nothing are left out.
@@ -92,12 +92,12 @@ pub struct Answer {
 pub fn resolve(
     documents: &[Value],
     profile: Profile,
-) -> BTreeMap<String, BTreeMap<&'static str, Answer>> {
-    let world = World::read(documents);
+) -> BTreeMap<String, BTreeMap<&'static str, OracleConf>> {
+    let world = OracleMeshes::read(documents);
     (0..world.proxies()).map(|proxy| (world.proxy(proxy), world.answers(proxy, profile))).collect()
 }
 
-impl World {
+impl OracleMeshes {
     /// How many proxies there are.
     pub fn proxies(&self) -> usize {
         self.proxies.len()
@@ -109,9 +109,9 @@ impl World {
     }
 
     /// What one proxy gets, kind by kind, with nothing kept from another.
-    pub fn answers(&self, number: usize, profile: Profile) -> BTreeMap<&'static str, Answer> {
+    pub fn answers(&self, number: usize, profile: Profile) -> BTreeMap<&'static str, OracleConf> {
         let proxy = &self.proxies[number];
         let answer = |kind| (kind, rules::answer(self, proxy, kind, profile));
-        KINDS.into_iter().map(answer).filter(|(_, a)| *a != Answer::default()).collect()
+        KINDS.into_iter().map(answer).filter(|(_, a)| *a != OracleConf::default()).collect()
     }
 }

@@ -13,7 +13,7 @@ pub(super) type Pairs = BTreeMap<String, String>;
 
 /// All resources.
 #[derive(Debug, Clone, Default)]
-pub struct World {
+pub struct OracleMeshes {
     pub(super) meshes: Vec<Meta>,
     pub(super) proxies: Vec<Proxy>,
     pub(super) destinations: Vec<Destination>,
@@ -89,7 +89,7 @@ pub(super) struct Ref {
     pub section: String,
 }
 
-impl World {
+impl OracleMeshes {
     /// Reads the resources of the kinds that matter here.
     pub fn read(documents: &[Value]) -> Self {
         let mut world = Self::default();

@@ -5,40 +5,45 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::read::{Destination, Entry, Meta, Pairs, Policy, Proxy, Ref, World};
+use super::read::{Destination, Entry, Meta, OracleMeshes, Pairs, Policy, Proxy, Ref};
 use super::select::{Selected, selects, service};
-use super::{Answer, FROM, INBOUND, Profile, SINGLE, TO, merge, order};
+use super::{FROM, INBOUND, OracleConf, Profile, SINGLE, TO, merge, order};
 
 /// An entry about clients: what they must be tagged with, and what holds for them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct From {
+pub struct OracleFrom {
     /// All of these; none means everyone.
     pub tags: BTreeMap<String, String>,
     /// What the entry says.
     pub conf: Value,
 }
 
-impl From {
+impl OracleFrom {
     fn contains(&self, client: &BTreeMap<String, String>) -> bool {
         self.tags.iter().all(|(key, value)| client.get(key) == Some(value))
     }
 }
 
 /// What holds for a client: all entries that contain it, the last over those before. None if nobody speaks of it.
-pub fn decide(entries: &[From], client: &BTreeMap<String, String>) -> Option<Value> {
+pub fn decide(entries: &[OracleFrom], client: &BTreeMap<String, String>) -> Option<Value> {
     let about: Vec<&Value> =
         entries.iter().filter(|entry| entry.contains(client)).map(|entry| &entry.conf).collect();
     (!about.is_empty()).then(|| merge::all(about))
 }
 
 /// What a proxy gets of a kind.
-pub(super) fn answer(world: &World, proxy: &Proxy, kind: &str, profile: Profile) -> Answer {
+pub(super) fn answer(
+    world: &OracleMeshes,
+    proxy: &Proxy,
+    kind: &str,
+    profile: Profile,
+) -> OracleConf {
     let of_kind = world.policies.iter().filter(|policy| policy.meta.kind == kind);
     let mut matched: Vec<(&Policy, Selected)> =
         of_kind.filter_map(|p| Some((p, selects(p, proxy, profile)?))).collect();
     matched.sort_by(|a, b| order::policies(a.0, b.0, profile));
     let policies: Vec<&Policy> = matched.iter().map(|(policy, _)| *policy).collect();
-    let mut answer = Answer::default();
+    let mut answer = OracleConf::default();
     if TO.contains(&kind) {
         answer.to = to(world, &policies, profile);
     }
@@ -56,7 +61,7 @@ pub(super) fn answer(world: &World, proxy: &Proxy, kind: &str, profile: Profile)
         }
         if FROM.contains(&kind) {
             let entries = policies.iter().flat_map(|policy| &policy.from);
-            let entries: Vec<From> = entries.filter_map(about_clients).collect();
+            let entries: Vec<OracleFrom> = entries.filter_map(about_clients).collect();
             if !entries.is_empty() {
                 answer.from.insert(inbound.section.clone(), entries);
             }
@@ -72,7 +77,7 @@ fn inbound_conf(policies: &[&Policy]) -> Option<Value> {
     (!confs.is_empty()).then(|| merge::all(confs))
 }
 
-fn about_clients(entry: &Entry) -> Option<From> {
+fn about_clients(entry: &Entry) -> Option<OracleFrom> {
     let target = &entry.target;
     let mut tags = match target.kind.as_str() {
         "Mesh" | "MeshService" => Pairs::new(),
@@ -82,7 +87,7 @@ fn about_clients(entry: &Entry) -> Option<From> {
     if target.kind.starts_with("MeshService") {
         tags.extend(service(&target.name));
     }
-    Some(From { tags, conf: entry.conf.clone() })
+    Some(OracleFrom { tags, conf: entry.conf.clone() })
 }
 
 /// Something an entry is about, or a key of the rules.
@@ -93,7 +98,11 @@ struct Item<'w> {
 }
 
 /// One rule for each destination or section that some entry names.
-pub(super) fn to(world: &World, policies: &[&Policy], profile: Profile) -> BTreeMap<String, Value> {
+pub(super) fn to(
+    world: &OracleMeshes,
+    policies: &[&Policy],
+    profile: Profile,
+) -> BTreeMap<String, Value> {
     let of_policy = policies.iter().flat_map(|p| p.to.iter().map(move |entry| (*p, entry)));
     let mut entries: Vec<(&Policy, &Entry)> = of_policy.collect();
     entries.sort_by(|a, b| order::entries(*a, *b, profile));
@@ -114,7 +123,7 @@ pub(super) fn to(world: &World, policies: &[&Policy], profile: Profile) -> BTree
 }
 
 /// Resources a reference means, each with the section it means.
-fn meant<'w>(world: &'w World, target: &Ref, policy: &Meta) -> Vec<(&'w Meta, String)> {
+fn meant<'w>(world: &'w OracleMeshes, target: &Ref, policy: &Meta) -> Vec<(&'w Meta, String)> {
     if target.kind == "Mesh" {
         let mesh = world.meshes.iter().filter(|mesh| mesh.display == policy.mesh);
         return mesh.map(|mesh| (mesh, String::new())).collect();

@@ -3,13 +3,13 @@
 //! `shipped` the Gateway does. Paints are merged field by field; a Shape counts whole.
 
 use overrule::engine::{
-    Action, Algebra, Attachment, Check, Combine, FamilyWords, KindId, LadderId, Landed, Level,
+    Action, Algebra, Attachment, Combine, FamilyWords, GuardCheck, KindId, LadderId, Landed, Level,
     LocalLadders, MergePlan, NewKind, NodeId, Op, PolicyId, Prefer, Rank, RankKey, RankKeys,
     ReasonInfo, Rejection, Resolution, ResolutionBuilder, Step, Traced, Turn,
 };
 use overrule::family_kit::{
-    Condition, ControllerMetrics, Dialect, Family, Ground, Options, OwnKind, Reading, Resolved,
-    Setting, Settings, World,
+    Condition, ControllerMetrics, Dialect, Family, Ground, OwnKind, Reading, ResolveOptions,
+    Resolved, Setting, SettingValues, World,
 };
 use overrule::gateway::topology::level;
 use overrule::gateway::walk::{Contexts, walk};
@@ -124,7 +124,7 @@ impl Family for Toy {
         Dialect { status_profile: Some("shipped"), has_all_kinds: true, ..Dialect::default() }
     }
 
-    fn read(&self, _: Reading<'_>, settings: &Settings) -> Muted {
+    fn read(&self, _: Reading<'_>, settings: &SettingValues) -> Muted {
         Muted(settings.of(NAME).find_map(|(_, value)| value.as_str()).map(str::to_owned))
     }
 
@@ -145,7 +145,7 @@ impl Family for Toy {
         !world.policies.is_empty() || asked.iter().any(is_ours)
     }
 
-    fn resolve(&self, world: World<'_, Self>, _: &Options) -> Resolved {
+    fn resolve(&self, world: World<'_, Self>, _: &ResolveOptions) -> Resolved {
         Resolving::new(world).resolve()
     }
 
@@ -283,7 +283,7 @@ impl Algebra for Merge {
         (): &mut (),
         turn: &Turn<'_>,
         held: Option<&Traced>,
-        _: &mut Vec<Check>,
+        _: &mut Vec<GuardCheck>,
     ) -> Action<'_> {
         let is_paint = turn.group.spec == 0;
         let (op, reason) = match self.profile {

@@ -11,7 +11,7 @@ use overrule_source::{Input, ReadOptions, read};
 use super::COMPILED;
 use crate::identity::caller;
 use crate::inbounds::{Lookup, inbounds};
-use crate::{Options, Profile, Settings, World, resolve, topology};
+use crate::{Profile, ProxyOptions, Settings, World, resolve, topology};
 
 const PROXIES: usize = 20;
 const CLIENTS: usize = 30;
@@ -65,7 +65,7 @@ fn a_matrix_compiles_each_inbound_once() {
             topology: &topology,
             profile: &profile,
         };
-        let resolved = resolve(world, &Options::default());
+        let resolved = resolve(world, &ProxyOptions::default());
         let proxies = resources.meshes.iter().flat_map(|m| &m.dataplanes);
         let all: Vec<_> = proxies
             .flat_map(|p| p.object)

@@ -7,7 +7,7 @@
 mod read;
 mod violations;
 
-use overrule_access::Rule;
+use overrule_access::AccessRule;
 pub use overrule_access::spiffe;
 use overrule_source::{Documents, NodeRef};
 
@@ -21,7 +21,7 @@ pub const LISTS: [&str; 3] = ["deny", "allow", "allowWithShadowDeny"];
 
 /// Where a match is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Written {
+pub struct MatchLocation {
     /// The policy, by place.
     pub policy: u32,
     /// The element of its `rules`.
@@ -38,9 +38,9 @@ pub struct Written {
 #[derive(Debug, Clone, Default)]
 pub struct Permissions {
     /// Rules, entry by entry: denies, allows, allows with a shadow deny.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<AccessRule>,
     /// Where each is written, by [`Source`](overrule_access::Source).
-    pub written: Vec<Written>,
+    pub written: Vec<MatchLocation>,
     /// Policies by the number that rules name them by.
     pub policies: Vec<u32>,
 }
@@ -58,13 +58,19 @@ pub fn permissions<'p>(
         for (list, index, matches, at) in read::matches(documents, node) {
             let source =
                 overrule_access::RuleSource(u32::try_from(found.written.len()).unwrap_or(u32::MAX));
-            found.written.push(Written { policy: policy.place, entry, list, index, node: at });
+            found.written.push(MatchLocation {
+                policy: policy.place,
+                entry,
+                list,
+                index,
+                node: at,
+            });
             let effect = match list {
                 "deny" => overrule_access::Effect::Deny,
                 "allow" => overrule_access::Effect::Allow,
                 _ => overrule_access::Effect::AllowWithShadowDeny,
             };
-            found.rules.push(Rule { effect, matches, source, policy: number });
+            found.rules.push(AccessRule { effect, matches, source, policy: number });
         }
     }
     found

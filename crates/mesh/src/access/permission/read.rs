@@ -6,11 +6,11 @@
 
 use overrule_access::{Identity, Match, PathMatch};
 use overrule_model::nearest;
-use overrule_source::{Documents, Kind, NodeRef, View};
+use overrule_source::{Documents, NodeKind, NodeRef, View};
 
 use super::{LISTS, spiffe};
 use crate::policy::Policy;
-use crate::validate::{Against, Problem};
+use crate::validate::{AdmissionProblem, Against};
 
 /// Something a match may look at.
 pub struct Input {
@@ -48,7 +48,7 @@ fn text<'v>(of: View<'v>, key: &'static str) -> Result<&'v str, Flaw> {
 
 /// The type and value of an input, and nothing else.
 fn typed<'v>(of: View<'v>, types: &[&str]) -> Result<(&'v str, &'v str), Flaw> {
-    if of.kind() != Kind::Map {
+    if of.kind() != NodeKind::Map {
         return Err(flaw("", "must be an object with `type` and `value`"));
     }
     if let Some((key, _)) = of.entries().find(|(k, _)| !matches!(k.key_text(), "type" | "value")) {
@@ -155,7 +155,7 @@ pub(super) fn matches(
 
 /// Reads one match; none if anything is wrong with it. `say` is told the member and what is wrong.
 fn one(item: View<'_>, say: &mut dyn FnMut(&str, String)) -> Option<Match> {
-    if item.kind() != Kind::Map {
+    if item.kind() != NodeKind::Map {
         say("", "must be an object".to_owned());
         return None;
     }
@@ -197,7 +197,7 @@ fn trailing_slash(item: View<'_>) -> Option<View<'_>> {
 }
 
 /// Everything that is wrong with the rules of a permission.
-pub fn problems(documents: &Documents, policy: &Policy) -> Vec<Problem> {
+pub fn problems(documents: &Documents, policy: &Policy) -> Vec<AdmissionProblem> {
     let mut found = Vec::new();
     for entry in &policy.rules {
         let Some(conf) = documents.view(entry.node).get("default") else { continue };
@@ -211,9 +211,16 @@ pub fn problems(documents: &Documents, policy: &Policy) -> Vec<Problem> {
         let mut push = |node: View<'_>, field: String, message: String, release_only: bool| {
             let node = NodeRef { doc: entry.node.doc, node: node.id() };
             let against = Against::Rules;
-            found.push(Problem { node, field, message, help: None, release_only, against });
+            found.push(AdmissionProblem {
+                node,
+                field,
+                message,
+                help: None,
+                release_only,
+                against,
+            });
         };
-        if conf.kind() != Kind::Map && !conf.is_null() {
+        if conf.kind() != NodeKind::Map && !conf.is_null() {
             push(conf, path, "must be an object".to_owned(), false);
             continue;
         }
@@ -224,7 +231,7 @@ pub fn problems(documents: &Documents, policy: &Policy) -> Vec<Problem> {
                 push(key, format!("{path}.{list}"), message, false);
                 continue;
             }
-            if value.kind() != Kind::List && !value.is_null() {
+            if value.kind() != NodeKind::List && !value.is_null() {
                 push(value, format!("{path}.{list}"), "must be a list".to_owned(), false);
                 continue;
             }

@@ -5,10 +5,10 @@
 use serde_json::Value;
 
 use super::spiffe;
-use crate::kinds::{Kind, TRAFFIC_PERMISSION};
-use crate::labels::Role;
+use crate::kinds::{ResourceKind, TRAFFIC_PERMISSION};
+use crate::labels::PolicyRole;
 use crate::targetref::TargetRef;
-use crate::targetref::validate::{Options, Violation, validate};
+use crate::targetref::validate::{TargetRefOptions, TargetRefViolation, validate};
 use crate::validate::allowed;
 
 /// The lists of a rule in the order they are checked, which is not the order a proxy looks at them.
@@ -16,7 +16,7 @@ const LISTS: [&str; 3] = ["allow", "allowWithShadowDeny", "deny"];
 
 /// Everything the release finds: in the reference, in which lists there are, in `from`, in `rules`. Fields it does not
 /// know it passes over.
-pub fn violations(spec: &Value) -> Vec<Violation> {
+pub fn violations(spec: &Value) -> Vec<TargetRefViolation> {
     let mut found = Found(Vec::new());
     let (from, rules) = (list(spec, "from"), list(spec, "rules"));
     if let Some(target) = member(spec, "targetRef") {
@@ -24,7 +24,7 @@ pub fn violations(spec: &Value) -> Vec<Violation> {
         found.reference(
             Some(target),
             "spec.targetRef",
-            &allowed::top(&TRAFFIC_PERMISSION, Role::System),
+            &allowed::top(&TRAFFIC_PERMISSION, PolicyRole::System),
             is_inbound_policy,
         );
     }
@@ -57,25 +57,29 @@ fn text<'v>(of: &'v Value, key: &str) -> &'v str {
     of.get(key).and_then(Value::as_str).unwrap_or("")
 }
 
-struct Found(Vec<Violation>);
+struct Found(Vec<TargetRefViolation>);
 
 impl Found {
     fn say(&mut self, field: impl Into<String>, message: impl Into<String>) {
-        self.0.push(Violation { field: field.into(), message: message.into() });
+        self.0.push(TargetRefViolation { field: field.into(), message: message.into() });
     }
 
     fn reference(
         &mut self,
         written: Option<&Value>,
         path: &str,
-        supported_kinds: &[Kind],
+        supported_kinds: &[ResourceKind],
         is_inbound_policy: bool,
     ) {
         let target = written.map_or_else(|| Ok(TargetRef::default()), TargetRef::read);
         match target {
             Ok(target) => {
-                let options =
-                    Options { path, supported_kinds, is_inbound_policy, ..Options::default() };
+                let options = TargetRefOptions {
+                    path,
+                    supported_kinds,
+                    is_inbound_policy,
+                    ..TargetRefOptions::default()
+                };
                 self.0.extend(validate(&target, &options));
             }
             Err(wrong) => {

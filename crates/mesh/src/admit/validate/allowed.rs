@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: a kind of policy. Out: which kinds its references may have, and where. Not here: the fields of a reference.
 
-use crate::kinds::{self, Kind};
-use crate::labels::Role;
+use crate::kinds::{self, ResourceKind};
+use crate::labels::PolicyRole;
 use crate::targetref::TargetRef;
 
 /// Kinds of policies that may only name a gateway or a route if they are the system's.
-const SYSTEM_ONLY: &[Kind] = &[
+const SYSTEM_ONLY: &[ResourceKind] = &[
     kinds::TIMEOUT,
     kinds::RETRY,
     kinds::RATE_LIMIT,
@@ -19,14 +19,14 @@ const SYSTEM_ONLY: &[Kind] = &[
 ];
 
 /// What the reference of a policy itself may be.
-pub(crate) fn top(policy: &Kind, role: Role) -> Vec<Kind> {
+pub(crate) fn top(policy: &ResourceKind, role: PolicyRole) -> Vec<ResourceKind> {
     let mut kinds = vec![kinds::MESH, kinds::DATAPLANE, kinds::SUBSET];
     if [kinds::TLS, kinds::PASSTHROUGH].contains(policy) {
         return kinds;
     }
     kinds.extend([kinds::SERVICE, kinds::SERVICE_SUBSET]);
     if *policy == kinds::TRAFFIC_PERMISSION
-        || (SYSTEM_ONLY.contains(policy) && role != Role::System)
+        || (SYSTEM_ONLY.contains(policy) && role != PolicyRole::System)
     {
         return kinds;
     }
@@ -38,12 +38,12 @@ pub(crate) fn top(policy: &Kind, role: Role) -> Vec<Kind> {
 }
 
 /// Whether tags may choose among the listeners of a gateway.
-pub(super) fn listener_tags(policy: &Kind) -> bool {
+pub(super) fn listener_tags(policy: &ResourceKind) -> bool {
     ![kinds::TRACE, kinds::PROXY_PATCH].contains(policy)
 }
 
 /// What an entry of `to` may be about, below a policy with that reference.
-pub(super) fn to(policy: &Kind, top: &TargetRef) -> &'static [Kind] {
+pub(super) fn to(policy: &ResourceKind, top: &TargetRef) -> &'static [ResourceKind] {
     let gateway = top.kind.is_one_of(&[kinds::GATEWAY, kinds::HTTP_ROUTE]);
     match *policy {
         kinds::TIMEOUT | kinds::RETRY if gateway => &[kinds::MESH, kinds::EXTERNAL_SERVICE],
@@ -64,11 +64,11 @@ pub(super) fn to(policy: &Kind, top: &TargetRef) -> &'static [Kind] {
     }
 }
 
-const SERVICES_AND_MESH: &[Kind] =
+const SERVICES_AND_MESH: &[ResourceKind] =
     &[kinds::MESH, kinds::SERVICE, kinds::EXTERNAL_SERVICE, kinds::MULTI_ZONE_SERVICE];
 
 /// What an entry of `from` may be about.
-pub(crate) fn from(policy: &Kind) -> &'static [Kind] {
+pub(crate) fn from(policy: &ResourceKind) -> &'static [ResourceKind] {
     match *policy {
         kinds::TRAFFIC_PERMISSION | kinds::FAULT_INJECTION => {
             &[kinds::MESH, kinds::SUBSET, kinds::SERVICE, kinds::SERVICE_SUBSET]

@@ -2,13 +2,13 @@
 //! In: the lists of a policy. Out: which of them must be there, must not be there together, or must not be there below
 //! the reference the policy has; and what is wrong with their entries. Not here: confs.
 
-use overrule_source::{Kind as NodeKind, View};
+use overrule_source::{NodeKind, View};
 
 use super::shape::written;
 use super::{Check, allowed};
-use crate::kinds::{self, Kind};
+use crate::kinds::{self, ResourceKind};
 use crate::targetref::TargetRef;
-use crate::targetref::validate::Options;
+use crate::targetref::validate::TargetRefOptions;
 
 const NOT_DEFINED: &str = "must not be defined";
 const NO_FROM_WITH_GATEWAYS: &str = "must not be defined when the scope includes a Gateway, select only proxyType Sidecar or select only gateways and use spec.to";
@@ -109,8 +109,12 @@ impl<'a> Check<'a> {
             _ => self.kinds_of_to(entry, top.unwrap_or(&whole)),
         };
         let reference = target.map(TargetRef::from_view).unwrap_or_default();
-        let options =
-            Options { path: &path, supported_kinds, supported_kinds_error, ..Options::default() };
+        let options = TargetRefOptions {
+            path: &path,
+            supported_kinds,
+            supported_kinds_error,
+            ..TargetRefOptions::default()
+        };
         self.reference(&reference, target.unwrap_or(entry), &options);
     }
 
@@ -149,7 +153,7 @@ impl<'a> Check<'a> {
         &self,
         entry: View<'a>,
         top: &TargetRef,
-    ) -> (&'static [Kind], Option<&'static str>) {
+    ) -> (&'static [ResourceKind], Option<&'static str>) {
         let kind = self.policy.kind;
         let conf = written(entry, "default").and_then(|d| written(d, "loadBalancer"));
         let balanced = *kind == kinds::LOAD_BALANCING_STRATEGY && conf.is_some();

@@ -10,17 +10,17 @@ mod lists;
 mod shape;
 
 use overrule_model::nearest;
-use overrule_source::{Documents, Kind as NodeKind, NodeRef, View};
+use overrule_source::{Documents, NodeKind, NodeRef, View};
 
-use crate::kinds::Kind;
+use crate::kinds::ResourceKind;
 use crate::policy::Policy;
 use crate::quote::quoted;
 use crate::targetref::TargetRef;
-use crate::targetref::validate::{Options, Violation, validate};
+use crate::targetref::validate::{TargetRefOptions, TargetRefViolation, validate};
 
 /// Something that is not allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct AdmissionProblem {
     /// Where it is written; for something that is missing, what lacks it.
     pub node: NodeRef,
     /// The field, from the top of the document: `spec.to[0].targetRef.kind`.
@@ -50,7 +50,7 @@ pub enum Against {
 const OF_TYPE: [&str; 3] = ["must be an object", "must be a list", "must be a string"];
 
 /// Everything that is wrong with a policy.
-pub fn policy(documents: &Documents, policy: &Policy) -> Vec<Problem> {
+pub fn policy(documents: &Documents, policy: &Policy) -> Vec<AdmissionProblem> {
     let mut check = Check { policy, found: Vec::new() };
     check.document(documents.view(policy.root));
     check.found
@@ -61,7 +61,7 @@ const LISTS: [&str; 3] = ["to", "from", "rules"];
 
 struct Check<'a> {
     policy: &'a Policy,
-    found: Vec<Problem>,
+    found: Vec<AdmissionProblem>,
 }
 
 impl<'a> Check<'a> {
@@ -107,20 +107,20 @@ impl<'a> Check<'a> {
         self.reference(
             &target,
             written,
-            &Options {
+            &TargetRefOptions {
                 path,
                 supported_kinds: &kinds,
                 is_inbound_policy: is_inbound,
                 gateway_listener_tags_allowed: allowed::listener_tags(self.policy.kind),
-                ..Options::default()
+                ..TargetRefOptions::default()
             },
         );
         target.kind.is_one_of(&kinds).then_some(target)
     }
 
     /// Checks a reference. `inside` is the reference, or the entry that lacks one.
-    fn reference(&mut self, target: &TargetRef, inside: View<'a>, options: &Options<'_>) {
-        for Violation { field, message } in validate(target, options) {
+    fn reference(&mut self, target: &TargetRef, inside: View<'a>, options: &TargetRefOptions<'_>) {
+        for TargetRefViolation { field, message } in validate(target, options) {
             // What is of another type than it must be is read as if it were not there.
             if self.found.iter().any(|known| known.field == field) {
                 continue;
@@ -151,11 +151,18 @@ impl<'a> Check<'a> {
         let node = NodeRef { doc: self.policy.root.doc, node: node.id() };
         let against =
             if OF_TYPE.contains(&message.as_str()) { Against::Schema } else { Against::Rules };
-        self.found.push(Problem { node, field, message, help, release_only: false, against });
+        self.found.push(AdmissionProblem {
+            node,
+            field,
+            message,
+            help,
+            release_only: false,
+            against,
+        });
     }
 }
 
-fn kinds_help(target: &TargetRef, kinds: &[Kind]) -> String {
+fn kinds_help(target: &TargetRef, kinds: &[ResourceKind]) -> String {
     let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
     let allowed = names.join(", ");
     match nearest(target.kind.as_str(), names, 1).first() {

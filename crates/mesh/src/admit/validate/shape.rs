@@ -3,7 +3,7 @@
 //! Not here: what the values mean.
 
 use overrule_model::nearest;
-use overrule_source::{Kind as NodeKind, View};
+use overrule_source::{NodeKind, View};
 
 use super::{Against, Check};
 use crate::quote::quoted;

@@ -4,7 +4,7 @@
 use overrule_engine::Topology;
 use overrule_source::{Diagnostic, Input, ReadOptions, read};
 
-use crate::{Options, Profile, Settings, World, resolve, topology};
+use crate::{Profile, ProxyOptions, Settings, World, resolve, topology};
 
 const MESH: &str =
     "{type: Mesh, name: m, skipCreatingInitialPolicies: ['*'], mtls: {enabledBackend: ca}}";
@@ -31,7 +31,7 @@ fn all(spec: &str, profile: &Profile) -> Vec<Diagnostic> {
         topology: &topology,
         profile,
     };
-    let told = crate::report(world, &resolve(world, &Options::default()));
+    let told = crate::report(world, &resolve(world, &ProxyOptions::default()));
     assert!(told.iter().all(|d| d.primary.is_some() && d.help.is_some()), "{told:#?}");
     told
 }

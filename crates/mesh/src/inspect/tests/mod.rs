@@ -12,9 +12,10 @@ use overrule_engine::Topology;
 use overrule_model::Snapshot;
 use overrule_source::{Documents, Input, ReadOptions, read};
 
-use super::{Call, Flavour, Inspector, Live, Times, route};
+use super::{Flavour, InspectCall, InspectInput, Inspector, Times, route};
 use crate::{
-    LabelSource, Options, Profile, Resolved, Resources, Settings, World, resolve, topology,
+    LabelSource, MeshResolution, Profile, ProxyOptions, Resources, Settings, World, resolve,
+    topology,
 };
 
 /// A world that is resolved.
@@ -22,7 +23,7 @@ pub(super) struct Resolving {
     documents: Documents,
     resources: Resources,
     profile: Profile,
-    resolved: Resolved,
+    resolved: MeshResolution,
     flavour: Flavour,
 }
 
@@ -45,12 +46,12 @@ impl Resolving {
             topology: &topology,
             profile: &profile,
         };
-        let resolved = resolve(world, &Options::default());
+        let resolved = resolve(world, &ProxyOptions::default());
         Self { documents, resources, profile, resolved, flavour }
     }
 
-    pub(super) fn live(&self) -> Live<'_> {
-        Live {
+    pub(super) fn live(&self) -> InspectInput<'_> {
+        InspectInput {
             documents: &self.documents,
             resources: &self.resources,
             profile: &self.profile,
@@ -68,10 +69,10 @@ impl Resolving {
 }
 
 /// What an inspector answers.
-pub(super) fn asked(inspector: &Inspector, live: Live<'_>, target: &str) -> (u16, Value) {
+pub(super) fn asked(inspector: &Inspector, live: InspectInput<'_>, target: &str) -> (u16, Value) {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let ask = route(path, query).unwrap_or_else(|| panic!("nobody answers {target}"));
-    let call = Call { base: "http://here:1", times: &|_| Times::default() };
+    let call = InspectCall { base: "http://here:1", times: &|_| Times::default() };
     let answer = inspector.answer(live, call, &ask);
     (answer.status, answer.body.value())
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::super::{Times, kubernetes, list, stored};
 use super::{CART, MESH, WEB, compat, native};
-use crate::kinds::Kind;
+use crate::kinds::ResourceKind;
 
 #[test]
 fn a_resource_is_found_by_its_identity_whatever_its_section() {
@@ -56,7 +56,7 @@ fn both_forms_and_lists() {
     let live = world.live();
     let inspector = world.inspector();
     let shown = |kind: &str, name: &str| {
-        let object = inspector.find(live, Kind::by_type(kind).unwrap(), "m", name).unwrap();
+        let object = inspector.find(live, ResourceKind::by_type(kind).unwrap(), "m", name).unwrap();
         let (meta, root) = (&live.resources.metas[&object], live.resources.roots[&object]);
         let times = Times { created: "c".into(), modified: "m".into() };
         let k8s = kubernetes(live.documents, meta, root, &times, &live.resources.settings);
@@ -77,7 +77,9 @@ fn both_forms_and_lists() {
     let (universal, k8s) = shown("Dataplane", "web");
     assert_eq!(k8s["mesh"], "m");
     assert_eq!(k8s["spec"]["networking"], universal["networking"]);
-    assert!(inspector.find(live, Kind::by_type("Dataplane").unwrap(), "n", "web").is_none());
+    assert!(
+        inspector.find(live, ResourceKind::by_type("Dataplane").unwrap(), "n", "web").is_none()
+    );
     let page = list(vec![universal], 3, Some("http://here/next"));
     assert_eq!((&page["total"], &page["next"]), (&json!(3), &json!("http://here/next")));
     assert_eq!(list(Vec::new(), 0, None), json!({"total": 0, "items": [], "next": null}));

@@ -9,7 +9,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use super::super::{Ask, Call, Inspector, Times, route};
+use super::super::{InspectCall, InspectQuestion, Inspector, Times, route};
 use super::{EXCLUSIVE, Resolving, compat};
 
 const PROXIES: usize = 10_000;
@@ -67,8 +67,8 @@ struct Measured {
     bytes: usize,
 }
 
-fn measure(inspector: &Inspector, world: &Resolving, asks: &[Ask<'_>]) -> Measured {
-    let call = Call { base: "http://here", times: &|_| Times::default() };
+fn measure(inspector: &Inspector, world: &Resolving, asks: &[InspectQuestion<'_>]) -> Measured {
+    let call = InspectCall { base: "http://here", times: &|_| Times::default() };
     let start = Instant::now();
     let mut bytes = 0;
     for ask in asks {
@@ -100,7 +100,7 @@ fn answers_of_a_large_mesh() {
         let paths: Vec<String> = (0..PROXIES)
             .map(|n| format!("/meshes/m/{}", endpoint.replace("{}", &n.to_string())))
             .collect();
-        let asks: Vec<Ask<'_>> = paths.iter().map(|p| route(p, "").unwrap()).collect();
+        let asks: Vec<InspectQuestion<'_>> = paths.iter().map(|p| route(p, "").unwrap()).collect();
         let first = measure(&inspector, &world, &asks[..1]);
         let cold = measure(&inspector, &world, &asks[1..APPS]);
         let warm = measure(&inspector, &world, &asks[APPS..]);
@@ -116,7 +116,7 @@ fn answers_of_a_large_mesh() {
         .filter(|n| n % 4 == 0)
         .map(|n| format!("/meshes/m/meshtimeouts/p-{n}/_resources/dataplanes"))
         .collect();
-    let asks: Vec<Ask<'_>> = paths.iter().map(|p| route(p, "").unwrap()).collect();
+    let asks: Vec<InspectQuestion<'_>> = paths.iter().map(|p| route(p, "").unwrap()).collect();
     let each = u32::try_from(asks.len()).unwrap();
     println!("_resources/dataplanes: cold {:?}", measure(&inspector, &world, &asks).total / each);
     println!("_resources/dataplanes: warm {:?}", measure(&inspector, &world, &asks).total / each);

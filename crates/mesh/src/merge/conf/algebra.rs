@@ -6,7 +6,7 @@
 //! MeshHTTPRoutes is about one hostname, or about none (0).
 
 use overrule_engine::{
-    Action, Algebra, Check, Combine, Group, Loss, Merger, Op, StepId, Traced, Turn,
+    Action, Algebra, Combine, Group, GuardCheck, Loss, Merger, Op, StepId, Traced, Turn,
 };
 use overrule_source::Documents;
 
@@ -15,7 +15,7 @@ use super::reasons;
 
 /// The algebra of all kinds whose confs are merged.
 #[derive(Debug, Clone, Copy)]
-pub struct Kuma<'a> {
+pub struct ConfAlgebra<'a> {
     /// The arena.
     pub documents: &'a Documents,
     /// Plans by `Group::spec`; each was made for its place.
@@ -26,7 +26,7 @@ pub struct Kuma<'a> {
     pub hostnames: &'a [Box<str>],
 }
 
-impl Kuma<'_> {
+impl ConfAlgebra<'_> {
     fn plan(&self, group: &Group) -> Option<&Plan> {
         self.plans.get(usize::from(group.spec))
     }
@@ -40,7 +40,7 @@ impl Kuma<'_> {
     }
 }
 
-impl Combine for Kuma<'_> {
+impl Combine for ConfAlgebra<'_> {
     fn combine(
         &self,
         number: u16,
@@ -55,7 +55,7 @@ impl Combine for Kuma<'_> {
     }
 }
 
-impl Algebra for Kuma<'_> {
+impl Algebra for ConfAlgebra<'_> {
     type State = ();
 
     fn bottom_up(&self, group: &Group) -> bool {
@@ -67,7 +67,7 @@ impl Algebra for Kuma<'_> {
         (): &mut (),
         turn: &Turn<'_>,
         held: Option<&Traced>,
-        _checks: &mut Vec<Check>,
+        _checks: &mut Vec<GuardCheck>,
     ) -> Action<'_> {
         match self.plan(turn.group) {
             Some(plan) if plan.first_counts() => {

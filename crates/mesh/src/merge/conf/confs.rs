@@ -8,8 +8,8 @@ use overrule_engine::{Fold, Group, Ladders, Loss, PolicyId, Rung, Step, StepId, 
 use overrule_source::{Documents, NodeRef};
 use smallvec::{SmallVec, smallvec};
 
-use super::algebra::Kuma;
-use super::plan::{Plan, Strategy};
+use super::algebra::ConfAlgebra;
+use super::plan::{ConfStrategy, Plan};
 
 /// Steps that meet, low to high.
 pub type Meeting = SmallVec<[StepId; 4]>;
@@ -64,7 +64,7 @@ impl<'d> Confs<'d> {
     /// Steps in merge order, by the hostnames they are about, in order of appearance.
     pub(crate) fn by_hostname(
         &mut self,
-        strategy: &Strategy,
+        strategy: &ConfStrategy,
         steps: impl IntoIterator<Item = StepId>,
     ) -> SmallVec<[(u32, Meeting); 1]> {
         let mut groups: SmallVec<[(u32, Meeting); 1]> = SmallVec::new();
@@ -80,7 +80,7 @@ impl<'d> Confs<'d> {
     }
 
     /// The hostnames a step is about, by number.
-    fn hostnames_of(&mut self, strategy: &Strategy, step: StepId) -> SmallVec<[u32; 1]> {
+    fn hostnames_of(&mut self, strategy: &ConfStrategy, step: StepId) -> SmallVec<[u32; 1]> {
         let conf = self.values.get(step.0 as usize);
         let names = conf.map(|conf| strategy.names(self.documents, conf)).unwrap_or_default();
         if names.is_empty() {
@@ -104,9 +104,9 @@ impl<'d> Confs<'d> {
     }
 
     /// What ladders over these steps are folded by. Each plan was made for its place.
-    pub(crate) fn algebra<'p>(&'p self, plans: &'p [Plan]) -> Kuma<'p> {
+    pub(crate) fn algebra<'p>(&'p self, plans: &'p [Plan]) -> ConfAlgebra<'p> {
         let Self { documents, values, hostnames, .. } = self;
-        Kuma { documents, plans, confs: values, hostnames }
+        ConfAlgebra { documents, plans, confs: values, hostnames }
     }
 
     /// Merges steps, low to high, on ladders of their own. The plan was made for place 0.

@@ -4,17 +4,17 @@
 //!
 //! What nothing is done to stays a pointer into its document.
 
-use overrule_engine::{Key, Leaf, Place, StepId, Traced};
-use overrule_source::{Documents, Kind as NodeKind, NodeRef, View};
+use overrule_engine::{FieldKey, Leaf, Place, StepId, Traced};
+use overrule_source::{Documents, NodeKind, NodeRef, View};
 use smallvec::SmallVec;
 
 use super::duration::canonical;
-use super::schema::{Row, What, rows};
-use crate::kinds::{Conf, Kind};
+use super::schema::{Row, SchemaAction, rows};
+use crate::kinds::{Conf, ResourceKind};
 
 /// Where an entry stands in its policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Position {
+pub enum EntryPosition {
     /// An element of `to`.
     To,
     /// An element of `from`.
@@ -25,16 +25,16 @@ pub enum Position {
     Single,
 }
 
-/// The conf of an entry: what is merged. The entry of [`Position::Single`] is the spec.
+/// The conf of an entry: what is merged. The entry of [`EntryPosition::Single`] is the spec.
 pub fn conf_of(
     documents: &Documents,
-    kind: &Kind,
+    kind: &ResourceKind,
     step: StepId,
     entry: NodeRef,
-    position: Position,
+    position: EntryPosition,
 ) -> Traced {
     let entry = entry_of(documents, kind, step, entry);
-    let conf = match kind.policy.filter(|_| position == Position::To).map(|p| p.conf) {
+    let conf = match kind.policy.filter(|_| position == EntryPosition::To).map(|p| p.conf) {
         Some(Conf::Rules) => Some(http_route(documents, step, &entry)),
         Some(Conf::FirstRule) => Some(tcp_route(documents, step, &entry)),
         _ => entry.get(documents, "default"),
@@ -43,7 +43,12 @@ pub fn conf_of(
 }
 
 /// An entry, or the spec of a kind without entries, as it is held after reading.
-pub fn entry_of(documents: &Documents, kind: &Kind, step: StepId, entry: NodeRef) -> Traced {
+pub fn entry_of(
+    documents: &Documents,
+    kind: &ResourceKind,
+    step: StepId,
+    entry: NodeRef,
+) -> Traced {
     read(documents, rows(kind), step, entry)
 }
 
@@ -54,7 +59,12 @@ fn read(documents: &Documents, rows: &[Row], step: StepId, entry: NodeRef) -> Tr
 }
 
 /// A whole spec, with its entries, as it is held after reading; of a type outside the table too.
-pub fn spec_of(documents: &Documents, kind: Option<&Kind>, step: StepId, spec: NodeRef) -> Traced {
+pub fn spec_of(
+    documents: &Documents,
+    kind: Option<&ResourceKind>,
+    step: StepId,
+    spec: NodeRef,
+) -> Traced {
     let rows = kind.map_or(&[][..], rows);
     let value = read(documents, rows, step, spec);
     let reader = Reader { documents, step };
@@ -103,7 +113,7 @@ fn tcp_route(documents: &Documents, step: StepId, entry: &Traced) -> Traced {
     if let Some(first) = rules.into_iter().next() {
         return first;
     }
-    let key = |text: &str| Key::Text(text.into());
+    let key = |text: &str| FieldKey::Text(text.into());
     let target = entry.get(documents, "targetRef").map(|t| t.entries(documents));
     let weight = Traced::Implied { step, json: "1".into(), from: Place::NONE };
     let target = target.unwrap_or_default().into_iter().chain([(key("weight"), weight)]);
@@ -122,13 +132,13 @@ type Rows = SmallVec<[Row; 8]>;
 impl Reader<'_> {
     /// The value as read, with the lines of the schema that concern it; none if it stays as it is.
     fn value(&self, value: &Traced, rows: &[Row]) -> Option<Traced> {
-        if rows.contains(&("", What::Free)) || rows.is_empty() && !self.has_nulls(value) {
+        if rows.contains(&("", SchemaAction::Free)) || rows.is_empty() && !self.has_nulls(value) {
             return None;
         }
         match value.leaf(self.documents) {
             Leaf::Map => self.map(value, rows),
             Leaf::List => self.list(value, rows),
-            Leaf::Scalar(view) if rows.contains(&("", What::Duration)) => {
+            Leaf::Scalar(view) if rows.contains(&("", SchemaAction::Duration)) => {
                 self.duration(view, value)
             }
             _ => None,
@@ -143,7 +153,7 @@ impl Reader<'_> {
     fn map(&self, value: &Traced, rows: &[Row]) -> Option<Traced> {
         let written = value.entries(self.documents);
         let mut changed = false;
-        let mut members: Vec<(Key, Traced)> = Vec::with_capacity(written.len());
+        let mut members: Vec<(FieldKey, Traced)> = Vec::with_capacity(written.len());
         for (key, member) in written {
             // Every member is optional, free-form ones too: null says that it is not there.
             if member.is_null(self.documents) {
@@ -159,12 +169,12 @@ impl Reader<'_> {
             members.push((key, read.unwrap_or(member)));
         }
         for (path, what) in rows {
-            let What::Default(json) = what else { continue };
+            let SchemaAction::Default(json) = what else { continue };
             let absent = !members.iter().any(|(key, _)| key.text(self.documents) == *path);
             if !path.contains(['.', '[']) && !path.is_empty() && absent {
                 let implied =
                     Traced::Implied { step: self.step, json: (*json).into(), from: Place::NONE };
-                members.push((Key::Text((*path).into()), implied));
+                members.push((FieldKey::Text((*path).into()), implied));
                 changed = true;
             }
         }

@@ -21,9 +21,9 @@ pub mod plan;
 pub mod reasons;
 pub mod schema;
 
-pub use algebra::Kuma;
+pub use algebra::ConfAlgebra;
 pub(crate) use confs::{Confs, stand_in};
 pub use confs::{Meeting, Merged, merge_by};
-pub use defaults::{Position, conf_of, entry_of, spec_of};
+pub use defaults::{EntryPosition, conf_of, entry_of, spec_of};
 pub use http_route::hash_of_matches;
-pub use plan::{Append, Keyed, Plan, Strategy};
+pub use plan::{Append, ConfStrategy, Keyed, Plan};

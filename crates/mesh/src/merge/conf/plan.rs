@@ -8,17 +8,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use overrule_engine::{
-    Combine, Fate, Key, Leaf, Loss, MergePlan, Merger, Nulls, Prefer, Reason, Rule, Traced,
+    Combine, Fate, FieldKey, Leaf, Loss, MergePlan, MergeRule, Merger, Nulls, Prefer, Reason,
+    Traced,
 };
 use overrule_source::Documents;
 
 use super::http_route::{HOSTNAMES, MATCHES, RULES, text_of_matches};
 use super::reasons;
-use crate::kinds::{Conf, Kind};
+use crate::kinds::{Conf, ResourceKind};
 
 /// How confs of one kind become one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Strategy {
+pub struct ConfStrategy {
     /// Lists that are joined, lower confs first.
     pub append: Append,
     /// A list whose elements are merged by key.
@@ -48,25 +49,25 @@ pub struct Keyed {
     /// The member of an element that is its key, compared as a whole.
     pub key: Box<str>,
     /// What makes two keys equal.
-    pub identity: Identity,
+    pub identity: KeyEquality,
 }
 
 /// When two keys are equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Identity {
+pub enum KeyEquality {
     /// If they are the same value.
     Value,
     /// If they are the same matches of a MeshHTTPRoute.
     Matches,
 }
 
-impl Strategy {
+impl ConfStrategy {
     /// The strategy of a kind.
-    pub fn of(kind: &Kind) -> Self {
+    pub fn of(kind: &ResourceKind) -> Self {
         let Some(policy) = kind.policy else { return Self::default() };
         if policy.conf == Conf::Rules {
             let keyed =
-                Keyed { list: RULES.into(), key: MATCHES.into(), identity: Identity::Matches };
+                Keyed { list: RULES.into(), key: MATCHES.into(), identity: KeyEquality::Matches };
             return Self {
                 keyed: Some(keyed),
                 group_by: Some(HOSTNAMES.into()),
@@ -109,7 +110,7 @@ pub const REASON: Reason = &reasons::MORE_SPECIFIC;
 /// A strategy ready for use.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    strategy: Strategy,
+    strategy: ConfStrategy,
     rules: MergePlan,
     element: MergePlan,
 }
@@ -119,11 +120,12 @@ impl Plan {
     /// algebra has several plans, `place` is the place of this one.
     pub fn new<'c>(
         documents: &Documents,
-        strategy: Strategy,
+        strategy: ConfStrategy,
         confs: impl IntoIterator<Item = &'c Traced>,
         place: u16,
     ) -> Self {
-        let number = |n: u16| Rule::Combinator(place.saturating_mul(NUMBERS).saturating_add(n));
+        let number =
+            |n: u16| MergeRule::Combinator(place.saturating_mul(NUMBERS).saturating_add(n));
         let mut paths: BTreeSet<Vec<Box<str>>> = BTreeSet::new();
         match &strategy.append {
             Append::ByName => {
@@ -145,7 +147,7 @@ impl Plan {
     }
 
     /// The strategy it is a plan of.
-    pub(crate) fn strategy(&self) -> &Strategy {
+    pub(crate) fn strategy(&self) -> &ConfStrategy {
         &self.strategy
     }
 
@@ -186,7 +188,7 @@ impl Plan {
         }
         let reason = &reasons::SAME_KEY;
         let mut merger = Merger::new(documents, &self.rules, self, Prefer::Held, reason, losses);
-        let place = Key::Text((&*keyed.list).into());
+        let place = FieldKey::Text((&*keyed.list).into());
         let joined = merger.below(&place, |merger| self.by_key(merger, keyed, items));
         with_member(documents, &conf, &keyed.list, &joined)
     }
@@ -248,7 +250,7 @@ impl Plan {
                 merged.push(item);
                 continue;
             };
-            let at = Key::Text(place.to_string().as_str().into());
+            let at = FieldKey::Text(place.to_string().as_str().into());
             let before = slot.clone();
             if let Some(one) = merger.below(&at, |m| m.by_plan(&self.element, before, item)) {
                 *slot = one;
@@ -279,8 +281,8 @@ impl Keyed {
     fn key_of(&self, documents: &Documents, element: &Traced) -> String {
         let key = element.get(documents, &self.key);
         match self.identity {
-            Identity::Matches => text_of_matches(documents, key.as_ref()),
-            Identity::Value => key.map(|k| k.to_json(documents).to_string()).unwrap_or_default(),
+            KeyEquality::Matches => text_of_matches(documents, key.as_ref()),
+            KeyEquality::Value => key.map(|k| k.to_json(documents).to_string()).unwrap_or_default(),
         }
     }
 }
@@ -333,7 +335,7 @@ pub fn reversed(documents: &Documents, conf: &Traced, list: &str) -> Traced {
 
 /// A mapping with another value for one of its members.
 fn with_member(documents: &Documents, value: &Traced, name: &str, member: &Traced) -> Traced {
-    let replaced = |(key, old): (Key, Traced)| {
+    let replaced = |(key, old): (FieldKey, Traced)| {
         let new = if key.text(documents) == name { member.clone() } else { old };
         (key, new)
     };

@@ -7,7 +7,7 @@
 
 /// What happens at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum SchemaAction {
     /// A member that is not there has this value, as JSON, if the mapping around it is there.
     Default(&'static str),
     /// A duration: it is kept as Go prints it.
@@ -16,21 +16,21 @@ pub enum What {
     Free,
 }
 
-use crate::kinds::{self, Kind};
-use What::{Default, Duration, Free};
+use crate::kinds::{self, ResourceKind};
+use SchemaAction::{Default, Duration, Free};
 
 /// One line of a schema.
-pub type Row = (&'static str, What);
+pub type Row = (&'static str, SchemaAction);
 
 /// The lines of a kind.
-pub fn rows(kind: &Kind) -> &'static [Row] {
+pub fn rows(kind: &ResourceKind) -> &'static [Row] {
     TABLE.iter().find(|(of, _)| of == kind).map_or(&[], |(_, rows)| rows)
 }
 
-const EXACT: What = Default(r#""Exact""#);
-const TCP: What = Default(r#""tcp""#);
+const EXACT: SchemaAction = Default(r#""Exact""#);
+const TCP: SchemaAction = Default(r#""tcp""#);
 
-static TABLE: &[(Kind, &[Row])] = &[
+static TABLE: &[(ResourceKind, &[Row])] = &[
     (
         kinds::HTTP_ROUTE,
         &[

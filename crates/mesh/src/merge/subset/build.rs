@@ -17,7 +17,7 @@ pub const MAX_ENTRIES: usize = 16_384;
 
 /// A set of elements and the entries that speak of all of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rule {
+pub struct ElementRule {
     /// The elements.
     pub subset: Subset,
     /// Numbers of the entries that contain them, in merge order: the last one wins. Never empty.
@@ -28,7 +28,7 @@ pub struct Rule {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Built {
     /// The rules, in the order [`first`](super::first) reads them.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<ElementRule>,
     /// Whether rules are missing because a limit was met. Lookups in such a list mean nothing;
     /// [`decide`](super::decide) still answers.
     pub cut: bool,
@@ -70,7 +70,7 @@ fn keys(entries: &[Subset]) -> usize {
 
 /// Rules on the way, and what they may cost.
 pub(super) struct Output {
-    pub(super) rules: Vec<Rule>,
+    pub(super) rules: Vec<ElementRule>,
     pub(super) work: Work,
     limit: usize,
 }
@@ -90,7 +90,7 @@ impl Output {
         self.work.spend(tags.saturating_mul(TAG_STEPS).saturating_add(relevant))
     }
 
-    fn sorted_by(mut self, rank: impl Fn(&Rule) -> usize) -> Built {
+    fn sorted_by(mut self, rank: impl Fn(&ElementRule) -> usize) -> Built {
         self.rules.sort_by_cached_key(|rule| Reverse(rank(rule)));
         Built { rules: self.rules, cut: self.work.cut }
     }
@@ -123,7 +123,7 @@ fn one_key(entries: &[Subset], out: &mut Output) {
         if !out.admits(set.tags().len().saturating_add(wide.len()), relevant.len()) {
             return;
         }
-        out.rules.push(Rule { subset: set.clone(), relevant });
+        out.rules.push(ElementRule { subset: set.clone(), relevant });
     }
 }
 
@@ -154,7 +154,7 @@ fn try_all(entries: &[Subset], out: &mut Output) {
             if !out.admits(subset.tags().len(), relevant.len()) {
                 return;
             }
-            out.rules.push(Rule { subset, relevant });
+            out.rules.push(ElementRule { subset, relevant });
         }
     }
 }

@@ -5,13 +5,13 @@ use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 use super::algebra::Subset;
-use super::build::Rule;
+use super::build::ElementRule;
 
 /// The first rule that contains the element.
 ///
 /// Groups of entries become rules on their own, so where values of one key make several groups the first rule is not
 /// bound to know every entry that contains the element. [`exact`] finds the one that does.
-pub fn first<K, V>(rules: &[Rule], element: &BTreeMap<K, V>) -> Option<usize>
+pub fn first<K, V>(rules: &[ElementRule], element: &BTreeMap<K, V>) -> Option<usize>
 where
     K: Borrow<str> + Ord,
     V: AsRef<str>,
@@ -24,7 +24,7 @@ where
 /// The rules of a complete list of entries that only demand values have one, for every element with at least one key,
 /// to which all entries contribute that contain the element: no rule that contains it has another entry. That rule
 /// merges what the entries say of the element, and its last entry is what [`decide`] finds.
-pub fn exact<K, V>(rules: &[Rule], element: &BTreeMap<K, V>) -> Option<usize>
+pub fn exact<K, V>(rules: &[ElementRule], element: &BTreeMap<K, V>) -> Option<usize>
 where
     K: Borrow<str> + Ord,
     V: AsRef<str>,
@@ -52,12 +52,12 @@ where
 
 /// Rules by which entries decide when the first match counts: the last entry comes first, and a set that a later entry
 /// has too is left out. As many rules as entries at most, whatever their keys: combinations are never made.
-pub fn deciding(entries: &[Subset]) -> Vec<Rule> {
+pub fn deciding(entries: &[Subset]) -> Vec<ElementRule> {
     let mut seen = std::collections::BTreeSet::new();
     let mut rules = Vec::with_capacity(entries.len());
     for (at, entry) in entries.iter().enumerate().rev() {
         if seen.insert(entry.clone().canonical()) {
-            rules.push(Rule { subset: entry.clone(), relevant: vec![at] });
+            rules.push(ElementRule { subset: entry.clone(), relevant: vec![at] });
         }
     }
     rules
@@ -68,9 +68,9 @@ mod tests {
     use super::super::Tag;
     use super::*;
 
-    fn rule(tags: &[(&str, &str)], relevant: &[usize]) -> Rule {
+    fn rule(tags: &[(&str, &str)], relevant: &[usize]) -> ElementRule {
         let subset = tags.iter().map(|(key, value)| Tag::is(*key, *value)).collect();
-        Rule { subset, relevant: relevant.to_vec() }
+        ElementRule { subset, relevant: relevant.to_vec() }
     }
 
     #[test]

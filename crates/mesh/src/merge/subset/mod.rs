@@ -33,6 +33,6 @@ mod walk;
 mod work;
 
 pub use algebra::{Subset, Tag};
-pub use build::{Built, MAX_ENTRIES, Rule, build};
+pub use build::{Built, ElementRule, MAX_ENTRIES, build};
 pub use combine::{Combinations, combinations};
 pub use lookup::{decide, deciding, exact, first};

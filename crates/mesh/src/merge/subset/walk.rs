@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::algebra::{Subset, Tag};
 use super::bits::Bits;
-use super::build::{Output, Rule};
+use super::build::{ElementRule, Output};
 
 /// The tags of all entries, each once, by key and value.
 #[derive(Debug)]
@@ -166,7 +166,7 @@ impl Walk<'_> {
         };
         let subset = Subset::of_distinct(self.tags.iter().zip(&self.not).map(tag).collect());
         let relevant = alive.iter().filter_map(|at| self.group.get(at).copied()).collect();
-        out.rules.push(Rule { subset, relevant });
+        out.rules.push(ElementRule { subset, relevant });
     }
 }
 

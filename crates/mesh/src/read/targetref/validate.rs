@@ -3,17 +3,17 @@
 //! Not here: which kinds a policy allows where (the caller says), whether the reference finds anything.
 
 use super::TargetRef;
-use crate::kinds::{self, Kind};
+use crate::kinds::{self, ResourceKind};
 use crate::quote::quoted;
 use std::collections::BTreeMap;
 
 /// What the place of a reference allows.
 #[derive(Debug, Clone, Copy)]
-pub struct Options<'a> {
+pub struct TargetRefOptions<'a> {
     /// The path of the reference in its document; fields are told below it.
     pub path: &'a str,
     /// The kinds allowed.
-    pub supported_kinds: &'a [Kind],
+    pub supported_kinds: &'a [ResourceKind],
     /// What to say of another kind, in place of the usual sentence.
     pub supported_kinds_error: Option<&'a str>,
     /// The policy has entries for inbound traffic, so that a section of a Dataplane makes sense.
@@ -24,7 +24,7 @@ pub struct Options<'a> {
     pub allowed_invalid_names: &'a [&'a str],
 }
 
-impl Default for Options<'_> {
+impl Default for TargetRefOptions<'_> {
     fn default() -> Self {
         Self {
             path: "targetRef",
@@ -39,7 +39,7 @@ impl Default for Options<'_> {
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Violation {
+pub struct TargetRefViolation {
     /// The path of the field.
     pub field: String,
     /// What is wrong with it.
@@ -47,7 +47,7 @@ pub struct Violation {
 }
 
 /// Everything that is wrong with a reference. A kind that is missing or not allowed is all that is said.
-pub fn validate(reference: &TargetRef, options: &Options<'_>) -> Vec<Violation> {
+pub fn validate(reference: &TargetRef, options: &TargetRefOptions<'_>) -> Vec<TargetRefViolation> {
     let mut check = Check { reference, options, found: Vec::new() };
     if reference.kind.as_str().is_empty() {
         check.say("kind", "must be defined");
@@ -73,8 +73,8 @@ const SECTION_NAME: Field = ("sectionName", |r| !r.section_name().is_empty());
 
 struct Check<'a> {
     reference: &'a TargetRef,
-    options: &'a Options<'a>,
-    found: Vec<Violation>,
+    options: &'a TargetRefOptions<'a>,
+    found: Vec<TargetRefViolation>,
 }
 
 impl Check<'_> {
@@ -219,8 +219,10 @@ impl Check<'_> {
     fn say(&mut self, field: &str, message: impl Into<String>) {
         let path = self.options.path;
         let dot = if path.is_empty() { "" } else { "." };
-        self.found
-            .push(Violation { field: format!("{path}{dot}{field}"), message: message.into() });
+        self.found.push(TargetRefViolation {
+            field: format!("{path}{dot}{field}"),
+            message: message.into(),
+        });
     }
 }
 
@@ -251,19 +253,21 @@ fn is_selector_value(value: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Options, SELECTOR_VALUE, TAG_NAME, TAG_VALUE, TargetRef, validate};
+    use super::{
+        ResourceKind, SELECTOR_VALUE, TAG_NAME, TAG_VALUE, TargetRef, TargetRefOptions, validate,
+    };
     use serde_json::{Value, json};
 
-    fn found(reference: &Value, options: &Options<'_>) -> Vec<(String, String)> {
+    fn found(reference: &Value, options: &TargetRefOptions<'_>) -> Vec<(String, String)> {
         let reference = TargetRef::read(reference).unwrap();
-        let kinds: Vec<Kind> = reference.kind.known().into_iter().copied().collect();
-        let options = Options { supported_kinds: &kinds, path: "", ..*options };
-        let pair = |v: super::Violation| (v.field, v.message);
+        let kinds: Vec<ResourceKind> = reference.kind.known().into_iter().copied().collect();
+        let options = TargetRefOptions { supported_kinds: &kinds, path: "", ..*options };
+        let pair = |v: super::TargetRefViolation| (v.field, v.message);
         validate(&reference, &options).into_iter().map(pair).collect()
     }
 
     fn fields(reference: &Value) -> Vec<String> {
-        found(reference, &Options::default()).into_iter().map(|(field, _)| field).collect()
+        found(reference, &TargetRefOptions::default()).into_iter().map(|(field, _)| field).collect()
     }
 
     #[test]
@@ -308,15 +312,16 @@ mod tests {
 
     #[test]
     fn kinds() {
-        let said = |reference: Value, options: &Options<'_>| {
+        let said = |reference: Value, options: &TargetRefOptions<'_>| {
             let found = validate(&TargetRef::read(&reference).unwrap(), options);
             found.into_iter().map(|v| format!("{}: {}", v.field, v.message)).collect::<Vec<_>>()
         };
-        let none = Options::default();
+        let none = TargetRefOptions::default();
         assert_eq!(said(json!({"name": "*"}), &none), ["targetRef.kind: must be defined"]);
         let want = ["targetRef.kind: value 'Mesh' is not supported"];
         assert_eq!(said(json!({"kind": "Mesh", "name": "*"}), &none), want);
-        let own = Options { supported_kinds_error: Some("no"), path: "spec.targetRef", ..none };
+        let own =
+            TargetRefOptions { supported_kinds_error: Some("no"), path: "spec.targetRef", ..none };
         assert_eq!(said(json!({"kind": "Mesh"}), &own), ["spec.targetRef.kind: no"]);
     }
 
@@ -325,7 +330,10 @@ mod tests {
         let tags = json!({"": "a", "b/:._-9Z": "*", "c d": "", "e": "x/y", "f\"": "x y"});
         let said = |kind: &str| {
             let reference = json!({"kind": kind, "name": "a", "tags": tags});
-            let options = Options { gateway_listener_tags_allowed: true, ..Options::default() };
+            let options = TargetRefOptions {
+                gateway_listener_tags_allowed: true,
+                ..TargetRefOptions::default()
+            };
             let mut found = found(&reference, &options);
             found.retain(|(field, _)| field.starts_with("tags"));
             found
@@ -365,13 +373,14 @@ mod tests {
         let name = json!({"kind": "MeshService", "name": "kuma.io/unresolved"});
         assert_eq!(fields(&name), ["name"]);
         let allowed = ["kuma.io/unresolved"];
-        let options = Options { allowed_invalid_names: &allowed, ..Options::default() };
+        let options =
+            TargetRefOptions { allowed_invalid_names: &allowed, ..TargetRefOptions::default() };
         assert_eq!(found(&name, &options), []);
         let section = json!({"kind": "Dataplane", "sectionName": "http"});
         let message = "can only be used with inbound policies";
-        let said = found(&section, &Options::default());
+        let said = found(&section, &TargetRefOptions::default());
         assert_eq!(said, [("sectionName".to_owned(), message.to_owned())]);
-        let inbound = Options { is_inbound_policy: true, ..Options::default() };
+        let inbound = TargetRefOptions { is_inbound_policy: true, ..TargetRefOptions::default() };
         assert_eq!(found(&section, &inbound), []);
     }
 }

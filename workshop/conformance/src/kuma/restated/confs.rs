@@ -3,14 +3,14 @@
 
 use overrule_engine::Traced;
 use overrule_mesh::Profile;
-use overrule_mesh::conf::plan::{Identity, reversed};
-use overrule_mesh::conf::{Append, Keyed, Plan, Strategy, merge_by};
+use overrule_mesh::conf::plan::{KeyEquality, reversed};
+use overrule_mesh::conf::{Append, ConfStrategy, Keyed, Plan, merge_by};
 use overrule_mesh::dataplane::Dataplane;
 use overrule_mesh::entries::Item;
 use overrule_mesh::matched::Matched;
 use overrule_mesh::policy::Policy;
 use overrule_mesh::rules::{ResourceRule, SubsetRule, resource_rules, subset_rules_to};
-use overrule_mesh::select::Context;
+use overrule_mesh::select::SelectContext;
 use overrule_mesh::targets::Destination;
 use overrule_source::Documents;
 use serde_json::{Map, Value, json};
@@ -27,7 +27,7 @@ pub(super) fn run(area: &str, case: &Value) -> Option<Outcome> {
     })
 }
 
-fn strategy(case: &Value) -> Result<Strategy, String> {
+fn strategy(case: &Value) -> Result<ConfStrategy, String> {
     let append = match case.get("appendFields") {
         None => Vec::new(),
         Some(_) => texts(case, "appendFields")?,
@@ -36,11 +36,11 @@ fn strategy(case: &Value) -> Result<Strategy, String> {
         ("", "") => None,
         ("", _) | (_, "") => return Err("a keyed list needs its key".to_owned()),
         (list, key) => {
-            Some(Keyed { list: list.into(), key: key.into(), identity: Identity::Value })
+            Some(Keyed { list: list.into(), key: key.into(), identity: KeyEquality::Value })
         }
     };
     let group_by = Some(text(case, "groupBy")?).filter(|g| !g.is_empty());
-    Ok(Strategy {
+    Ok(ConfStrategy {
         append: Append::Paths(append.into_iter().map(Into::into).collect()),
         keyed,
         group_by: group_by.map(Into::into),
@@ -120,7 +120,7 @@ fn routes(case: &Value) -> Outcome {
         world.list(0).iter().filter_map(|r| Destination::read(documents, r)).collect();
     let dataplane = world.list(1).first().ok_or("the dataplane cannot be read")?;
     let dataplane = Dataplane::read(documents, dataplane);
-    let context = Context { routes: &policies, gateways: &[], profile: &Profile::Release };
+    let context = SelectContext { routes: &policies, gateways: &[], profile: &Profile::Release };
     let matched = Matched::new(context, &policies.iter().collect::<Vec<_>>(), &dataplane);
     if let Some((policy, why)) = matched.warnings.first() {
         return Err(format!("{}: {why}", policy.meta.name));

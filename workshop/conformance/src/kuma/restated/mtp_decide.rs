@@ -16,7 +16,7 @@ use overrule_mesh::matched::in_order;
 use overrule_mesh::permission::{Permissions, permissions, problems};
 use overrule_mesh::policy::Policy;
 use overrule_mesh::rules::MOST_RULES;
-use overrule_mesh::subset::{Rule, Subset, build, decide, deciding};
+use overrule_mesh::subset::{ElementRule, Subset, build, decide, deciding};
 use overrule_source::Documents;
 use serde_json::{Value, json};
 
@@ -186,13 +186,14 @@ fn legacy_decision(case: &Value) -> Outcome {
 const MESH: &str = "default";
 
 /// Rules with the action of the last entry that has one.
-fn subset_rules(rules: &[Rule], actions: &[Option<SubsetAction>]) -> Vec<LegacySubset> {
-    let action = |rule: &Rule| {
+fn subset_rules(rules: &[ElementRule], actions: &[Option<SubsetAction>]) -> Vec<LegacySubset> {
+    let action = |rule: &ElementRule| {
         let relevant = rule.relevant.iter().rev();
         relevant.filter_map(|at| actions.get(*at)).find_map(|action| *action)
     };
-    let rule =
-        |rule: &Rule| Some(LegacySubset { tags: envoy_tags(&rule.subset), action: action(rule)? });
+    let rule = |rule: &ElementRule| {
+        Some(LegacySubset { tags: envoy_tags(&rule.subset), action: action(rule)? })
+    };
     rules.iter().filter_map(rule).collect()
 }
 

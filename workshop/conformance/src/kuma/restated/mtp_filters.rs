@@ -2,7 +2,7 @@
 //! In: cases about the filters that the release makes of permissions, alone and in listeners. Out: what differs.
 //! Not here: what the filters decide (`mtp_envoy`).
 
-use overrule_access::{Effect, Identity, Match, Rule, RuleSource};
+use overrule_access::{AccessRule, Effect, Identity, Match, RuleSource};
 use overrule_envoy::{
     FilterForm, FilterInput, FilterOptions, LegacyInput, LegacySubset, LegacyTag, Projection,
     Protocol, Release, SubsetAction, filters, json, legacy,
@@ -32,7 +32,7 @@ pub(super) fn release_options() -> FilterOptions {
 /// Rules by identity, and the names of their policies.
 #[derive(Default)]
 pub(super) struct ByIdentity {
-    rules: Vec<Rule>,
+    rules: Vec<AccessRule>,
     names: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ impl ByIdentity {
                 for written in optional(need(entry, "conf")?, key)? {
                     let source = u32::try_from(found.rules.len()).map_err(|e| e.to_string())?;
                     let (matches, source) = (one_match(written)?, RuleSource(source));
-                    found.rules.push(Rule { effect, matches, source, policy });
+                    found.rules.push(AccessRule { effect, matches, source, policy });
                 }
             }
         }

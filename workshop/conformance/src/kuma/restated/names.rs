@@ -2,9 +2,9 @@
 //! In: restated cases about identifiers, stored names and labels. Out: what differs.
 
 use overrule_mesh::kinds::plural;
-use overrule_mesh::kinds::{Kind, KindName};
+use overrule_mesh::kinds::{KindName, ResourceKind};
 use overrule_mesh::kri::Kri;
-use overrule_mesh::labels::{Written, compute_labels, is_referenced};
+use overrule_mesh::labels::{NewResource, compute_labels, is_referenced};
 use overrule_mesh::names::{ControlPlane, Mode, hashed_name};
 use overrule_mesh::role::{Namespace, PolicyShape, policy_role};
 use serde_json::{Value, json};
@@ -101,8 +101,8 @@ fn computed(case: &Value) -> Outcome {
         system_namespace: text(case, "systemNamespace")?,
     };
     let document = need(case, "resource")?;
-    let written = Written {
-        kind: Kind::by_type(text(document, "type")?),
+    let written = NewResource {
+        kind: ResourceKind::by_type(text(document, "type")?),
         mesh: text(document, "mesh")?,
         namespace: text(document, "namespace")?,
         labels: &pairs(document, "labels")?,
@@ -127,7 +127,7 @@ fn referenced(case: &Value) -> Outcome {
 }
 
 fn role(case: &Value) -> Outcome {
-    let shape = PolicyShape::read(Kind::by_type(text(case, "kind")?), need(case, "spec")?);
+    let shape = PolicyShape::read(ResourceKind::by_type(text(case, "kind")?), need(case, "spec")?);
     let is_system = flag(case, "isSystemNamespace")?;
     match policy_role(&shape, Namespace { name: text(case, "namespace")?, is_system }) {
         Ok(role) => verify(case, "role", &role.label().into()),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use overrule_engine::{StepId, Traced};
 use overrule_mesh::kri::Kri;
-use overrule_mesh::resource::Resource;
+use overrule_mesh::resource::PlacedResource;
 use overrule_mesh::targetref::TargetRef;
 use overrule_source::{Documents, NodeRef, View};
 use serde_json::Value;
@@ -119,7 +119,7 @@ impl Document {
 /// Resources of a case: one list per list of values.
 pub(super) struct World {
     pub(super) documents: Documents,
-    pub(super) resources: Vec<Vec<Resource>>,
+    pub(super) resources: Vec<Vec<PlacedResource>>,
 }
 
 impl World {
@@ -143,7 +143,7 @@ impl World {
     }
 
     /// The resources of a list.
-    pub(super) fn list(&self, place: usize) -> &[Resource] {
+    pub(super) fn list(&self, place: usize) -> &[PlacedResource] {
         self.resources.get(place).map_or(&[], Vec::as_slice)
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: restated cases about one reference: what is wrong with it, and which resources it means. Out: what differs.
 
-use overrule_mesh::kinds::{Kind, KindName};
-use overrule_mesh::targetref::validate::{Options, validate};
+use overrule_mesh::kinds::{KindName, ResourceKind};
+use overrule_mesh::targetref::validate::{TargetRefOptions, validate};
 use overrule_mesh::targets::{Destination, resolve};
 use serde_json::{Value, json};
 
@@ -27,17 +27,17 @@ fn violations(case: &Value) -> Outcome {
     let options = need(case, "options")?;
     let is_set = |key| if written.contains_key(key) { flag(options, key) } else { Ok(false) };
     need(case, "targetRef")?;
-    let kinds: Vec<Kind> = texts(options, "supportedKinds")?
+    let kinds: Vec<ResourceKind> = texts(options, "supportedKinds")?
         .into_iter()
         .filter_map(|kind| KindName::of_reference(kind).known().copied())
         .collect();
     let found = validate(
         &target(case, "targetRef")?,
-        &Options {
+        &TargetRefOptions {
             supported_kinds: &kinds,
             is_inbound_policy: is_set("isInboundPolicy")?,
             gateway_listener_tags_allowed: is_set("gatewayListenerTagsAllowed")?,
-            ..Options::default()
+            ..TargetRefOptions::default()
         },
     );
     let shown = found.iter().map(|v| json!({"field": v.field, "message": v.message}));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use overrule_mesh::entries::subset_of;
 use overrule_mesh::rules::MOST_RULES;
-use overrule_mesh::subset::{Rule, Subset, Tag, build, combinations, decide, exact, first};
+use overrule_mesh::subset::{ElementRule, Subset, Tag, build, combinations, decide, exact, first};
 use serde_json::{Value, json};
 
 use super::read::{Outcome, list, need, pairs, target, text, verify};
@@ -63,8 +63,8 @@ fn contains_element(case: &Value) -> Outcome {
 
 fn compute(case: &Value) -> Outcome {
     let given = list(case, "rules")?;
-    let rule = |(at, rule)| Ok(Rule { subset: subset(rule, "subset")?, relevant: vec![at] });
-    let rules: Result<Vec<Rule>, String> = given.iter().enumerate().map(rule).collect();
+    let rule = |(at, rule)| Ok(ElementRule { subset: subset(rule, "subset")?, relevant: vec![at] });
+    let rules: Result<Vec<ElementRule>, String> = given.iter().enumerate().map(rule).collect();
     let found = first(&rules?, &element(case)?).and_then(|at| given.get(at));
     let conf = found.map(|rule| need(rule, "conf")).transpose()?;
     verify(case, "expected", conf.unwrap_or(&Value::Null))

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use crate::kgateway::{Answer, Profile, Settings, documents, effective, paths, status};
+use crate::kgateway::{OraclePolicy, OracleSettings, Profile, documents, effective, paths, status};
 
 const KINDS: [&str; 2] = ["TrafficPolicy", "builtin"];
 
@@ -56,7 +56,7 @@ fn compare(case: &Value, profile: &str) -> Vec<String> {
         other => panic!("no profile {other}"),
     };
     let input = case["input"].as_array().unwrap();
-    let settings = Settings::of_case(&case["settings"]);
+    let settings = OracleSettings::of_case(&case["settings"]);
     let answers = effective(input, &settings, rules);
     let mut wrong = Vec::new();
     let mut expected = BTreeSet::new();
@@ -66,7 +66,7 @@ fn compare(case: &Value, profile: &str) -> Vec<String> {
             continue;
         }
         let path = strings(&entry["path"]);
-        let found: Vec<&Answer> =
+        let found: Vec<&OraclePolicy> =
             answers.iter().filter(|a| a.kind == kind && a.path == path).collect();
         if found.is_empty() {
             wrong.push(format!("nothing at {path:?}"));
@@ -95,7 +95,7 @@ fn compare(case: &Value, profile: &str) -> Vec<String> {
 }
 
 /// Paths that must not be, and the hosts and matches of some that are.
-fn about_paths(case: &Value, input: &[Value], settings: &Settings) -> Vec<String> {
+fn about_paths(case: &Value, input: &[Value], settings: &OracleSettings) -> Vec<String> {
     let mut wrong = Vec::new();
     let paths = paths::all(input, settings);
     for absent in list(case, "absent") {
@@ -118,7 +118,7 @@ fn about_paths(case: &Value, input: &[Value], settings: &Settings) -> Vec<String
     wrong
 }
 
-fn about_status(case: &Value, input: &[Value], settings: &Settings) -> Vec<String> {
+fn about_status(case: &Value, input: &[Value], settings: &OracleSettings) -> Vec<String> {
     let found = status(input, settings);
     let mut wrong = Vec::new();
     for (policy, wanted) in case["status"].as_object().into_iter().flatten() {
@@ -155,7 +155,7 @@ fn wanted(entry: &Value) -> Value {
     })
 }
 
-fn got(answer: &Answer) -> Value {
+fn got(answer: &OraclePolicy) -> Value {
     json!({
         "fields": answer.fields, "sources": answer.sources, "shadowed": answer.shadowed,
         "accumulated": answer.accumulated, "error": answer.error,

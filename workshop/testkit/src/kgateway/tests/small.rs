@@ -3,12 +3,12 @@
 
 use serde_json::{Value, json};
 
-use crate::kgateway::{Answer, Profile, Settings, documents, effective};
+use crate::kgateway::{OraclePolicy, OracleSettings, Profile, documents, effective};
 
 /// A world in the making: gateway `n/gw` with `http` and `https`, set `n/set` with `foo`, routes `root`, `mid`, `leaf`.
 pub(super) struct Small {
     pub(super) objects: Vec<Value>,
-    pub(super) settings: Settings,
+    pub(super) settings: OracleSettings,
 }
 
 pub(super) fn small() -> Small {
@@ -37,7 +37,7 @@ pub(super) fn small() -> Small {
 ---
 {apiVersion: gateway.kgateway.dev/v1alpha1, kind: GatewayExtension, metadata: {name: e3, namespace: n}, spec: {}}
 ";
-    Small { objects: documents(world), settings: Settings::default() }
+    Small { objects: documents(world), settings: OracleSettings::default() }
 }
 
 impl Small {
@@ -86,7 +86,7 @@ impl Small {
     }
 
     /// The answer for the leaf behind a listener.
-    pub(super) fn answer(&self, kind: &str, listener: &str, profile: Profile) -> Answer {
+    pub(super) fn answer(&self, kind: &str, listener: &str, profile: Profile) -> OraclePolicy {
         let answers = effective(&self.objects, &self.settings, profile);
         let mut here = answers.into_iter().filter(|a| {
             a.kind == kind && a.path.contains(&listener.to_owned()) && a.rules.len() == 3

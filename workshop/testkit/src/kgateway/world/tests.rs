@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{generate, objects};
 use crate::kgateway::{
-    Answer, Profile, documents, effective, full_name, list, oracle, paths, status, text,
+    OraclePolicy, Profile, documents, effective, full_name, list, oracle, paths, status, text,
 };
 
 const PROFILES: [Profile; 2] = [Profile::Shipped, Profile::Design];
@@ -105,7 +105,7 @@ fn everything_happens() {
     }
 }
 
-fn look(answer: &Answer, profile: Profile, count: &mut impl FnMut(&str, bool)) {
+fn look(answer: &OraclePolicy, profile: Profile, count: &mut impl FnMut(&str, bool)) {
     if answer.kind == "builtin" {
         let from: BTreeSet<&str> =
             answer.accumulated.iter().map(|entry| text(entry, "/from")).collect();

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::documents;
-use crate::kuadrant::{Effective, KINDS, Lost, Profile, effective, paths};
+use crate::kuadrant::{KINDS, OracleEffective, OracleLoss, Profile, effective, paths};
 
 /// Kind and path; the cases do not write the kind of the route.
 type Place = (String, Vec<String>);
@@ -125,11 +125,11 @@ fn wanted(entry: &Value) -> Value {
     })
 }
 
-fn got(answer: &Effective, entry: &Value) -> Value {
-    let map = |of: &dyn Fn(&crate::kuadrant::Rule) -> Value| {
+fn got(answer: &OracleEffective, entry: &Value) -> Value {
+    let map = |of: &dyn Fn(&crate::kuadrant::OracleRule) -> Value| {
         Value::Object(answer.rules.iter().map(|(id, r)| (id.clone(), of(r))).collect::<Map<_, _>>())
     };
-    let lost = |set: &BTreeSet<Lost>, field: &str| {
+    let lost = |set: &BTreeSet<OracleLoss>, field: &str| {
         let blocks =
             entry[field].as_array().into_iter().flatten().any(|l| l.get("block").is_some());
         let list = set.iter().map(|lost| {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::{Shape, TIMES, expressions};
+use super::{TIMES, WorldShape, expressions};
 use crate::kuadrant::paths::{self, Path};
 use crate::kuadrant::{KINDS, Profile, namespace, text};
 use crate::rng::Rng;
@@ -35,7 +35,7 @@ const REMOVALS: [&str; 16] = [
 /// A target: namespace, and the reference.
 type Goal = (String, Value);
 
-pub(super) fn all(rng: &mut Rng, places: &[Value], shape: &Shape) -> Vec<Value> {
+pub(super) fn all(rng: &mut Rng, places: &[Value], shape: &WorldShape) -> Vec<Value> {
     let goals: Vec<Goal> = places.iter().flat_map(goals).collect();
     // Most policies are of one kind and on one path: ladders get long.
     let usual_kind = *rng.pick(&KINDS);
@@ -110,7 +110,7 @@ fn name(
     }
 }
 
-fn policy(rng: &mut Rng, kind: &str, goal: &Goal, name: String, shape: &Shape) -> Value {
+fn policy(rng: &mut Rng, kind: &str, goal: &Goal, name: String, shape: &WorldShape) -> Value {
     let (namespace, target) = goal;
     let version = if kind == "TokenRateLimitPolicy" { "v1alpha1" } else { "v1" };
     let mut metadata = json!({"name": name, "namespace": namespace});

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{Shape, expressions, world};
+use super::{WorldShape, expressions, world};
 use crate::kuadrant::{KINDS, Profile, condition, effective, full_name, paths, policy};
 use crate::rng::Rng;
 
 const PROFILES: [Profile; 3] = [Profile::Design, Profile::Latest, Profile::Operator];
 
-fn worlds(number: u64, shape: &Shape) -> impl Iterator<Item = Vec<Value>> {
+fn worlds(number: u64, shape: &WorldShape) -> impl Iterator<Item = Vec<Value>> {
     (0..number).map(move |i| world(&mut Rng::new(7, "kuadrant", i), shape))
 }
 
@@ -21,7 +21,7 @@ fn policies(world: &[Value]) -> impl Iterator<Item = &Value> {
 
 #[test]
 fn a_seed_names_a_world() {
-    let shape = Shape::default();
+    let shape = WorldShape::default();
     assert!(worlds(50, &shape).eq(worlds(50, &shape)));
     let order_free = worlds(50, &shape).all(|world| {
         let turned: Vec<Value> = world.iter().rev().cloned().collect();
@@ -32,7 +32,7 @@ fn a_seed_names_a_world() {
 
 #[test]
 fn identities_differ_and_targets_exist() {
-    for world in worlds(2000, &Shape::default()) {
+    for world in worlds(2000, &WorldShape::default()) {
         let ids: BTreeSet<(String, String)> =
             world.iter().map(|o| (o["kind"].to_string(), full_name(o))).collect();
         assert_eq!(ids.len(), world.len());
@@ -64,7 +64,7 @@ fn identities_differ_and_targets_exist() {
 
 #[test]
 fn one_block_is_what_the_crds_admit() {
-    let shape = Shape { one_block: true, ..Shape::default() };
+    let shape = WorldShape { one_block: true, ..WorldShape::default() };
     for world in worlds(2000, &shape) {
         for policy in policies(&world) {
             let spec = policy["spec"].as_object().unwrap();
@@ -103,7 +103,7 @@ fn levels(world: &[Value], profile: Profile) -> Vec<usize> {
 #[test]
 fn everything_happens() {
     for profile in PROFILES {
-        let shape = Shape { one_block: profile == Profile::Operator, ..Shape::default() };
+        let shape = WorldShape { one_block: profile == Profile::Operator, ..WorldShape::default() };
         let mut seen: BTreeMap<&str, u64> = BTreeMap::new();
         let mut count = |what, yes: bool| *seen.entry(what).or_default() += u64::from(yes);
         for world in worlds(1000, &shape) {
@@ -158,7 +158,7 @@ fn everything_happens() {
 /// Each expression of the pool is met, not met or fails somewhere, and most are both met and not.
 #[test]
 fn expressions_are_good_for_something() {
-    let views: Vec<Value> = worlds(150, &Shape::default())
+    let views: Vec<Value> = worlds(150, &WorldShape::default())
         .flat_map(|world| {
             let bare = |p: &Value| KINDS.contains(&p["kind"].as_str().unwrap());
             world.into_iter().filter(bare).collect::<Vec<_>>()
@@ -180,7 +180,7 @@ fn expressions_are_good_for_something() {
 #[expect(clippy::print_stderr, clippy::disallowed_methods, reason = "a measurement")]
 fn speed_of_the_oracle() {
     for profile in PROFILES {
-        let shape = Shape { one_block: profile == Profile::Operator, ..Shape::default() };
+        let shape = WorldShape { one_block: profile == Profile::Operator, ..WorldShape::default() };
         let worlds: Vec<_> = worlds(10_000, &shape).collect();
         let start = std::time::Instant::now();
         let answers: usize = worlds.iter().map(|world| effective(world, profile).len()).sum();

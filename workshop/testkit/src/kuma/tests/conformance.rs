@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::kgateway::documents;
-use crate::kuma::read::World;
+use crate::kuma::read::OracleMeshes;
 use crate::kuma::{Profile, order, rules};
 
 fn folder() -> Option<PathBuf> {
@@ -46,7 +46,7 @@ fn policy(name: &Value, labels: &Value, target: &Value, to: &[Value]) -> Value {
 fn dataplane_references() {
     for case in cases("ordering/dataplane_refs.yaml") {
         let [a, b] = ["a", "b"].map(|side| policy(&json!("same"), &json!({}), &case[side], &[]));
-        let world = World::read(&[a, b]);
+        let world = OracleMeshes::read(&[a, b]);
         let [a, b] = world.policies.as_slice() else { panic!("two policies") };
         let found = order::policies(a, b, Profile::Release);
         let expected = case["expected"].as_i64().unwrap().cmp(&0);
@@ -63,7 +63,7 @@ fn policies() {
         }
         let list = case["policies"].as_array().unwrap();
         let drafts = list.iter().map(|p| policy(&p["name"], &p["labels"], &p["targetRef"], &[]));
-        let mut world = World::read(&drafts.collect::<Vec<_>>());
+        let mut world = OracleMeshes::read(&drafts.collect::<Vec<_>>());
         world.policies.sort_by(|a, b| order::policies(a, b, Profile::Release));
         let found: Vec<&str> = world.policies.iter().map(|p| p.meta.display.as_str()).collect();
         assert_eq!(json!(found), case["expected"], "{case}");
@@ -77,7 +77,7 @@ fn entries() {
         let drafts = list.iter().map(|p| {
             policy(&p["name"], &p["labels"], &p["targetRef"], p["to"].as_array().unwrap())
         });
-        let mut world = World::read(&drafts.collect::<Vec<_>>());
+        let mut world = OracleMeshes::read(&drafts.collect::<Vec<_>>());
         world.policies.sort_by(|a, b| order::policies(a, b, Profile::Release));
         let numbered = world.policies.iter().flat_map(|p| {
             p.to.iter().enumerate().map(move |(i, e)| (format!("{}[{i}]", p.meta.display), p, e))
@@ -133,7 +133,7 @@ fn destinations() {
             let golden = golden.as_object().unwrap().iter();
             let expected: BTreeMap<String, Value> =
                 golden.map(|(key, rule)| (key.clone(), rule["Conf"][0].clone())).collect();
-            let mut world = World::read(&relabelled(&world, &labels));
+            let mut world = OracleMeshes::read(&relabelled(&world, &labels));
             world.policies.retain(|p| p.meta.display.starts_with("matched-for-rules-"));
             world.policies.sort_by(|a, b| order::policies(a, b, Profile::Release));
             let policies: Vec<_> = world.policies.iter().collect();
@@ -169,7 +169,7 @@ fn nothing_ties() {
         let labels = json!({"kuma.io/display-name": "p", "kuma.io/zone": zone});
         policy(&json!(zone), &labels, &json!({"kind": "Mesh"}), &[])
     };
-    let world = World::read(&[same("a"), same("b")]);
+    let world = OracleMeshes::read(&[same("a"), same("b")]);
     let [a, b] = world.policies.as_slice() else { panic!("two policies") };
     for profile in Profile::ALL {
         assert_eq!(order::policies(a, b, profile), Ordering::Greater);

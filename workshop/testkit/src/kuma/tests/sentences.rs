@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::kgateway::documents;
-use crate::kuma::{Answer, Profile, decide, resolve};
+use crate::kuma::{OracleConf, Profile, decide, resolve};
 
 /// A proxy in a namespace of a zone, with two inbounds, a service there, another in the other zone, and the mesh.
 const BASE: &str = "
@@ -50,7 +50,7 @@ fn timeout(name: &str, labels: &str, spec: &str) -> String {
     )
 }
 
-fn answer(policies: &[String], profile: Profile) -> Answer {
+fn answer(policies: &[String], profile: Profile) -> OracleConf {
     let text = format!("{BASE}{}", policies.concat());
     let mut answers = resolve(&documents(&text), profile);
     let mut answers = answers.remove(DATAPLANE).expect("the proxy");

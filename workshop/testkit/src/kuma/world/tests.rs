@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{documents, generate};
-use crate::kuma::{Answer, KINDS, Profile, resolve};
+use crate::kuma::{KINDS, OracleConf, Profile, resolve};
 
 const WORLDS: u64 = 400;
 
@@ -80,7 +80,7 @@ fn everything_happens() {
         let world = documents(seed);
         let [design, release] = Profile::ALL.map(|profile| resolve(&world, profile));
         count("the rule sets differ", design != release);
-        let answers: Vec<&Answer> = release.values().flat_map(BTreeMap::values).collect();
+        let answers: Vec<&OracleConf> = release.values().flat_map(BTreeMap::values).collect();
         count("a mesh", answers.iter().any(|a| a.to.keys().any(|k| k.starts_with("kri_m_"))));
         for kind in ["msvc", "mzsvc", "extsvc"] {
             let prefix = format!("kri_{kind}_");
@@ -91,12 +91,12 @@ fn everything_happens() {
         count("a section", answers.iter().any(|a| a.to.keys().any(section)));
         count("inbounds", answers.iter().any(|a| a.inbounds.len() > 1));
         let differ =
-            |a: &&Answer| a.inbounds.values().any(|v| Some(v) != a.inbounds.values().next());
+            |a: &&OracleConf| a.inbounds.values().any(|v| Some(v) != a.inbounds.values().next());
         count("inbounds that differ", answers.iter().any(differ));
         count("a single conf", answers.iter().any(|a| a.single.is_some()));
-        let clients = |a: &&Answer| a.from.values().any(|entries| entries.len() > 2);
+        let clients = |a: &&OracleConf| a.from.values().any(|entries| entries.len() > 2);
         count("many entries about clients", answers.iter().any(clients));
-        let grown = |a: &&Answer| {
+        let grown = |a: &&OracleConf| {
             let at = "/sidecar/profiles/appendProfiles";
             let list = a.single.as_ref().and_then(|c| c.pointer(at)).and_then(Value::as_array);
             list.is_some_and(|list| list.len() > 2)

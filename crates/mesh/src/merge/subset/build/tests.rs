@@ -18,9 +18,9 @@ fn sets(texts: &[&str]) -> Vec<Subset> {
 }
 
 /// Rules as `a=1 b!=2: 0 1`.
-fn shown(rules: &[Rule]) -> Vec<String> {
+fn shown(rules: &[ElementRule]) -> Vec<String> {
     let tag = |t: &Tag| format!("{}{}{}", t.key, if t.not { "!=" } else { "=" }, t.value);
-    let rule = |r: &Rule| {
+    let rule = |r: &ElementRule| {
         let tags: Vec<String> = r.subset.tags().iter().map(tag).collect();
         let from: Vec<String> = r.relevant.iter().map(usize::to_string).collect();
         format!("{}: {}", tags.join(" "), from.join(" "))
