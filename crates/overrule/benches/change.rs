@@ -128,7 +128,8 @@ fn one_route(family: &str, spec: &FleetSpec, report: &mut Report) -> Duration {
         let after = fleet.workspace.change(vec![edit]);
         times.push(start.elapsed());
         drop(before);
-        assert!(matches!(&after.touched, Touched::Ladders(some) if !some.is_empty()), "{name}");
+        let touches = matches!(&after.touched, Touched::Ladders(some) if !some.is_empty());
+        assert!(touches, "{family}: {name} touches {:?}:\n{text}", after.touched);
     }
     times.sort();
     let median = times[times.len() / 2];
@@ -159,7 +160,8 @@ fn all_routes(spec: &FleetSpec, report: &mut Report) {
         let after = fleet.one.install(|| fleet.workspace.change(vec![edit]));
         times.push(start.elapsed());
         drop(before);
-        assert!(matches!(&after.touched, Touched::Ladders(some) if !some.is_empty()), "{name}");
+        let touches = matches!(&after.touched, Touched::Ladders(some) if !some.is_empty());
+        assert!(touches, "{family}: {name} touches {:?}:\n{text}", after.touched);
     }
     let least = times.into_iter().min().expect("some runs");
     report.row("one policy on the gateway of all routes", least, None);
