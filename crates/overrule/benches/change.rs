@@ -117,7 +117,11 @@ fn last_part(whole: &Analysis) -> Duration {
 fn one_route(family: &str, spec: &FleetSpec, report: &mut Report) -> Duration {
     report.line(format!("policies of {family}"));
     let mut fleet = Fleet::new(spec, report);
-    let on_route = fleet.texts.iter().filter(|(_, text)| is_on(text, "HTTPRoute"));
+    // Where many policies remove rules, who is told about one that is not there depends on all of them, so that a change
+    // of such a policy resolves everything (decision 0009).
+    let removes = |text: &str| text.contains("\n  unset:");
+    let mut on_route = fleet.texts.iter().filter(|(_, text)| is_on(text, "HTTPRoute"));
+    let on_route = on_route.by_ref().filter(|(_, text)| !removes(text));
     let policies: Vec<(String, String)> = on_route.take(1_000).cloned().collect();
     let mut times = Vec::new();
     for (name, text) in &policies {
@@ -161,7 +165,7 @@ fn all_routes(spec: &FleetSpec, report: &mut Report) {
         times.push(start.elapsed());
         drop(before);
         let touches = matches!(&after.touched, Touched::Ladders(some) if !some.is_empty());
-        assert!(touches, "{family}: {name} touches {:?}:\n{text}", after.touched);
+        assert!(touches, "{name} touches {:?}:\n{text}", after.touched);
     }
     let least = times.into_iter().min().expect("some runs");
     report.row("one policy on the gateway of all routes", least, None);
