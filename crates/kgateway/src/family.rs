@@ -16,8 +16,8 @@ use overrule_source::{Code, Diagnostic, Input, ReadOptions, read};
 use serde_json::{Value, json};
 
 use crate::delegation::RuleMatch;
-use crate::resolve::Masks;
 use crate::resolve::mode_name;
+use crate::resolve::{Masks, Plans};
 use crate::{Policies, Profile, Settings, codes, kinds, policy, resolve, status};
 
 /// The family's name.
@@ -34,11 +34,13 @@ pub struct Kgateway;
 pub type World<'a> = overrule_family::World<'a, Kgateway>;
 
 /// What only kgateway's answers have.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Matches {
     /// The matches of rules below a delegation; those of other rules are as written.
     pub(crate) by_path: BTreeMap<PathId, Arc<[RuleMatch]>>,
     pub(crate) masks: Masks,
+    /// How values are merged, under the profile of the answer.
+    pub(crate) plans: Plans,
     /// Paths whose rules answer by themselves.
     pub(crate) answering: Vec<PathId>,
 }

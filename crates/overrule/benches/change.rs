@@ -123,7 +123,7 @@ fn one_route(family: &str, spec: &FleetSpec, report: &mut Report) -> Duration {
     let mut on_route = fleet.texts.iter().filter(|(_, text)| is_on(text, "HTTPRoute"));
     let on_route = on_route.by_ref().filter(|(_, text)| !removes(text));
     let policies: Vec<(String, String)> = on_route.take(1_000).cloned().collect();
-    let mut times = Vec::new();
+    let (mut times, mut nowhere) = (Vec::new(), 0);
     for (name, text) in &policies {
         let edit = changed(name, text, 0);
         // Somebody still reads the version before; dropping it is not the writer's work.
@@ -132,9 +132,13 @@ fn one_route(family: &str, spec: &FleetSpec, report: &mut Report) -> Duration {
         let after = fleet.workspace.change(vec![edit]);
         times.push(start.elapsed());
         drop(before);
-        let touches = matches!(&after.touched, Touched::Ladders(some) if !some.is_empty());
-        assert!(touches, "{family}: {name} touches {:?}:\n{text}", after.touched);
+        let Touched::Ladders(ladders) = &after.touched else {
+            panic!("{family}: {name} resolves everything:\n{text}");
+        };
+        // A route that no rule delegates to has no path, and so its policies have no ladder.
+        nowhere += usize::from(ladders.is_empty());
     }
+    assert!(nowhere * 10 < policies.len(), "{family}: {nowhere} policies are on no ladder");
     times.sort();
     let median = times[times.len() / 2];
     report.line(format!("  one policy that affects one route: {:.1} us", micros(median)));

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 #[derive(Debug, Clone)]
 pub struct CowVec<T> {
     base: Arc<Vec<T>>,
-    /// Items that took the place of those in `base`, by place. There are few of them, and mostly one.
+    /// Items that took the place of those in `base`, sorted by place. There are few of them.
     over: SmallVec<[(u32, T); 1]>,
 }
 
@@ -55,7 +55,8 @@ impl<T> CowVec<T> {
     }
 
     fn over_at(&self, at: usize) -> Option<&T> {
-        self.over.iter().find(|(place, _)| *place as usize == at).map(|(_, item)| item)
+        let found = self.over.binary_search_by_key(&at, |(place, _)| *place as usize).ok()?;
+        self.over.get(found).map(|(_, item)| item)
     }
 
     /// Every item, in order.
@@ -107,9 +108,13 @@ impl<T> CowVec<T> {
             *slot = item;
             return;
         }
-        match self.over.iter_mut().find(|(known, _)| *known == place) {
-            Some((_, known)) => *known = item,
-            None => self.over.push((place, item)),
+        match self.over.binary_search_by_key(&place, |(known, _)| *known) {
+            Ok(found) => {
+                if let Some((_, known)) = self.over.get_mut(found) {
+                    *known = item;
+                }
+            }
+            Err(found) => self.over.insert(found, (place, item)),
         }
     }
 }
@@ -131,9 +136,10 @@ impl<T: Clone> CowVec<T> {
         Arc::make_mut(&mut self.base).push(item);
     }
 
-    /// Gives up sharing with others if more than a few items differ, so that items are found as quickly as in any list.
+    /// Gives up sharing with others if more than a few items differ, so that items are found nearly as quickly as in any
+    /// list. The whole list is copied then, which must be rare: a change differs in one item, or in a few.
     pub fn compact(&mut self) {
-        const FEW: usize = 4;
+        const FEW: usize = 64;
         if self.over.len() > FEW {
             self.edit();
         }
@@ -177,7 +183,9 @@ impl<'a, T> ItemsRun<'a, T> {
     /// Every item, in order.
     pub fn iter(self) -> Items<'a, T> {
         let base = self.list.base.get(self.start..self.end).unwrap_or(&[]);
-        Items { list: self.list, at: self.start, base: base.iter() }
+        let over = self.list.over.partition_point(|(place, _)| (*place as usize) < self.start);
+        let over = self.list.over.get(over..).unwrap_or(&[]);
+        Items { at: self.start, base: base.iter(), over }
     }
 
     /// The first one.
@@ -213,10 +221,11 @@ impl<'a, T> IntoIterator for ItemsRun<'a, T> {
 /// Goes through items in order.
 #[derive(Debug, Clone)]
 pub struct Items<'a, T> {
-    list: &'a CowVec<T>,
     /// The place of the next one.
     at: usize,
     base: std::slice::Iter<'a, T>,
+    /// What took the place of items from there on.
+    over: &'a [(u32, T)],
 }
 
 impl<'a, T> Iterator for Items<'a, T> {
@@ -227,10 +236,13 @@ impl<'a, T> Iterator for Items<'a, T> {
         let item = self.base.next()?;
         let at = self.at;
         self.at += 1;
-        if self.list.over.is_empty() {
-            return Some(item);
+        match self.over.split_first() {
+            Some(((place, other), rest)) if *place as usize == at => {
+                self.over = rest;
+                Some(other)
+            }
+            _ => Some(item),
         }
-        Some(self.list.over_at(at).unwrap_or(item))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -239,6 +251,8 @@ impl<'a, T> Iterator for Items<'a, T> {
 
     fn nth(&mut self, n: usize) -> Option<&'a T> {
         self.at += n.min(self.base.len());
+        let passed = self.over.partition_point(|(place, _)| (*place as usize) < self.at);
+        self.over = self.over.get(passed..).unwrap_or(&[]);
         match n.checked_sub(1) {
             Some(skipped) => self.base.nth(skipped).and_then(|_| self.next()),
             None => self.next(),

@@ -28,7 +28,7 @@ pub(crate) struct Kgateway<'a> {
     shapes: Vec<KindShape>,
     contents: &'a PerStep<Content>,
     masks: &'a Masks,
-    pub(super) plans: Plans,
+    pub(super) plans: &'a Plans,
 }
 
 /// What is carried along the tiers of a path: units that a tier switched off, with who did.
@@ -40,15 +40,9 @@ impl<'a> Kgateway<'a> {
         world: World<'a>,
         kinds: &[Active],
         contents: &'a PerStep<Content>,
-        masks: &'a Masks,
+        (masks, plans): (&'a Masks, &'a Plans),
     ) -> Self {
-        Self {
-            world,
-            shapes: kinds.iter().map(|k| k.info.shape).collect(),
-            contents,
-            masks,
-            plans: Plans::new(world.profile, world.ground),
-        }
+        Self { world, shapes: kinds.iter().map(|k| k.info.shape).collect(), contents, masks, plans }
     }
 
     pub(super) fn profile(&self) -> Profile {

@@ -37,7 +37,7 @@ use crate::{CONTROLLER, FAMILY, Matches, World, findings};
 
 pub(crate) use attach::Filter;
 pub(crate) use builtin::BuiltIns;
-pub(crate) use plans::{Role, kind_of, role_of};
+pub(crate) use plans::{Plans, Role, kind_of, role_of};
 pub(crate) use secured::SecuredBackends;
 pub(crate) use values::disabling;
 pub(crate) use walk::Masks;
@@ -98,7 +98,8 @@ pub fn resolve(world: World<'_>, options: &ResolveOptions) -> Resolved<Matches> 
         }
         builder.set_ladders(kind.id, &ladders);
     }
-    let algebra = algebra::Kgateway::new(world, &kinds, &locals.contents, &masks);
+    let plans = Plans::new(world.profile, settings);
+    let algebra = algebra::Kgateway::new(world, &kinds, &locals.contents, (&masks, &plans));
     let resolution = builder.finish(documents, &algebra);
     let mut answering = Vec::new();
     if !options.silent {
@@ -107,7 +108,11 @@ pub fn resolve(world: World<'_>, options: &ResolveOptions) -> Resolved<Matches> 
         let found = Found { world, kinds, resolution, answering: &answering, subjects };
         findings::report(&found, &attached.filters, &delegations, &mut diagnostics);
     }
-    Resolved { resolution, diagnostics, extra: Matches { by_path: matches, masks, answering } }
+    Resolved {
+        resolution,
+        diagnostics,
+        extra: Matches { by_path: matches, masks, plans, answering },
+    }
 }
 
 /// A kind that takes part.

@@ -65,6 +65,7 @@ pub(crate) mod combinator {
 }
 
 /// Every plan of a run.
+#[derive(Debug)]
 pub(crate) struct Plans {
     /// Inside a level.
     pub(crate) level: MergePlan,

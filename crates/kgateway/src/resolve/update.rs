@@ -80,7 +80,8 @@ impl Incremental for Kgateway {
     ) -> Option<Refolded> {
         let contents = PerStep::of(before, new, |id, step| content_of(world, id, step));
         let kinds = Active::of(world, before);
-        let algebra = algebra::Kgateway::new(world, &kinds, &contents, &extra.masks);
+        let algebra =
+            algebra::Kgateway::new(world, &kinds, &contents, (&extra.masks, &extra.plans));
         before.refolded(new, world.documents, &algebra)
     }
 
