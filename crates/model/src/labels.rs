@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: label maps and selectors. Out: whether they fit. Not here: indexes over many objects.
 
+use std::sync::Arc;
+
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use crate::{Names, Sym};
 
-/// Labels of one object, in the order written: there are few, and a scan is the fastest lookup.
+/// Labels of one object, in the order written: there are few, and a scan is the fastest lookup. Cheap to clone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct Labels(Box<[(Sym, Sym)]>);
+pub struct Labels(Arc<[(Sym, Sym)]>);
 
 impl Labels {
     /// From pairs in any order; a repeated key keeps its last value.
@@ -36,7 +38,8 @@ impl Labels {
                 }
             }
         }
-        Self(list.into_boxed_slice())
+        // The empty list is not allocated.
+        if list.is_empty() { Self::default() } else { Self(list.into()) }
     }
 
     /// The value of a key.
