@@ -139,7 +139,7 @@ impl<T: Clone> CowVec<T> {
     /// Gives up sharing with others if more than a few items differ, so that items are found nearly as quickly as in any
     /// list. The whole list is copied then, which must be rare: a change differs in one item, or in a few.
     pub fn compact(&mut self) {
-        const FEW: usize = 64;
+        const FEW: usize = 256;
         if self.over.len() > FEW {
             self.edit();
         }

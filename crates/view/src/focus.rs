@@ -14,7 +14,7 @@ use crate::written::is_content;
 use crate::{v1, value};
 
 /// What became of a step at one pointer.
-pub(crate) struct Fared {
+pub(crate) struct OutcomeAt {
     pub(crate) outcome: Outcome,
     /// The steps in force there instead.
     pub(crate) by: Vec<StepId>,
@@ -39,10 +39,10 @@ pub(crate) fn focus(losses: Losses<'_>, steps: &[StepId], asked: &str) -> v1::Fi
     let here = spec.as_ref().and_then(|s| s.at(path.iter().map(|s| &**s))).cloned();
     let mut candidates = Vec::new();
     for (position, step) in (1..).zip(steps).filter(|(_, s)| in_block(**s)) {
-        let Some(fared) = fared(&losses, *step, &pointer) else { continue };
+        let Some(result) = outcome_at(&losses, *step, &pointer) else { continue };
         let node = node_at(&losses, *step, &pointer);
         // A value that nobody wrote is in force through the policy that implies it.
-        let implied = here.as_ref().filter(|_| fared.outcome == Outcome::InForce);
+        let implied = here.as_ref().filter(|_| result.outcome == Outcome::InForce);
         let value = match (node, implied) {
             (Some(node), _) => value::of_node(documents, node),
             (None, Some(value)) => value.clone(),
@@ -54,10 +54,10 @@ pub(crate) fn focus(losses: Losses<'_>, steps: &[StepId], asked: &str) -> v1::Fi
             block: losses.part.block(*step),
             value,
             at: node.map(|n| losses.scene.place_of(n)),
-            outcome: fared.outcome.word(),
-            by: losses.names(&fared.by),
-            reason: fared.reasons.first().map(|r| r.id),
-            because: fared.reasons.first().map(|r| r.sentence),
+            outcome: result.outcome.word(),
+            by: losses.names(&result.by),
+            reason: result.reasons.first().map(|r| r.id),
+            because: result.reasons.first().map(|r| r.sentence),
         });
     }
     let nowhere = here.is_none() && candidates.is_empty();
@@ -71,18 +71,18 @@ pub(crate) fn focus(losses: Losses<'_>, steps: &[StepId], asked: &str) -> v1::Fi
 }
 
 /// What became of what a step wrote at a pointer; none if that is no part of the policy (a target reference).
-pub(crate) fn fared(losses: &Losses<'_>, step: StepId, pointer: &str) -> Option<Fared> {
+pub(crate) fn outcome_at(losses: &Losses<'_>, step: StepId, pointer: &str) -> Option<OutcomeAt> {
     let own: Vec<&Loss> = losses.effective.losses.iter().filter(|l| l.step == step).collect();
-    fared_among(losses, step, pointer, &own)
+    outcome_among(losses, step, pointer, &own)
 }
 
 /// The same, with the losses of the step at hand.
-pub(crate) fn fared_among(
+pub(crate) fn outcome_among(
     losses: &Losses<'_>,
     step: StepId,
     pointer: &str,
     own: &[&Loss],
-) -> Option<Fared> {
+) -> Option<OutcomeAt> {
     let now = losses.in_force(pointer);
     let near = |l: &&Loss| is_within(pointer, &l.pointer) || is_within(&l.pointer, pointer);
     let lost: Vec<&Loss> = own.iter().copied().filter(near).collect();
@@ -110,7 +110,7 @@ pub(crate) fn fared_among(
             }
         }
     };
-    Some(Fared { outcome, by: instead.into_iter().collect(), reasons })
+    Some(OutcomeAt { outcome, by: instead.into_iter().collect(), reasons })
 }
 
 /// The node a step wrote at a pointer.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use overrule_engine::{KindId, LadderId, Outcome, PolicyId, Reason, StepId, Tally};
 use overrule_source::Span;
 
-use crate::focus::{Meant, fared, is_block, known, meant, node_at, suggestions};
+use crate::focus::{Meant, is_block, known, meant, node_at, outcome_at, suggestions};
 use crate::losses::Losses;
 use crate::words::and;
 use crate::written::is_content;
@@ -200,10 +200,10 @@ impl<'a> Asker<'a> {
             return None;
         }
         for step in steps {
-            let Some(fared) = fared(&losses, step, pointer) else { continue };
-            tally.add(fared.outcome, 1);
-            by.extend(losses.names(&fared.by));
-            reasons.extend(fared.reasons);
+            let Some(result) = outcome_at(&losses, step, pointer) else { continue };
+            tally.add(result.outcome, 1);
+            by.extend(losses.names(&result.by));
+            reasons.extend(result.reasons);
         }
         reasons.sort_by_key(|r| r.id);
         reasons.dedup();

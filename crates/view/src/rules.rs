@@ -12,7 +12,7 @@ use overrule_engine::{FoldAction, KindId, LadderId, Loss, PolicyId, Reason, Rung
 use overrule_source::{NodeKind, View};
 
 use crate::field::{is_within, name, push_segment};
-use crate::focus::fared_among;
+use crate::focus::outcome_among;
 use crate::losses::Losses;
 use crate::written::is_content;
 use crate::{Scene, ScenePart, v1};
@@ -150,10 +150,10 @@ impl<'a> Counter<'a> {
                 let own = own.get(&id).map_or(&[][..], Vec::as_slice);
                 let key = (step.policy, id);
                 for pointer in rules.get(&key).into_iter().flatten() {
-                    let Some(fared) = fared_among(&losses, id, pointer, own) else { continue };
+                    let Some(result) = outcome_among(&losses, id, pointer, own) else { continue };
                     let fate = fates.entry((key, pointer)).or_default();
-                    fate.tally.add(fared.outcome, *uses);
-                    self.blame(fate, own, pointer, &fared.by, fared.outcome, &fared.reasons);
+                    fate.tally.add(result.outcome, *uses);
+                    self.blame(fate, own, pointer, &result.by, result.outcome, &result.reasons);
                 }
             }
         }

@@ -3,9 +3,9 @@
 
 mod annotations;
 mod delegation;
-mod fared;
 mod guards;
 mod order;
+mod outcomes;
 mod written;
 
 use std::collections::BTreeMap;
@@ -21,8 +21,8 @@ use crate::delegation::Delegations;
 use crate::policy::Policy;
 use crate::resolve::{Filter, Found, kind_of};
 
-pub(crate) use fared::answering;
 pub(crate) use guards::has_headers_of_tiers;
+pub(crate) use outcomes::answering;
 
 /// What is said about outcomes. Each points into the document of a policy it is about.
 pub(crate) static OUTCOMES: [Code; 6] = [
@@ -44,7 +44,7 @@ pub(crate) fn report(
     written::report(found, filters, out);
     delegation::report(found, delegations, out);
     annotations::report(found, out);
-    fared::report(found, out);
+    outcomes::report(found, out);
     guards::report(found, out);
     order::report(found, out);
 }
@@ -52,7 +52,7 @@ pub(crate) fn report(
 /// Reports on policies whose content changed, none of which is broken, and on outcomes that may have changed.
 pub(crate) fn of_change(found: &Found<'_>, changed: &[PolicyId], out: &mut Vec<Diagnostic>) {
     changed.iter().for_each(|id| written::policy(found, *id, out));
-    fared::of_change(found, out);
+    outcomes::of_change(found, out);
     guards::of_change(found, out);
     order::report(found, out);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: the resolution. Out: what a person should know about it. Not here: anything that changes the answer.
 
-mod fared;
 mod hostnames;
 mod order;
+mod outcomes;
 mod removals;
 mod written;
 
@@ -45,7 +45,7 @@ pub(crate) fn report(
         findings.own(id, policy, out);
     }
     conflicts.iter().for_each(|c| out.extend(findings.conflict(c)));
-    fared::report(&findings, watch, out);
+    outcomes::report(&findings, watch, out);
     removals::report(&findings, out);
     order::report(&findings, out);
     hostnames::report(&findings, out);
@@ -65,7 +65,7 @@ pub(crate) fn of_change(
             findings.own(*id, policy, out);
         }
     }
-    fared::report(&findings, &findings.watch(), out);
+    outcomes::report(&findings, &findings.watch(), out);
     changed.iter().for_each(|id| order::around(&findings, *id, out));
     removals::report(&findings, out);
     removals::is_about_subjects(&findings, about)

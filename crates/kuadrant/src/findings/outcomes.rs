@@ -17,14 +17,16 @@ use crate::resolve::{RuleOf, Watch};
 
 /// Reports what became of rules.
 pub(super) fn report(findings: &Findings<'_>, watch: &Watch, out: &mut Vec<Diagnostic>) {
-    let fared = Fared { findings };
-    out.extend(watch.failed.iter().filter_map(|(s, error)| fared.condition_failed(*s, error)));
+    let outcomes = Fared { findings };
+    out.extend(watch.failed.iter().filter_map(|(s, error)| outcomes.condition_failed(*s, error)));
     for ((lost, by, pointer), old) in &watch.constrained {
-        out.extend(fared.parts_lost(*lost, *by, pointer, *old));
+        out.extend(outcomes.parts_lost(*lost, *by, pointer, *old));
     }
-    out.extend(watch.spread.iter().filter_map(|(step, other)| fared.spreading(*step, *other)));
-    out.extend(watch.beside.iter().filter_map(|(held, beside)| fared.undetected(*held, *beside)));
-    fared.dead(watch, out);
+    out.extend(watch.spread.iter().filter_map(|(step, other)| outcomes.spreading(*step, *other)));
+    out.extend(
+        watch.beside.iter().filter_map(|(held, beside)| outcomes.undetected(*held, *beside)),
+    );
+    outcomes.dead(watch, out);
 }
 
 struct Fared<'a> {
