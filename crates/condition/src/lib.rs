@@ -7,21 +7,21 @@
 //! at hand its work is bounded from above before the first step.
 //!
 //! ```
-//! use overrule_condition::{Condition, Data, Value, Verdict};
+//! use overrule_condition::{CelCondition, Data, CelValue, ConditionVerdict};
 //!
 //! struct Policy;
 //! impl Data for Policy {
-//!     fn value(&self, path: &[&str]) -> Option<Value> {
-//!         (path == ["spec", "limits", "a", "max"]).then_some(Value::Int(80))
+//!     fn value(&self, path: &[&str]) -> Option<CelValue> {
+//!         (path == ["spec", "limits", "a", "max"]).then_some(CelValue::Int(80))
 //!     }
 //! }
 //!
-//! let condition = Condition::parse("spec.limits.a.max > 50").unwrap();
+//! let condition = CelCondition::parse("spec.limits.a.max > 50").unwrap();
 //! let evaluation = condition.evaluate(&Policy);
-//! assert_eq!(evaluation.verdict, Verdict::Met);
-//! assert_eq!(evaluation.saw, [("spec.limits.a.max".to_owned(), Some(Value::Int(80)))]);
+//! assert_eq!(evaluation.verdict, ConditionVerdict::Met);
+//! assert_eq!(evaluation.saw, [("spec.limits.a.max".to_owned(), Some(CelValue::Int(80)))]);
 //!
-//! let refusal = Condition::parse("spec.limits.size() > matches(kind)").unwrap_err();
+//! let refusal = CelCondition::parse("spec.limits.size() > matches(kind)").unwrap_err();
 //! assert_eq!((refusal.start, refusal.end), (21, 28));
 //! ```
 

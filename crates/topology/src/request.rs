@@ -7,8 +7,8 @@ use std::str::FromStr;
 /// A request to ask about.
 ///
 /// ```
-/// use overrule_topology::{Request, Scheme};
-/// let request: Request = "GET https://Shop.example.com:8443/cart?item=a%20b".parse().unwrap();
+/// use overrule_topology::{HttpRequest, Scheme};
+/// let request: HttpRequest = "GET https://Shop.example.com:8443/cart?item=a%20b".parse().unwrap();
 /// assert_eq!((request.scheme, request.port), (Scheme::Https, Some(8443)));
 /// assert_eq!((request.host.as_str(), request.path.as_str()), ("shop.example.com", "/cart"));
 /// assert_eq!(request.query, [("item".to_owned(), "a b".to_owned())]);

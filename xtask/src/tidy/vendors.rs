@@ -59,7 +59,7 @@ fn is_checked(file: &File) -> bool {
 /// Lines that name a vendor in code, with the first one they name.
 fn named(text: &str) -> Vec<(usize, &'static str)> {
     let code = without_comments(text).to_lowercase();
-    let product = code.split("#[cfg(test)]\nmod tests {").next().unwrap_or("");
+    let product = code.split("\nmod tests {").next().unwrap_or("");
     let lines = product.lines().enumerate();
     let found = lines.filter_map(|(number, line)| {
         let vendor = VENDORS.iter().find(|vendor| line.contains(**vendor))?;

@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(of("_outbounds/k/_policies"), "Outbound(\"k\")");
         assert_eq!(of("_outbounds/k/_routes"), "Routes(\"k\")");
         assert_eq!(of("_outbounds/k/_routes/r/_policies"), "Route(\"k\", \"r\")");
-        assert_eq!(of("_config"), "Config(Query([]))");
+        assert_eq!(of("_config"), "Config(InspectQuery([]))");
         assert_eq!(of("_nothing"), "None");
         assert_eq!(route("/_resources", ""), Some(InspectQuestion::Kinds));
         assert_eq!(route("/policies", ""), Some(InspectQuestion::PolicyKinds));
