@@ -2,7 +2,7 @@
 //! In: what every target needs. Out: one thread, and checks of spans. Not here: targets.
 #![allow(dead_code)]
 
-use overrule::source::{Diagnostic, Documents, Kind, Span, View};
+use overrule::source::{Diagnostic, Documents, NodeKind, Span, View};
 
 /// libFuzzer runs one input at a time; threads would only make failures hard to repeat.
 pub fn one_thread() {
@@ -53,14 +53,14 @@ fn check_view(documents: &Documents, view: View<'_>, depth: usize) {
         check_view(documents, item, depth + 1);
     }
     match view.kind() {
-        Kind::Map => assert_eq!(view.len(), entries),
-        Kind::List => assert_eq!(view.len(), items),
-        Kind::Int => {
+        NodeKind::Map => assert_eq!(view.len(), entries),
+        NodeKind::List => assert_eq!(view.len(), items),
+        NodeKind::Int => {
             assert!(view.as_i64().is_some() || view.as_u64().is_some(), "{:?}", view.scalar_text())
         }
-        Kind::Float => assert!(view.as_f64().is_some(), "{:?}", view.scalar_text()),
-        Kind::Bool => assert!(view.as_bool().is_some()),
-        Kind::String => assert!(view.as_str().is_some()),
-        Kind::Null => assert!(view.is_null()),
+        NodeKind::Float => assert!(view.as_f64().is_some(), "{:?}", view.scalar_text()),
+        NodeKind::Bool => assert!(view.as_bool().is_some()),
+        NodeKind::String => assert!(view.as_str().is_some()),
+        NodeKind::Null => assert!(view.is_null()),
     }
 }

@@ -4,10 +4,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use overrule_condition::{Condition, Data, Value};
+use overrule_condition::{CelCondition, Data, CelValue};
 
 fuzz_target!(|text: &str| {
-    match Condition::parse(text) {
+    match CelCondition::parse(text) {
         Err(refusal) => {
             assert!(refusal.start <= refusal.end && refusal.end <= text.len(), "{refusal:?}");
             assert!(text.is_char_boundary(refusal.start) && text.is_char_boundary(refusal.end));
@@ -29,7 +29,7 @@ enum Policy {
 }
 
 impl Data for Policy {
-    fn value(&self, path: &[&str]) -> Option<Value> {
+    fn value(&self, path: &[&str]) -> Option<CelValue> {
         let (first, rest) = path.split_first()?;
         let limits = match self {
             Self::Nothing => 0,
@@ -37,14 +37,14 @@ impl Data for Policy {
             Self::Large => 200,
         };
         let rate = |n: i64| {
-            Value::Map(vec![("limit".to_owned(), Value::Int(n)), ("window".to_owned(), Value::Text("1s".to_owned()))])
+            CelValue::Map(vec![("limit".to_owned(), CelValue::Int(n)), ("window".to_owned(), CelValue::Text("1s".to_owned()))])
         };
-        let limit = |n: i64| Value::Map(vec![("rates".to_owned(), Value::List((0..n % 7).map(rate).collect()))]);
+        let limit = |n: i64| CelValue::Map(vec![("rates".to_owned(), CelValue::List((0..n % 7).map(rate).collect()))]);
         let named = |n: i64| (char::from(b'a' + u8::try_from(n % 26).unwrap_or(0)).to_string() + &"x".repeat(usize::try_from(n / 26).unwrap_or(0)), limit(n));
         let mut value = match *first {
-            "kind" => Value::Text("RateLimitPolicy".to_owned()),
-            "metadata" => Value::Map(vec![("name".to_owned(), Value::Text("a".to_owned()))]),
-            "spec" => Value::Map(vec![("limits".to_owned(), Value::Map((0..limits).map(named).collect()))]),
+            "kind" => CelValue::Text("RateLimitPolicy".to_owned()),
+            "metadata" => CelValue::Map(vec![("name".to_owned(), CelValue::Text("a".to_owned()))]),
+            "spec" => CelValue::Map(vec![("limits".to_owned(), CelValue::Map((0..limits).map(named).collect()))]),
             _ => return None,
         };
         for key in rest {

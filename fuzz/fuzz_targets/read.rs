@@ -21,6 +21,7 @@ fuzz_target!(init: common::one_thread(), |data: &[u8]| {
         duplicate_keys: if choice & 1 != 0 { DuplicateKeys::LastWins } else { DuplicateKeys::Error },
         redactions: if choice & 4 != 0 { SECRETS.to_vec() } else { Vec::new() },
         single_letters: if choice & 32 != 0 { SingleLetters::Text } else { SingleLetters::Booleans },
+        ..ReadOptions::default()
     };
     let name = if choice & 8 != 0 { "a.json" } else { "a.yaml" };
     // Two files: documents must not leak into each other.
