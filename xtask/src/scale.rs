@@ -91,6 +91,10 @@ fn show(counted: &Kept, root: &Path) -> Result<(), String> {
     page::write(counted, root)
 }
 
+/// Groups whose stages do other work now than when they were written down: a change makes findings and a whole analysis
+/// (decision 0009). They are shown, and not compared until `cargo xtask scale` has written them down again.
+const OTHER_WORK: &[&str] = &["live"];
+
 /// Counts the small sizes and compares; a stage may take so many percent more.
 pub(crate) fn check(root: &Path, margin: u64) -> Result<Ending, String> {
     let kept = Kept::read(&root.join(FOLDER))?;
@@ -108,8 +112,18 @@ pub(crate) fn check(root: &Path, margin: u64) -> Result<Ending, String> {
     let counted = counter.count(&GROUPS, SMALL)?;
     println!("{}", table(&counted));
     let problems = kept.compare(&counted, margin);
+    let is_other = |problem: &str| OTHER_WORK.iter().any(|group| problem.starts_with(group));
+    let (other, problems): (Vec<String>, Vec<String>) =
+        problems.into_iter().partition(|problem| is_other(problem));
+    for problem in &other {
+        println!("NOT COMPARED, it does other work now: {problem}");
+    }
     match problems.as_slice() {
-        [] => Ok(Ending::Ran(format!("{} stages are as they were", counted.rows.len()))),
+        [] => {
+            let group = OTHER_WORK.join(", ");
+            let stages = counted.rows.len();
+            Ok(Ending::Ran(format!("{stages} stages are as they were, NOT COMPARED: {group}")))
+        }
         problems => Err(problems.join("\n")),
     }
 }
