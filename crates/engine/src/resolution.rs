@@ -117,7 +117,7 @@ pub struct Resolution {
     /// The outcomes of policies on each ladder, in the order of folding.
     outcomes: Arc<Outcomes>,
     /// The same where it is another than before, by place.
-    other_outcomes: Vec<(usize, Box<OnLadder>)>,
+    other_outcomes: Vec<(usize, Arc<OnLadder>)>,
     tallies: CowVec<Counts>,
 }
 

@@ -286,33 +286,33 @@ fn new_steps<F: Incremental>(
     policies: [&F::Policies; 2],
     changed: &[PolicyId],
 ) -> Option<NewSteps> {
-    let mut new = NewSteps::default();
+    let (mut steps, mut attachments, mut rejections) = (Vec::new(), Vec::new(), Vec::new());
     for id in changed {
         let [was, is] = policies.map(|all| F::list(all).get(id.0 as usize));
         let (was, is) = (was?, is?);
         if !F::keeps_place(profile, was, is) {
             return None;
         }
-        let rejections = rejections::<F>(resolution, *id, is);
+        let rejected = rejections_of::<F>(resolution, *id, is);
         match [was, is].map(|policy| F::takes_part(profile, policy)) {
-            [true, true] if rejections.is_empty() => {}
+            [true, true] if rejected.is_empty() => {}
             // It was refused as a whole, and is.
             [false, false] => {
-                new.rejections.extend(rejections);
+                rejections.extend(rejected);
                 continue;
             }
             _ => return None,
         }
         for step in resolution.steps_of(*id) {
             let was = resolution.ladders.get_step(*step)?;
-            new.steps.push((*step, F::step(profile, is, was)?));
+            steps.push((*step, F::step(profile, is, was)?));
         }
-        new.attachments.extend(attachments::<F>(resolution, *id, is));
+        attachments.extend(attachments_of::<F>(resolution, *id, is));
     }
-    Some(new)
+    Some(NewSteps::on(resolution, steps, attachments, rejections))
 }
 
-fn attachments<'a, F: Incremental>(
+fn attachments_of<'a, F: Incremental>(
     before: &'a Resolution,
     id: PolicyId,
     policy: &'a F::Policy,
@@ -325,7 +325,7 @@ fn attachments<'a, F: Incremental>(
     })
 }
 
-fn rejections<F: Incremental>(
+fn rejections_of<F: Incremental>(
     before: &Resolution,
     id: PolicyId,
     policy: &F::Policy,

@@ -94,7 +94,7 @@ impl FindingSet {
         let mut found = BTreeSet::new();
         for text in texts {
             let (first, last) = (Some((*text, 0)), Some((*text, u32::MAX)));
-            let own = self.places.range(&first, first..=last);
+            let own = self.places.range(first..=last);
             found.extend(own.flat_map(|p| p.findings.iter()).cloned());
             let mentions = self.mentions.get(text).into_iter().flat_map(|m| m.at.iter());
             let all = mentions.filter_map(|place| self.places.get(place));

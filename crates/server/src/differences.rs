@@ -62,7 +62,8 @@ impl Differences {
     }
 
     fn between(&self, before: &Arc<State>, after: &Arc<State>) -> Arc<Between> {
-        if let Some(known) = find(&self.recent(), before, after) {
+        let mut recent = self.recent();
+        if let Some(known) = find(&recent, before, after) {
             return known;
         }
         let new = Arc::new(Between {
@@ -71,10 +72,6 @@ impl Differences {
             difference: OnceLock::new(),
             told: Mutex::default(),
         });
-        let mut recent = self.recent();
-        if let Some(known) = find(&recent, before, after) {
-            return known;
-        }
         recent.push_front(Arc::clone(&new));
         let kept = KEPT.min(recent.len());
         let gone = recent.split_off(kept);

@@ -3,7 +3,7 @@
 //! it is about. Not here: what the values are; each knows its key.
 
 use std::fmt;
-use std::ops::RangeBounds;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// A chunk with more is split. The list of chunks and one chunk are what a change copies.
@@ -70,13 +70,9 @@ impl<K: Ord, V: Clone> SortedChunks<K, V> {
         self.get(key).is_some()
     }
 
-    /// The values from a key on, as long as their keys are in a range that begins there.
-    pub fn range<'a>(
-        &'a self,
-        first: &K,
-        range: impl RangeBounds<K> + 'a,
-    ) -> impl Iterator<Item = &'a V> {
-        let (chunk, found) = self.place(first);
+    /// The values whose keys are in a range.
+    pub fn range(&self, range: RangeInclusive<K>) -> impl Iterator<Item = &V> {
+        let (chunk, found) = self.place(range.start());
         let (Ok(place) | Err(place)) = found;
         let rest = self.chunks.iter().skip(chunk).flat_map(|chunk| chunk.iter()).skip(place);
         rest.take_while(move |value| range.contains((self.key)(value)))

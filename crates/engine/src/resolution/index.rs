@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use smallvec::SmallVec;
 
 use super::Resolution;
-use crate::{LadderId, PathId, PolicyId, StepId};
+use crate::{LadderId, PathId, PolicyId, Rung, StepId};
 
 /// Made once for all resolutions that differ in what policies say only.
 #[derive(Debug)]
@@ -73,6 +73,36 @@ impl Resolution {
     /// The groups that have a policy and are kept for a node, whether a ladder has them or not.
     pub fn kept_of(&self, policy: PolicyId) -> &[LadderId] {
         self.index().kept.get(&policy).map_or(&[], Vec::as_slice)
+    }
+
+    /// The ladders that have one of these policies, and that some path has, by id.
+    pub(super) fn ladders_of_all<'p>(
+        &self,
+        policies: impl IntoIterator<Item = &'p PolicyId>,
+    ) -> Vec<LadderId> {
+        let theirs = policies.into_iter().flat_map(|policy| self.ladders_of(*policy));
+        let mut ladders: Vec<LadderId> = theirs.copied().collect();
+        ladders.sort_unstable();
+        ladders.dedup();
+        ladders
+    }
+
+    /// The groups on these ladders, and those with one of these policies that are kept for a node, by id.
+    pub(super) fn groups_of_all<'p>(
+        &self,
+        policies: impl IntoIterator<Item = &'p PolicyId>,
+        ladders: &[LadderId],
+    ) -> Vec<LadderId> {
+        let rungs = ladders.iter().flat_map(|ladder| self.ladders.rungs(*ladder));
+        let inner = rungs.filter_map(|rung| match rung {
+            Rung::Group(group) => Some(group),
+            Rung::Step(_) => None,
+        });
+        let kept = policies.into_iter().flat_map(|policy| self.kept_of(*policy)).copied();
+        let mut groups: Vec<LadderId> = inner.chain(kept).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        groups
     }
 
     /// How many paths have a ladder.

@@ -13,12 +13,10 @@ use smallvec::SmallVec;
 use super::{Attachment, Rejection, Resolution};
 use crate::folded::{self, Folded, OnLadder, Outcomes};
 use crate::outcome::Counts;
-use crate::{Algebra, LadderId, Ladders, Outcome, PolicyId, Rung, Step, StepId, Tally};
+use crate::{Algebra, LadderId, Ladders, Outcome, PolicyId, Step, StepId, Tally};
 
 /// So many ladders are kept beside those of the resolution before; of more, new lists are made.
 const FEW: usize = 256;
-/// So many outcomes may be looked for one by one for as long as a resolution is asked about.
-const FEW_OTHERS: usize = 4;
 
 /// What some policies say now.
 #[derive(Debug, Clone, Default)]
@@ -29,13 +27,30 @@ pub struct NewSteps {
     pub attachments: Vec<(usize, Attachment)>,
     /// Their rejections, by place, if they were refused as a whole and still are.
     pub rejections: Vec<(usize, Rejection)>,
-}
-
-/// What is to be folded again.
-struct Affected {
+    /// The ladders to be folded again, by id.
     ladders: Vec<LadderId>,
     /// Groups on them or kept for a node that have one of the policies themselves, by id.
     groups: Vec<LadderId>,
+}
+
+impl NewSteps {
+    /// What changes in a resolution, and so which ladders and groups are to be folded again.
+    pub fn on(
+        before: &Resolution,
+        steps: Vec<(StepId, Step)>,
+        attachments: Vec<(usize, Attachment)>,
+        rejections: Vec<(usize, Rejection)>,
+    ) -> Self {
+        let mut policies: Vec<PolicyId> = steps.iter().map(|(_, s)| s.policy).collect();
+        policies.dedup();
+        let ladders = before.ladders_of_all(&policies);
+        let mut groups = before.groups_of_all(&policies, &ladders);
+        let is_changed = |step: &StepId| {
+            before.ladders.get_step(*step).is_some_and(|step| policies.contains(&step.policy))
+        };
+        groups.retain(|group| before.ladders.steps(*group).iter().any(is_changed));
+        Self { steps, attachments, rejections, ladders, groups }
+    }
 }
 
 impl Resolution {
@@ -78,7 +93,7 @@ impl Resolution {
         for (at, rejection) in &new.rejections {
             now.rejections.set(*at, *rejection);
         }
-        let Affected { mut ladders, groups } = self.affected(new);
+        let NewSteps { mut ladders, groups, .. } = new.clone();
         let many = ladders.len() > FEW;
         let folded = if many {
             // As in a whole resolution: documents that are near each other are read together.
@@ -102,31 +117,7 @@ impl Resolution {
 
     /// The steps on all ladders and groups that have one of these.
     pub(super) fn steps_with(&self, new: &NewSteps) -> HashSet<StepId> {
-        let Affected { ladders, groups } = self.affected(new);
-        ladders.iter().chain(&groups).flat_map(|id| self.ladders.steps(*id)).collect()
-    }
-
-    fn affected(&self, new: &NewSteps) -> Affected {
-        let mut policies: Vec<PolicyId> = new.steps.iter().map(|(_, s)| s.policy).collect();
-        policies.dedup();
-        let theirs = policies.iter().flat_map(|policy| self.ladders_of(*policy));
-        let mut ladders: Vec<LadderId> = theirs.copied().collect();
-        ladders.sort_unstable();
-        ladders.dedup();
-        let rungs = ladders.iter().flat_map(|ladder| self.ladders.rungs(*ladder));
-        let inner = rungs.filter_map(|rung| match rung {
-            Rung::Group(group) => Some(group),
-            Rung::Step(_) => None,
-        });
-        let kept = policies.iter().flat_map(|policy| self.kept_of(*policy)).copied();
-        let groups: HashSet<LadderId> = inner.chain(kept).collect();
-        let is_changed = |step: &StepId| {
-            self.ladders.get_step(*step).is_some_and(|step| policies.contains(&step.policy))
-        };
-        let changed = groups.into_iter().filter(|g| self.ladders.steps(*g).iter().any(is_changed));
-        let mut groups: Vec<LadderId> = changed.collect();
-        groups.sort_unstable();
-        Affected { ladders, groups }
+        new.ladders.iter().chain(&new.groups).flat_map(|id| self.ladders.steps(*id)).collect()
     }
 
     /// Puts results in the places of those they were.
@@ -162,9 +153,14 @@ impl Resolution {
             self.outcomes = Arc::new(self.with_outcomes(fresh));
             self.other_outcomes.clear();
         } else {
-            self.other_outcomes.retain(|(at, _)| !places.contains(at));
-            let others = fresh.map(|(place, outcomes)| (place, outcomes.into()));
-            self.other_outcomes.extend(others);
+            for (place, outcomes) in fresh {
+                let known = self.other_outcomes.binary_search_by_key(&place, |(at, _)| *at);
+                match known.map(|known| self.other_outcomes.get_mut(known)) {
+                    Ok(Some((_, known))) => *known = outcomes.into(),
+                    Ok(None) => {}
+                    Err(at) => self.other_outcomes.insert(at, (place, outcomes.into())),
+                }
+            }
         }
     }
 
@@ -198,9 +194,8 @@ impl Resolution {
         self.folded.compact();
         self.groups.compact();
         self.tallies.compact();
-        if self.other_outcomes.len() > FEW_OTHERS {
-            let mut others = std::mem::take(&mut self.other_outcomes);
-            others.sort_unstable_by_key(|(place, _)| *place);
+        if self.other_outcomes.len() > FEW {
+            let others = std::mem::take(&mut self.other_outcomes);
             let others = others.iter().map(|(place, outcomes)| (*place, &**outcomes));
             self.outcomes = Arc::new(self.with_outcomes(others));
         }
@@ -222,7 +217,8 @@ impl Resolution {
 
     /// What became of each policy on the ladder of a place.
     pub(super) fn outcomes_at(&self, place: usize) -> &OnLadder {
-        let other = self.other_outcomes.iter().find(|(at, _)| *at == place);
+        let other = self.other_outcomes.binary_search_by_key(&place, |(at, _)| *at).ok();
+        let other = other.and_then(|other| self.other_outcomes.get(other));
         other.map_or_else(|| self.outcomes.at(place), |(_, outcomes)| outcomes)
     }
 }

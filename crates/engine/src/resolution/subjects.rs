@@ -6,7 +6,7 @@ use hashbrown::HashSet;
 use overrule_source::Documents;
 
 use super::Resolution;
-use crate::{LadderId, PolicyId, Rung};
+use crate::{LadderId, PolicyId};
 
 /// Policies about which findings are made.
 #[derive(Debug)]
@@ -62,10 +62,7 @@ impl Subjects {
     }
 
     fn of(policies: HashSet<PolicyId>, resolution: &Resolution) -> Self {
-        let ladders = policies.iter().flat_map(|policy| resolution.ladders_of(*policy));
-        let mut ladders: Vec<LadderId> = ladders.copied().collect();
-        ladders.sort_unstable();
-        ladders.dedup();
+        let ladders = resolution.ladders_of_all(&policies);
         Self::Some { policies, ladders }
     }
 
@@ -108,13 +105,8 @@ impl Subjects {
         let Self::Some { policies, ladders } = self else {
             return (0..).map(LadderId).take(resolution.ladders.len()).collect();
         };
-        let rungs = ladders.iter().flat_map(|ladder| resolution.ladders.rungs(*ladder));
-        let inner = rungs.filter_map(|rung| match rung {
-            Rung::Group(group) => Some(group),
-            Rung::Step(_) => None,
-        });
-        let kept = policies.iter().flat_map(|policy| resolution.kept_of(*policy)).copied();
-        let mut all: Vec<LadderId> = ladders.iter().copied().chain(inner).chain(kept).collect();
+        let groups = resolution.groups_of_all(policies, ladders);
+        let mut all: Vec<LadderId> = ladders.iter().copied().chain(groups).collect();
         all.sort_unstable();
         all.dedup();
         all

@@ -2,9 +2,11 @@
 //! In: the kinds of a family with rules of its own. Out: its policies, read one after another. Not here: what one says;
 //! the family reads it.
 
+use std::sync::Arc;
+
 use overrule_family::OwnKind;
-use overrule_model::{Fields, Object, Snapshot};
-use overrule_source::Diagnostic;
+use overrule_model::{Fields, Object, ObjectId, Snapshot};
+use overrule_source::{CowVec, Diagnostic};
 
 use crate::kinds::{Descriptor, Kinds};
 
@@ -40,7 +42,7 @@ pub fn read_all<K: FamilyKind, P>(
     snapshot: &mut Snapshot,
     kinds: &'static [K],
     mut read: impl FnMut(&mut Snapshot, &mut Fields, ToRead<'_, K>) -> P,
-) -> (Vec<P>, Kinds, Vec<Diagnostic>) {
+) -> (CowVec<Arc<P>>, Arc<Kinds>, Vec<Diagnostic>) {
     let mut found: Vec<(usize, &'static K, Object)> = Vec::new();
     for (kind, info) in kinds.iter().enumerate() {
         // A kind nobody uses yet still has a name in answers.
@@ -58,12 +60,23 @@ pub fn read_all<K: FamilyKind, P>(
     let mut list = Vec::with_capacity(found.len());
     for (kind, info, object) in &found {
         if let Some(descriptor) = descriptors.get(*kind) {
-            list.push(read(
-                snapshot,
-                &mut fields,
-                ToRead { kind: *kind, info, descriptor, object },
-            ));
+            let policy = ToRead { kind: *kind, info: *info, descriptor, object };
+            list.push(Arc::new(read(snapshot, &mut fields, policy)));
         }
     }
-    (list, Kinds::of(descriptors), fields.diagnostics)
+    (list.into(), Arc::new(Kinds::of(descriptors)), fields.diagnostics)
+}
+
+/// Reads one policy again: an object of the kind with this number, which is one of those it was read with.
+pub fn read_again<K: FamilyKind, P>(
+    snapshot: &mut Snapshot,
+    kinds: &Kinds,
+    (kind, info, object): (usize, &'static K, ObjectId),
+    read: impl FnOnce(&mut Snapshot, &mut Fields, ToRead<'_, K>) -> P,
+) -> Option<(P, Vec<Diagnostic>)> {
+    let object = &snapshot.get(object)?.clone();
+    let descriptor = kinds.iter().nth(kind)?;
+    let mut fields = Fields::default();
+    let policy = read(snapshot, &mut fields, ToRead { kind, info, descriptor, object });
+    Some((policy, fields.diagnostics))
 }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: an object of one of kgateway's kinds. Out: a [`Policy`]. Not here: whether its targets exist.
 
-use std::sync::Arc;
-
 use overrule_engine::Reason;
 use overrule_gateway::codes_policy::SELECTOR_MATCHES_NOTHING;
 use overrule_gateway::kinds::Descriptor;
-use overrule_gateway::policy::{Reference, ToRead, Who, read_all, references};
+use overrule_gateway::policy::{Reference, ToRead, Who, read_again, read_all, references};
 use overrule_model::{At, Fields, GroupKind, Object, ObjectKey, Scope, Snapshot};
 use overrule_source::{Diagnostic, Documents, NodeKind, NodeRef, View};
 
@@ -20,12 +18,10 @@ const MOST_REFERENCES: usize = 16;
 /// Reads every policy.
 pub fn parse(documents: &Documents, snapshot: &mut Snapshot) -> (Policies, Vec<Diagnostic>) {
     let (list, kinds, found) = read_all(snapshot, ALL, |snapshot, fields, policy| {
-        let ToRead { kind, info, descriptor, object } = policy;
-        Reader { documents, snapshot, object, fields }.policy(kind, info, descriptor)
+        read(documents, snapshot, fields, policy)
     });
     let disables = list.iter().any(|policy| policy.disables);
-    let list: Vec<Arc<Policy>> = list.into_iter().map(Arc::new).collect();
-    (Policies { list: list.into(), kinds: Arc::new(kinds), disables }, found)
+    (Policies { list, kinds, disables }, found)
 }
 
 /// Reads one policy again.
@@ -35,12 +31,19 @@ pub(crate) fn reparse(
     policies: &Policies,
     was: &Policy,
 ) -> Option<(Policy, Vec<Diagnostic>)> {
-    let object = snapshot.get(was.object)?.clone();
-    let descriptor = policies.kinds.iter().nth(was.kind)?;
-    let mut fields = Fields::default();
-    let mut reader = Reader { documents, snapshot, object: &object, fields: &mut fields };
-    let policy = reader.policy(was.kind, was.info, descriptor);
-    Some((policy, fields.diagnostics))
+    let known = (was.kind, was.info, was.object);
+    read_again(snapshot, &policies.kinds, known, |snapshot, fields, policy| {
+        read(documents, snapshot, fields, policy)
+    })
+}
+
+fn read(
+    documents: &Documents,
+    snapshot: &mut Snapshot,
+    fields: &mut Fields,
+    ToRead { kind, info, descriptor, object }: ToRead<'_, KindInfo>,
+) -> Policy {
+    Reader { documents, snapshot, object, fields }.policy(kind, info, descriptor)
 }
 
 struct Reader<'a> {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: an object of one of Kuadrant's kinds. Out: a [`Policy`]. Not here: whether its target exists.
 
-use std::sync::Arc;
-
 use overrule_condition::CelCondition;
 use overrule_gateway::kinds::Descriptor;
-use overrule_gateway::policy::{ToRead, read_all, references};
+use overrule_gateway::policy::{ToRead, read_again, read_all, references};
 use overrule_model::{At, Fields, Object, Snapshot};
 use overrule_source::{Diagnostic, Documents, NodeKind, NodeRef, View, locate};
 use smallvec::SmallVec;
@@ -17,13 +15,10 @@ use crate::kinds::{ALL, KindInfo, MergeClass};
 /// Reads every policy. Findings that keep a policy out are in its violations: they count by profile.
 pub fn parse(documents: &Documents, snapshot: &mut Snapshot) -> (Policies, Vec<Diagnostic>) {
     let (list, kinds, found) = read_all(snapshot, ALL, |snapshot, fields, policy| {
-        let ToRead { kind, info, descriptor, object } = policy;
-        let mut reader = Reader { documents, info, object, violations: Vec::new() };
-        reader.policy(kind, descriptor, snapshot, fields)
+        read(documents, snapshot, fields, policy)
     });
     let removal_entries = list.iter().map(|policy| policy.removal_entries()).sum();
-    let list: Vec<Arc<Policy>> = list.into_iter().map(Arc::new).collect();
-    (Policies { list: list.into(), kinds: Arc::new(kinds), removal_entries }, found)
+    (Policies { list, kinds, removal_entries }, found)
 }
 
 /// Reads one policy again.
@@ -33,12 +28,20 @@ pub(crate) fn reparse(
     policies: &Policies,
     was: &Policy,
 ) -> Option<(Policy, Vec<Diagnostic>)> {
-    let object = snapshot.get(was.object)?.clone();
-    let descriptor = policies.kinds.iter().nth(was.kind)?;
-    let mut fields = Fields::default();
-    let mut reader = Reader { documents, info: was.info, object: &object, violations: Vec::new() };
-    let policy = reader.policy(was.kind, descriptor, snapshot, &mut fields);
-    Some((policy, fields.diagnostics))
+    let known = (was.kind, was.info, was.object);
+    read_again(snapshot, &policies.kinds, known, |snapshot, fields, policy| {
+        read(documents, snapshot, fields, policy)
+    })
+}
+
+fn read(
+    documents: &Documents,
+    snapshot: &mut Snapshot,
+    fields: &mut Fields,
+    ToRead { kind, info, descriptor, object }: ToRead<'_, KindInfo>,
+) -> Policy {
+    let mut reader = Reader { documents, info, object, violations: Vec::new() };
+    reader.policy(kind, descriptor, snapshot, fields)
 }
 
 struct Reader<'a> {
