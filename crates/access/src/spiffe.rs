@@ -47,7 +47,7 @@ fn path_flaw(path: &str) -> Option<&'static str> {
     None
 }
 
-/// Why a text is no beginning of a SPIFFE ID. A slash may stand at the end, which is how a beginning says where it
+/// Why a text is not the beginning of a SPIFFE ID. A slash may stand at the end, which is how a beginning says where it
 /// ends.
 pub fn prefix_flaw(text: &str) -> Option<&'static str> {
     let trimmed = text.strip_suffix('/').unwrap_or(text);

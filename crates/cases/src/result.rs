@@ -116,7 +116,7 @@ whats! {
     NoPath = "no-such-path";
     /// Two paths are meant.
     Ambiguous = "ambiguous-path";
-    /// The path is no target of the kind.
+    /// The path is not a target of the kind.
     NoTarget = "no-target";
     /// A path exists that must not.
     PathExists = "path-exists";

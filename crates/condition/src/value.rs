@@ -45,7 +45,7 @@ pub enum ValueShape {
 /// The policy a condition asks about.
 pub trait Data {
     /// The value at a path of member names; the first is `kind`, `metadata` or `spec`. None if a member is missing, or
-    /// if something on the way is not a map: an index of a list is no member.
+    /// if something on the way is not a map: an index of a list is not a member.
     ///
     /// Values nest at most as deep as documents may (128): they are dropped recursively.
     fn value(&self, path: &[&str]) -> Option<CelValue>;

@@ -122,7 +122,7 @@ pub struct Fold<'a, A: Algebra> {
     groups: BTreeMap<LadderId, Draft>,
     /// How many ladders begin with each ladder, itself included.
     begin: Vec<u32>,
-    /// Beginnings that several ladders have. Thousands of routes stand below one listener, and what comes from above is
+    /// Beginnings that several ladders have. Thousands of routes are below one listener, and what they inherit is
     /// the same for all of them. Looked up, never iterated.
     begun: HashMap<LadderId, (Draft, A::State)>,
     /// Results of ladders that others may go on from.

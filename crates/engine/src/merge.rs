@@ -248,7 +248,7 @@ impl<'a> Merger<'a> {
     }
 }
 
-/// A member of what comes, until it is merged.
+/// A member of the next value, until it is merged.
 struct Other<'a> {
     name: &'a str,
     key: FieldKey,

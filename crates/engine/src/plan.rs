@@ -27,7 +27,7 @@ pub enum MergeRule {
 /// How two lists become one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListRule {
-    /// What is already there, then what comes.
+    /// The value so far, then the next one.
     Append,
     /// The preferred side's elements, then the other's.
     PreferredFirst,

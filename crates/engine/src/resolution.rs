@@ -86,7 +86,7 @@ pub struct KindResult {
     pub covers: Option<KindId>,
     /// Whether its policies are not policies, but settings of other objects.
     pub implicit: bool,
-    /// Ladder of each path: `EMPTY` where no policy reaches, `NONE` (or past the end) where the path is no target.
+    /// Ladder of each path: `EMPTY` where no policy reaches, `NONE` (or past the end) where the path is not a target.
     ladders: Standing,
 }
 

@@ -2,8 +2,8 @@
 //! In: the ladder of each path, for one kind. Out: the same in a fraction of the memory, found in O(1).
 //! Not here: which path has which ladder (the families).
 //!
-//! Targets that follow each other mostly have the same ladder, and many paths are no targets: two bits for each path say
-//! whether it is one and whether its ladder is another than that of the target before it. Ladders are kept per change.
+//! Targets that follow each other mostly have the same ladder, and many paths are not targets. Two bits for each path
+//! say whether it is one, and whether its ladder differs from that of the target before it. Ladders are kept per change.
 
 use crate::{LadderId, PathId};
 
@@ -27,7 +27,7 @@ struct Block {
 }
 
 impl Standing {
-    /// From the ladder of each path, in path order; `NONE` where it is no target.
+    /// From the ladder of each path, in path order; `NONE` where it is not a target.
     pub(crate) fn new(ladders: &[LadderId]) -> Self {
         let mut made =
             Self { blocks: Vec::with_capacity(ladders.len().div_ceil(64)), ladders: Vec::new() };
@@ -52,7 +52,7 @@ impl Standing {
         made
     }
 
-    /// The ladder of a path; `NONE` where it is no target.
+    /// The ladder of a path; `NONE` where it is not a target.
     pub(crate) fn get(&self, path: PathId) -> LadderId {
         let Some(block) = self.blocks.get(path.0 as usize / 64) else { return LadderId::NONE };
         let bit = 1_u64 << (path.0 % 64);

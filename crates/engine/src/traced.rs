@@ -382,7 +382,7 @@ pub fn pointer_segments(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
         true => Cow::Owned(segment.replace("~1", "/").replace("~0", "~")),
         false => Cow::Borrowed(segment),
     };
-    // The text before the first slash is no segment.
+    // The text before the first slash is not a segment.
     pointer.split('/').skip(1).map(unescape)
 }
 

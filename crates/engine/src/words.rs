@@ -10,7 +10,7 @@ pub trait FamilyWords: std::fmt::Debug + Sync {
     fn strategy_name(&self, mode: u16) -> &'static str;
 
     /// JSON pointers, in a block, at which its rules stand (`/limits/*`; `*` is any key). None if a rule is whatever a
-    /// merge takes apart. A scalar at one without `*` is no rule but a setting of its block.
+    /// merge takes apart. A scalar at one without `*` is a setting of its block, not a rule.
     fn rule_patterns(&self) -> &'static [&'static str] {
         &[]
     }

@@ -3,7 +3,7 @@
 //! classic principals. Not here: how policies become subset rules.
 //!
 //! Certificates of these meshes carry one URI SAN for each service and each tag of a client, several by design: there
-//! is no guard, and a client can be of two services at once.
+//! is not a guard, and a client can be of two services at once.
 //!
 //! A classic list has no order: one principal that fits lets pass. So each allowed subset must not contain what a
 //! deny before it contains: what is denied is taken out.

@@ -110,8 +110,8 @@ pub trait Family: FamilyWords + Sized + 'static {
         Vec::new()
     }
 
-    /// Its answers when nothing but the content of some policies changed, made of those of before. None if everything
-    /// must be resolved again. Families that are [`Incremental`] call [`update`].
+    /// Its answers when only the content of some policies changed, made from the previous ones. None if everything must
+    /// be resolved again. Families that are [`Incremental`] call [`update`].
     fn updated(&self, _: ContentChange<'_>) -> Option<Updated<Self::Policies>> {
         None
     }

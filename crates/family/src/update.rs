@@ -21,23 +21,23 @@ pub struct ContentChange<'a> {
     pub documents: &'a Documents,
     /// Resources of today.
     pub snapshot: &'a mut Snapshot,
-    /// Texts, trees and resources of before.
+    /// The previous texts, trees and resources.
     pub before: (&'a Documents, &'a Snapshot),
-    /// The Gateway API topology, which is that of before.
+    /// The Gateway API topology, which did not change.
     pub topology: &'a GatewayTopology,
     /// What the family read besides policies.
     pub ground: &'a dyn AnyGround,
-    /// Its policies of before.
+    /// Its previous policies.
     pub policies: &'a AnyPolicies,
     /// The policies that changed.
     pub objects: &'a [ObjectId],
     /// The policy kinds of all families.
     pub own_kinds: &'a [OwnKind],
-    /// Its answers of before, one for each profile.
+    /// Its previous answers, one for each profile.
     pub answers: &'a [Before<'a>],
 }
 
-/// An answer of before.
+/// A previous answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Before<'a> {
     /// The rule set.
@@ -50,7 +50,7 @@ pub struct Before<'a> {
     pub extra: &'a dyn AnyExtra,
 }
 
-/// A resolution of today, and the ladders on which it may differ from that of before, in order.
+/// A new resolution, and the ladders on which it may differ from the previous one, in order.
 pub type Refolded = (Resolution, Vec<LadderId>);
 
 /// What a change of content comes to.
@@ -64,7 +64,7 @@ pub struct Updated<P> {
     pub answers: Vec<Refolded>,
     /// Findings of today that may not have been there before.
     pub findings: Vec<Diagnostic>,
-    /// Which findings of before they replace.
+    /// Which previous findings they replace.
     pub replaced: Replaced,
 }
 
@@ -107,7 +107,7 @@ impl Replaced {
     }
 }
 
-/// A family that can go on from its answers of before when the content of policies changed.
+/// A family that can go on from its previous answers when the content of policies changed.
 pub trait Incremental: Family<Policies: Clone> {
     /// A policy as written.
     type Policy: Clone;
@@ -180,7 +180,7 @@ pub struct About<'a, F: Family> {
     pub subjects: &'a Subjects,
     /// What was resolved before.
     pub before: World<'a, F>,
-    /// The answer of before.
+    /// The previous answer.
     pub answer: &'a Resolution,
 }
 

@@ -338,7 +338,7 @@ impl fmt::Display for Grants {
 impl FromStr for Grants {
     type Err = GrantError;
 
-    /// Reads `read:mesh/a,write:namespace/b`. The empty text is no grant.
+    /// Reads `read:mesh/a,write:namespace/b`. The empty text is not a grant.
     fn from_str(text: &str) -> Result<Self, GrantError> {
         if text.trim().is_empty() {
             return Ok(Self::none());

@@ -36,7 +36,7 @@ struct State {
     quiet_since: Instant,
     /// When the first byte came of a head that is not complete.
     head_since: Option<Instant>,
-    /// Pings and the like arrive between HTTP/2 requests; they are no beginning of a head.
+    /// Pings and the like arrive between HTTP/2 requests; they do not begin a head.
     many_streams: bool,
     /// Answers whose last piece the peer has not taken, by request, and since when.
     untaken: BTreeMap<u64, Instant>,

@@ -43,7 +43,7 @@ pub enum SecretSource {
     File(PathBuf),
 }
 
-/// Why there is no secret. Never holds any of its text.
+/// Why there is no secret. Never contains any of its text.
 #[derive(Debug)]
 pub enum SecretError {
     /// The text is neither `env:NAME` nor `file:PATH`. It is not repeated: it may be the secret itself.

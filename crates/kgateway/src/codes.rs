@@ -4,7 +4,7 @@
 overrule_source::codes! {
     /// The CRD of the kind does not let the policy in.
     INVALID = "OV1501", Error, Document, "CRD rejects the policy";
-    /// A weight that is no number.
+    /// A weight that is not a number.
     BAD_WEIGHT = "OV1502", Error, Document, "policy weight is not a number";
     /// A provider that is not there.
     EXTENSION_NOT_FOUND = "OV1503", Error, World, "extension does not exist";

@@ -97,8 +97,8 @@ fn add(path: &Path, real: PathBuf, seen: &mut BTreeSet<PathBuf>, found: &mut Fou
     }
 }
 
-/// Real paths of files that are met folder by folder. What is no link is where its folder is, so the system is asked
-/// once per folder and link, not once per part of every path.
+/// Real paths of files that are met folder by folder. A file that is not a link is in its folder, so the system is
+/// asked once per folder and link, not once per part of every path.
 #[derive(Default)]
 struct Folder {
     path: PathBuf,

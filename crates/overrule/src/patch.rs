@@ -118,7 +118,7 @@ impl Analysis {
         all.filter(|(_, answer)| answer.family.name() == family.name()).collect()
     }
 
-    /// Findings of before that are still true, and others. None if one comes or goes that cannot be told alone.
+    /// Previous findings that are still true, and new ones. None if one comes or goes that cannot be told alone.
     fn with_findings(
         &self,
         texts: &BTreeSet<SourceId>,

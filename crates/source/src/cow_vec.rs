@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A copy-on-write vector: a shared vector and the few items that differ from it. Not here: what the items are.
 //!
-//! A fleet is a hundred thousand of everything, and a change is about one of each. Whoever holds the vector of before
+//! A fleet is a hundred thousand of everything, and a change is about one of each. Whoever holds the previous vector
 //! keeps it; the new one costs as much as what differs.
 
 use std::ops::Range;

@@ -192,7 +192,7 @@ fn empty_lines(text: &mut Text<'_>, out: &mut Decoded) -> usize {
     }
 }
 
-/// What a backslash stands for. Some(None) for a line that goes on; none if it is no escape.
+/// What a backslash stands for. Some(None) for a line that goes on; none if it is not an escape.
 fn escape(text: &mut Text<'_>) -> Option<Option<char>> {
     let (_, c) = text.next()?;
     let value = match c {
@@ -241,7 +241,8 @@ fn hex(text: &mut Text<'_>, digits: usize) -> Option<u32> {
 }
 
 /// A block scalar. Its indentation is that of its first line, or one relative to its parent, which is not known here:
-/// then the one that gives the value is right. The node's span ends with its last character that is no white space, so the value may have more behind it.
+/// then the one that gives the value is right. The node's span ends with its last character that is not white space, so
+/// the value may go on behind it.
 fn block(written: &str, value: &str) -> Option<Decoded> {
     let folded = written.starts_with('>');
     let header = written.find(['\n', '\r'])?;

@@ -267,7 +267,7 @@ struct Gathered {
 }
 
 impl Gathered {
-    /// Takes in what came of the next run of chunks; `keep` gets each document with its number.
+    /// Adds the result of the next run of chunks; `keep` gets each document with its number.
     fn add(&mut self, outcome: Outcome, mut keep: impl FnMut(u32, Tree)) {
         for tree in outcome.documents {
             if let Some(tree) = tree {

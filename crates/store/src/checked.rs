@@ -12,7 +12,7 @@ pub(crate) fn signed(number: u64) -> Result<i64, StoreError> {
         .map_err(|_too_large| StoreError::Other(format!("{number} is larger than any revision")))
 }
 
-/// A bound as the databases take it: more than they can count is no bound.
+/// A bound as the databases take it: more than they can count means no bound.
 pub(crate) fn bound(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }

@@ -169,7 +169,7 @@ fn is_regex(item: View<'_>) -> Option<bool> {
 
 fn fits(expression: &str, value: &str) -> bool {
     let build = |text: &str| RegexBuilder::new(text).unicode(false).size_limit(REGEX_SIZE).build();
-    // By itself first: `a)|(b` must not become one by what stands around it.
+    // By itself first: `a)|(b` must not become valid through the text around it.
     let whole = build(expression).and_then(|_| build(&format!("^(?:{expression})$")));
     whole.is_ok_and(|regex| regex.is_match(value.as_bytes()))
 }

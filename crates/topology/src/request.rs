@@ -91,7 +91,7 @@ impl HttpRequest {
     }
 }
 
-/// Why a text is no request.
+/// Why a text is not a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestError(String);
 
@@ -195,7 +195,7 @@ fn query_of(text: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Decodes `%41`. What is no valid escape stays as it is.
+/// Decodes `%41`. An invalid escape stays as it is.
 fn decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -227,7 +227,7 @@ impl<'a> Router<'a> {
         };
         let matches = rule.get("matches").filter(|list| !list.is_null());
         let Some(list) = matches.filter(|list| !list.is_empty()) else {
-            // Something that is no list of matches takes nothing.
+            // Something that is not a list of matches takes no request.
             let readable =
                 matches.is_none_or(|list| list.kind() == overrule_source::NodeKind::List);
             let weight = matching::everything(kind);

@@ -110,7 +110,7 @@ fn covered(found: &BTreeSet<String>, pointer: &str) -> bool {
     }
 }
 
-/// Where two values differ; the order of members does not matter, and no value is no member.
+/// Where two values differ; the order of members does not matter, and a missing value is a missing member.
 fn values(a: Option<&Value>, b: Option<&Value>, at: &mut String, found: &mut BTreeSet<String>) {
     let length = at.len();
     match (a, b) {

@@ -235,7 +235,7 @@ fn fails_closed([_, values]: &mut [String; 2]) {
 /// What stands before such values.
 const FAILS: &str = "fails closed; otherwise: ";
 
-/// Longest text of values kept in a row; a table is no place for more.
+/// Longest text of values kept in a row; a table has no room for more.
 const VALUES: usize = 400;
 
 impl EffectiveTable {

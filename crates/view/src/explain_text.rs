@@ -165,14 +165,14 @@ impl Text<'_> {
             let positions: Vec<String> = step.rungs.iter().map(usize::to_string).collect();
             let what = match (step.done, step.preferred) {
                 ("took", _) => String::new(),
-                ("replaced", _) => "Replaces what came before: ".to_owned(),
+                ("replaced", _) => "Replaces the values before it: ".to_owned(),
                 ("merged", Some("held")) => {
                     "Merged; the policies before it win on conflicts: ".to_owned()
                 }
                 ("merged", _) => "Merged; this policy wins on conflicts: ".to_owned(),
                 ("kept", _) => "Ignored: ".to_owned(),
                 ("passed", _) => "Adds nothing: ".to_owned(),
-                ("beside", _) => "In force beside what came before: ".to_owned(),
+                ("beside", _) => "In force beside the values before it: ".to_owned(),
                 ("poisoned", _) => "Invalid, so the target fails closed: ".to_owned(),
                 (done, _) => format!("{done}: "),
             };

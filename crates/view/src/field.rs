@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: names of fields as people and programs write them. Out: segments, and back. Not here: what stands there.
+//! In: names of fields as people and programs write them. Out: segments, and back. Not here: the values.
 //!
 //! People write `timeouts.request`, `rules[0].name`, `headers["x.y"]`; programs write `/timeouts/request` (RFC 6901).
 

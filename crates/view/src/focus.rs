@@ -70,7 +70,7 @@ pub(crate) fn focus(losses: Losses<'_>, steps: &[StepId], asked: &str) -> v1::Fi
     }
 }
 
-/// What became of what a step wrote at a pointer; none if that is no part of the policy (a target reference).
+/// What became of what a step wrote at a pointer; none if that is not part of the policy (a target reference).
 pub(crate) fn outcome_at(losses: &Losses<'_>, step: StepId, pointer: &str) -> Option<OutcomeAt> {
     let own: Vec<&Loss> = losses.effective.losses.iter().filter(|l| l.step == step).collect();
     outcome_among(losses, step, pointer, &own)

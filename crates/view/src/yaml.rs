@@ -14,7 +14,7 @@ pub(crate) struct Line {
     pub(crate) text: String,
     /// The leaf whose first line it is.
     pub(crate) leaf: Option<String>,
-    /// JSON pointer of what stands on the line: a leaf, or what the lines below it are parts of.
+    /// JSON pointer of the value on the line: a leaf, or what the lines below it are parts of.
     pub(crate) pointer: String,
 }
 

@@ -158,7 +158,7 @@ impl Answer {
         }
     }
 
-    /// Whether a kind is no policy but what other objects say themselves.
+    /// Whether a kind is not a policy, but settings of other objects.
     pub(super) fn is_implicit(&self, kind: KindId) -> bool {
         self.resolution().and_then(|r| r.kind(kind)).is_some_and(|k| k.implicit)
     }

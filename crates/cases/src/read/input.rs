@@ -61,7 +61,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What a path leads to; nothing if the element is no path.
+    /// The node a path leads to; none if the element is not a path.
     fn file(&mut self, item: View<'_>, at: &At<'_>, load: &mut Load<'_>) -> Vec<Input> {
         let Some(path) = item.as_str() else { return Vec::new() };
         let loaded = match path.starts_with(['/', '\\']) || path.get(1..2) == Some(":") {

@@ -34,7 +34,7 @@ impl Run<'_> {
                     .collect();
                 self.fields(expect, spec, &fields, effective, at);
             }
-            // A spec that is no mapping is never one in force, except that null stands for nothing.
+            // A spec that is not a mapping is never in force, except that null means nothing.
             Some(ExpectedContent::Spec(value, _)) if value.is_null() && spec == &nothing => {}
             Some(ExpectedContent::Spec(value, at)) => {
                 let message = "the effective policy has another value";

@@ -5,7 +5,7 @@
 //!  MAGIC (16)   key (32)   parts: tag (1), length (8), text   ...   last part: how it ended   checksum (32)
 //! ```
 //!
-//! The checksum is over everything before it. Whatever is not exactly what [`encode`] writes is no answer.
+//! The checksum is over everything before it. Only exactly what [`encode`] writes counts as an answer.
 
 use overrule_ask::{AskError, AskResult, Exit};
 

@@ -73,7 +73,7 @@ impl Cache {
     pub fn keep(&self, said: Vec<Said>, outcome: &AskResult) {
         let answer = CachedAnswer { said, outcome: outcome.clone() };
         if let Some(bytes) = entry::encode(&self.key, &answer) {
-            // A full disk is no reason to bother somebody who has the answer.
+            // Do not report a full disk to somebody who has the answer.
             let _ = self.folder.write(&self.key.name(), &bytes);
         }
     }

@@ -42,7 +42,7 @@ impl Subjects {
     }
 
     /// Those about whom findings may be others after these policies changed. If what is in force and what lost on their
-    /// ladders only says something else now, that is these policies alone. The documents are those of before and now.
+    /// ladders only says something else now, that is these policies alone. `documents` are the old and the new ones.
     pub fn after(
         changed: &[PolicyId],
         [before, now]: [&Resolution; 2],

@@ -33,7 +33,7 @@ pub struct Attached {
 /// How a family attaches where it differs from GEP-713.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AttachOptions {
-    /// A policy without references is no mistake: something else may lead to it.
+    /// A policy without references is not a mistake: something else may lead to it.
     pub targets_optional: bool,
     /// A policy that reaches a target by two references lands there twice.
     pub counts_twice: bool,

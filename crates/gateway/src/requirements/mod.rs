@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: `PolicyRequirement` documents and a resolution. Out: where a policy that must exist does not. Not here: what a
-//! policy does; that something must be there is no policy itself.
+//! policy does; a requirement is not itself a policy.
 //!
 //! ```text
 //! apiVersion: overrule/v1

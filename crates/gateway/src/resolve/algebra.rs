@@ -97,7 +97,7 @@ impl Algebra for Gep713<'_> {
         Some(state.clone())
     }
 
-    /// The body of a bare policy holds its references too; they are no policy.
+    /// The body of a bare policy also holds its references, which are not part of the policy.
     fn filter(
         &self,
         _state: &mut Established,

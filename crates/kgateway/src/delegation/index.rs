@@ -22,7 +22,7 @@ pub enum RouteReference {
     Namespace,
     /// All with a label.
     Label,
-    /// In a way that does not exist: a kind of the delegation group that is no label.
+    /// In a way that does not exist: a kind of the delegation group other than a label.
     Nothing,
 }
 

@@ -170,7 +170,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The weight; one that is no number makes the policy invalid.
+    /// The weight. If it is not a number, the policy is invalid.
     fn weight(&self, policy: &mut Policy) {
         let found = annotation(self.documents, self.snapshot, self.object.id, WEIGHT);
         let Some(value) = found else { return };

@@ -276,7 +276,7 @@ impl Algebra for Kgateway<'_> {
 
     fn finish(&self, ladder: &Group, effective: &mut Effective) {
         match self.shape(ladder) {
-            // Two answers are no answer.
+            // Two answers contradict each other, so neither counts.
             KindShape::Sequential if !effective.poison().is_empty() => {
                 for step in effective.value.take().map(|v| v.steps()).unwrap_or_default() {
                     effective.fail(step, &reasons::SECOND_ACTION);

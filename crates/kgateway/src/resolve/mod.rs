@@ -92,7 +92,7 @@ pub fn resolve(world: World<'_>, options: &ResolveOptions) -> Resolved<Matches> 
     let walked = walk::paths(world, &mut builder, &kinds, &locals, &delegations);
     let (matches, masks) = (walked.matches, walked.masks);
     for (kind, mut ladders) in kinds.iter().zip(walked.ladders) {
-        // A rule that says nothing itself is no place without a policy, whatever other rules say.
+        // A rule without settings of its own is not a place without a policy, whatever other rules say.
         if kind.index == BUILT_IN && !options.includes(kind.info.kind) {
             ladders.iter_mut().filter(|l| **l == LadderId::EMPTY).for_each(|l| *l = LadderId::NONE);
         }

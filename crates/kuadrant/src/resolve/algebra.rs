@@ -254,7 +254,7 @@ impl<'a> Algebra for Kuadrant<'a> {
         watch.ladder(self.world.documents, &is_conditional, &owner, ladder, effective);
     }
 
-    /// Empty means no rules, not no policy. For the operator, predicates and patterns are no rules.
+    /// Empty means no rules, not no policy. For the operator, predicates and patterns are not rules.
     fn is_empty(&self, documents: &Documents, value: &Traced) -> bool {
         match self.world.profile {
             Profile::Design | Profile::Latest => value.entries(documents).is_empty(),

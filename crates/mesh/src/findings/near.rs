@@ -97,7 +97,7 @@ pub(super) fn miss<'w>(
     Miss::Together
 }
 
-/// The places that have the rarest of some pairs; none if that is no help.
+/// The places that have the rarest of some pairs; none if that does not help.
 pub(super) fn rarest<'p, 'w>(
     wanted: impl Iterator<Item = (&'w str, &'w str)>,
     pairs: &'p Pairs<'_>,

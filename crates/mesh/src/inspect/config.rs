@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: the query of `_config`. Out: what is wrong with it, and that this is no control plane. Not here: configuration of
-//! Envoy, which only whoever runs the proxies can generate.
+//! In: the query of `_config`. Out: what is wrong with it, and that this is not a control plane. Not here: configuration
+//! of Envoy, which only whoever runs the proxies can generate.
 
 use super::answer::{InspectAnswer, bad_request, error};
 use super::ask::InspectQuery;

@@ -2,7 +2,7 @@
 //! In: answers and parts of answers, as they are made. Out: the same again without making them, as long as they are
 //! held. Not here: what is held.
 //!
-//! A memo belongs to one revision and is dropped with it. It holds so many bytes and no more: what came first goes first.
+//! A memo belongs to one revision and is dropped with it. Its size is limited; the oldest entry goes first.
 //! Nothing is made while a lock is held, so readers wait for nobody who computes.
 
 use std::collections::VecDeque;

@@ -45,7 +45,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Reads a policy; none if the type is no policy.
+    /// Reads a policy; none if the type is not a policy.
     pub fn read(documents: &Documents, resource: &PlacedResource) -> Option<Self> {
         let kind = resource.meta.kind.known().filter(|k| k.is_policy())?;
         let spec = resource.spec(documents);

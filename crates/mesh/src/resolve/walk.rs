@@ -108,7 +108,7 @@ struct InMesh<'w, 'm, 'r, 'a, 'b> {
 }
 
 impl InMesh<'_, '_, '_, '_, '_> {
-    /// Adds a path that is no target of any kind yet.
+    /// Adds a path that is not yet a target of any kind.
     fn add(&mut self, parent: Option<PathId>, node: NodeId) -> PathId {
         let path = self.all.builder.paths.add(parent, node);
         self.ladders.iter_mut().for_each(|l| l.resize(path.0 as usize + 1, LadderId::NONE));

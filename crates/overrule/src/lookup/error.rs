@@ -16,7 +16,7 @@ pub struct Suggestions {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LookupError {
-    /// The text is no name: not `kind/namespace/name#section`, not an identity of a family, not a SPIFFE ID.
+    /// The text is not a name: not `kind/namespace/name#section`, not an identity of a family, not a SPIFFE ID.
     Malformed {
         /// What was typed.
         text: String,
@@ -62,7 +62,7 @@ pub enum LookupError {
         /// Policy kinds there are.
         suggestions: Suggestions,
     },
-    /// The object is there, but policies do not act on it, and it is no policy.
+    /// The object is there, but policies do not act on it, and it is not a policy.
     NotATarget {
         /// The object.
         target: String,

@@ -110,7 +110,7 @@ pub async fn commit(call: &Call, changes: Vec<Change>) -> Result<Committed, Prob
     let author = author(call);
     let store = Arc::clone(&call.app.store);
     let committed = blocking(move || store.commit(&author, &changes)).await?;
-    // It is stored, whatever happens now: a slow resolution is no reason to say otherwise.
+    // It is stored, whatever happens now. A slow resolution does not change that.
     let _ = call.app.live.wait(committed.revision, PATIENCE).await;
     Ok(committed)
 }

@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
         self.snapshot.names_mut().intern(text)
     }
 
-    /// The `spec` of an object, after checking what stands next to it.
+    /// The `spec` of an object, after checking the fields beside it.
     fn spec(&mut self, head: Head) -> Option<View<'a>> {
         let root = self.documents.view(head.root);
         let [spec] = self.members(root, &At::ROOT, fields::OBJECT)?;

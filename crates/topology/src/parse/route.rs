@@ -104,7 +104,7 @@ impl<'a> Reader<'a> {
 
     fn hostnames(&mut self, member: Member<'a>, at: &At<'_>, route: &mut RouteSpec) {
         let Some(list) = self.list(member, at, "hostnames") else {
-            // Something that is no list of hostnames must not become "any host".
+            // Something that is not a list of hostnames must not become "any host".
             route.broken = member.is_some();
             return;
         };

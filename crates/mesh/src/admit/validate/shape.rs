@@ -119,7 +119,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// Something other kinds have is no mistyped word.
+/// A word that other kinds have is not a typing mistake.
 pub(super) fn another_kinds_list(kind: &str, key: &str) -> Option<String> {
     let known = super::LISTS.contains(&key) || key == "default";
     known.then(|| format!("a {kind} has no `{key}`"))

@@ -310,7 +310,7 @@ fn append_paths(
     }
 }
 
-/// A list stays, and what is no list is lost; null was nothing.
+/// A list stays. What is not a list is lost; null meant nothing.
 fn list_over(merger: &mut Merger<'_>, list: &Traced, other: &Traced) -> Traced {
     if !other.is_null(merger.documents) {
         merger.lose(other, list, Fate::Shadowed);
