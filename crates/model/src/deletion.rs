@@ -45,7 +45,7 @@ pub(crate) fn findings(snapshot: &Snapshot) -> impl Iterator<Item = Diagnostic> 
         !is_workload(snapshot.text(group), snapshot.text(kind))
     };
     snapshot.deleted().iter().filter(told).filter_map(|object| {
-        let d = Diagnostic::new(&codes::BEING_DELETED, snapshot.deletion(key_of(object))?);
+        let d = Diagnostic::new(&codes::BEING_DELETED, snapshot.deletion(object)?);
         let help =
             "nothing to do if that is meant; a manifest that is to be applied must not have the field";
         Some(d.at(object.at).field("metadata.deletionTimestamp").help(help))

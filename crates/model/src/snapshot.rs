@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
-use overrule_source::{CowVec, ItemsRun, SourceMap};
+use overrule_source::{CowVec, Diagnostic, ItemsRun, SourceMap};
 
 use crate::deletion::Deleted;
 use crate::scope::short_names;
@@ -143,6 +143,11 @@ impl Snapshot {
         self.names.text(sym)
     }
 
+    /// Every object that was read: those that take part, and then those that are being deleted.
+    pub fn all_read(&self) -> impl Iterator<Item = &Object> {
+        self.objects().chain(self.deleted())
+    }
+
     /// Objects that are being deleted, in the same order. They take no part, and are told so.
     pub fn deleted(&self) -> &[Object] {
         &self.deleted.objects
@@ -154,10 +159,19 @@ impl Snapshot {
     }
 
     /// That an object is being deleted, in words: why it is not found, and not assumed to exist elsewhere.
-    pub fn deletion(&self, key: ObjectKey) -> Option<String> {
-        let object = self.find_deleted(key)?;
-        let since = object.deleted.map_or("", |since| self.text(since));
-        Some(format!("`{}` is being deleted since {since} and takes no part", self.display(object.id)))
+    pub fn deletion(&self, object: &Object) -> Option<String> {
+        let since = self.text(object.deleted?);
+        let name = self.display(object.id);
+        Some(format!("`{name}` is being deleted since {since}; it takes no part in any answer"))
+    }
+
+    /// A finding about a reference that leads nowhere, which says if that is because of a deletion.
+    pub fn with_deletion(&self, found: Diagnostic, key: ObjectKey) -> Diagnostic {
+        let Some(object) = self.find_deleted(key) else { return found };
+        match self.deletion(object) {
+            Some(help) => found.see(object.at, "it is being deleted").help(help),
+            None => found,
+        }
     }
 
     /// Every object, by group, kind, namespace, name.
@@ -185,7 +199,9 @@ impl Snapshot {
     /// The object of an id of this snapshot, also of one that is being deleted: its ids come after all others.
     pub fn get(&self, id: ObjectId) -> Option<&Object> {
         let at = id.0 as usize;
-        self.objects.get(at).or_else(|| self.deleted.objects.get(at.checked_sub(self.objects.len())?))
+        self.objects
+            .get(at)
+            .or_else(|| self.deleted.objects.get(at.checked_sub(self.objects.len())?))
     }
 
     /// Every kind there is, with its objects.

@@ -187,7 +187,9 @@ impl Attacher<'_> {
         let objects: Vec<ObjectId> = match &reference.who {
             Who::Named(name, at) => {
                 let found = self.snapshot.find(ObjectKey { kind, scope, name: *name });
-                vec![found.ok_or_else(|| self.not_found(policy, reference, *name, *at))?.id]
+                vec![
+                    found.ok_or_else(|| self.not_found(policy, reference, (*name, scope), *at))?.id,
+                ]
             }
             Who::Unreadable => Vec::new(),
             Who::Labelled(selector) => {
@@ -271,7 +273,13 @@ impl Attacher<'_> {
         Err((&reasons::NOT_PERMITTED, Box::new(d)))
     }
 
-    fn not_found(&self, policy: &Object, reference: &Reference, name: Sym, at: Span) -> Refusal {
+    fn not_found(
+        &self,
+        policy: &Object,
+        reference: &Reference,
+        (name, scope): (Sym, Scope),
+        at: Span,
+    ) -> Refusal {
         let text = |sym| self.snapshot.text(sym);
         let (kind, wanted) = (text(reference.kind), text(name));
         let namespace = reference.namespace.map_or(policy.scope.name(), |(ns, _)| ns);
@@ -305,6 +313,8 @@ impl Attacher<'_> {
         .at(at)
         .field(format!("{}.name", reference.field))
         .help(help);
+        let kind = GroupKind { group: reference.group, kind: reference.kind };
+        let d = self.snapshot.with_deletion(d, ObjectKey { kind, scope, name });
         (&reasons::TARGET_NOT_FOUND, Box::new(d))
     }
 

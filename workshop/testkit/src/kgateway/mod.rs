@@ -123,6 +123,7 @@ pub fn effective(
     settings: &OracleSettings,
     profile: Profile,
 ) -> Vec<OraclePolicy> {
+    let objects = &crate::deletion::present(objects);
     let mut answers = Vec::new();
     for path in paths::all(objects, settings) {
         let chain = fold::chain(objects, settings, profile, &path);
