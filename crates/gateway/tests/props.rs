@@ -151,7 +151,7 @@ proptest! {
     #[test]
     fn order_and_files_do_not_matter(world in world(), order in any::<u64>(), files in 1_usize..5) {
         let mut shuffled: Vec<_> = world.resources.clone();
-        let mut rng = overrule_testkit::rng::Rng::new(order, "shuffle", 0);
+        let mut rng = Rng::new(order, "shuffle", 0);
         for i in (1..shuffled.len()).rev() {
             shuffled.swap(i, usize::try_from(rng.below(i as u64 + 1)).unwrap());
         }

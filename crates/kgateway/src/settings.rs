@@ -96,10 +96,11 @@ impl Settings {
                 Ok(())
             }
             "referenceGrantMode" => {
-                self.reference_grants = match value.as_str() {
-                    Some("OFF") => ReferenceGrantMode::Off,
-                    Some("PERMISSIVE") => ReferenceGrantMode::Permissive,
-                    Some("STRICT") => ReferenceGrantMode::Strict,
+                self.reference_grants = match (value.as_str(), value.as_bool()) {
+                    // In YAML, OFF without quotes is a boolean.
+                    (Some("OFF"), _) | (_, Some(false)) => ReferenceGrantMode::Off,
+                    (Some("PERMISSIVE"), _) => ReferenceGrantMode::Permissive,
+                    (Some("STRICT"), _) => ReferenceGrantMode::Strict,
                     _ => return Err("referenceGrantMode is OFF, PERMISSIVE or STRICT".to_owned()),
                 };
                 Ok(())

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 
 use overrule_engine::{Fate, LadderId, Outcome};
 use overrule_kuadrant::Profile;
-use overrule_testkit::kuadrant::{self as oracle, WorldShape, effective, world};
+use overrule_testkit::kuadrant::{self as oracle, WorldShape, effective, equal_names, world};
 use overrule_testkit::rng::Rng;
 use overrule_testkit::{deletion, yaml};
 use support::run_text;
@@ -33,6 +33,9 @@ fn compare(profile: Profile, naive: oracle::Profile, one_block: bool) {
         let mut objects = world(&mut rng, &WorldShape { one_block, ..WorldShape::default() });
         if seed % 4 == 3 {
             deletion::mark(&mut rng, &mut objects, 10);
+        }
+        if seed % 4 == 2 {
+            equal_names(&mut rng, &mut objects);
         }
         let text = yaml::documents(&objects);
         let run = run_text(&text, profile);

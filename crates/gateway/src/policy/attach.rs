@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use overrule_engine::{Attachment, NodeId, PolicyId, Reason, Rejection};
 use overrule_model::{GroupKind, Object, ObjectId, ObjectKey, Scope, Snapshot, Sym, nearest};
 use overrule_source::{Diagnostic, Span};
+use smallvec::{SmallVec, smallvec};
 
 use super::judge::{kind_allowed, no_target};
 use super::labels::{LabelIndex, scope_of, within};
@@ -37,6 +38,8 @@ pub struct AttachOptions {
     pub targets_optional: bool,
     /// A policy that reaches a target by two references lands there twice.
     pub counts_twice: bool,
+    /// A section means every rule of that name, written or generated, and not the one that keeps it.
+    pub equal_names: bool,
     /// The namespace whose policies select targets in every namespace.
     pub selects_everywhere: Option<Sym>,
 }
@@ -207,14 +210,29 @@ impl Attacher<'_> {
         }
         let mut landed = Landed::default();
         for object in objects {
-            match (self.node(object, reference), &reference.who) {
-                (Ok(node), _) => landed.nodes.push(node),
+            match (self.nodes_of(object, reference), &reference.who) {
+                (Ok(nodes), _) => landed.nodes.extend(nodes),
                 // One object of many that lacks the section does not keep the policy from the others.
                 (Err((_, diagnostic)), Who::Labelled(_)) => landed.diagnostics.push(*diagnostic),
                 (Err(refusal), _) => return Err(refusal),
             }
         }
         Ok(landed)
+    }
+
+    /// The nodes of an object that a reference means.
+    fn nodes_of(
+        &self,
+        object: ObjectId,
+        reference: &Reference,
+    ) -> Result<SmallVec<[NodeId; 1]>, Refusal> {
+        let named = reference.section.filter(|_| self.options.equal_names);
+        let equal = named.and_then(|(name, _)| self.topology.rules_called(object, name));
+        match (equal, named) {
+            (Some([]), Some((name, at))) => Err(self.no_section(object, reference, name, at)),
+            (Some(nodes), _) => Ok(nodes.into()),
+            (None, _) => Ok(smallvec![self.node(object, reference)?]),
+        }
     }
 
     fn node(&self, object: ObjectId, reference: &Reference) -> Result<NodeId, Refusal> {

@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 pub use fleet::{With, fleet};
-pub use world::{WorldShape, world};
+pub use world::{WorldShape, equal_names, world};
 
 /// The kinds that merge.
 pub const KINDS: [&str; 3] = ["AuthPolicy", "RateLimitPolicy", "TokenRateLimitPolicy"];
