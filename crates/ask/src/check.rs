@@ -67,11 +67,18 @@ fn summary(known: &Known<'_>, found: &[Diagnostic]) -> String {
     let kinds = analysis.shown().map(of).sum();
     let own = || analysis.snapshot.objects().filter(|o| known.sees(o));
     let files = match known.restricted() {
-        true => own().map(|o| o.at.source).collect::<BTreeSet<_>>().len(),
+        true => {
+            let read = analysis.snapshot.all_read().filter(|o| known.sees(o));
+            read.map(|o| o.at.source).collect::<BTreeSet<_>>().len()
+        }
         false => analysis.documents.sources.len(),
     };
+    let deleted = match analysis.snapshot.deleted().iter().filter(|o| known.sees(o)).count() {
+        0 => String::new(),
+        n => format!(" and {n} being deleted"),
+    };
     format!(
-        "{} in {}, {} of {}: {}",
+        "{}{deleted} in {}, {} of {}: {}",
         counted(own().count(), "resource"),
         counted(files, "file"),
         counted(policies, "policy"),
@@ -88,7 +95,7 @@ fn kept<'a>(
 ) -> impl Iterator<Item = &'a Diagnostic> {
     let span_of = |o: &Object| analysis.documents.view(o.root).span();
     let mut objects: Vec<(Span, &Object)> =
-        analysis.snapshot.objects().map(|o| (span_of(o), o)).collect();
+        analysis.snapshot.all_read().map(|o| (span_of(o), o)).collect();
     objects.sort_by_key(|(span, _)| *span);
     found.filter(move |d| {
         let Some(at) = d.primary.as_ref().map(|l| l.span) else { return true };

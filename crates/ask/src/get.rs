@@ -108,6 +108,8 @@ fn policies(
         }
         list.items.extend(items);
     }
+    let deleted = |o: &Object| known.analysis.policy_family(o.kind).filter(|_| keep(o));
+    list.items.extend(view::deleted_policies(&scene, &deleted));
     let differs = list.items.iter().any(|p| !p.other_profiles.is_empty());
     if list.items.is_empty() {
         sink.remark("no policy fits");

@@ -15,5 +15,5 @@ fn every_case_passes() {
     let results: Vec<CaseResult> = loaded.cases.iter().flat_map(|case| run(case, None)).collect();
     let failures: String = results.iter().map(|r| plain(r, false)).collect();
     assert!(failures.is_empty(), "{failures}{}", summary(&results));
-    assert_eq!(results.len(), 15);
+    assert_eq!(results.len(), 16);
 }

@@ -16,8 +16,9 @@ use overrule_engine::{LadderId, Outcome, PolicyId, Rung};
 use overrule_gateway::kinds::Strategy as Merge;
 use overrule_source::Input;
 use overrule_testkit::generate::{SmallWorld, tame_world, world};
+use overrule_testkit::rng::Rng;
 use overrule_testkit::run::{Answers, PipelineRun, TracedPolicy, run, run_text};
-use overrule_testkit::{oracle, yaml};
+use overrule_testkit::{deletion, oracle, yaml};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
@@ -121,7 +122,13 @@ fn id_of(run: &PipelineRun, policy: &serde_json::Value) -> Option<PolicyId> {
 proptest! {
     /// Values, origins of every leaf, the set of paths, and who has anything in force.
     #[test]
-    fn the_engine_agrees_with_the_oracle(world in world()) {
+    fn the_engine_agrees_with_the_oracle(
+        mut world in world(),
+        deleted in proptest::option::weighted(0.3, any::<u64>()),
+    ) {
+        if let Some(seed) = deleted {
+            deletion::mark(&mut Rng::new(seed, "deletion", 0), &mut world.resources, 8);
+        }
         let run = run_text(&world.text());
         let (answers, verdict) = (run.answers(), oracle::judge(&world.resources));
         prop_assert_eq!(differences(&answers, &verdict.answers), "");
@@ -144,7 +151,7 @@ proptest! {
     #[test]
     fn order_and_files_do_not_matter(world in world(), order in any::<u64>(), files in 1_usize..5) {
         let mut shuffled: Vec<_> = world.resources.clone();
-        let mut rng = overrule_testkit::rng::Rng::new(order, "shuffle", 0);
+        let mut rng = Rng::new(order, "shuffle", 0);
         for i in (1..shuffled.len()).rev() {
             shuffled.swap(i, usize::try_from(rng.below(i as u64 + 1)).unwrap());
         }

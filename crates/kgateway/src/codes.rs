@@ -52,4 +52,6 @@ overrule_source::codes! {
     GENERAL_HEADER_WINS = "OV1524", Note, World, "less specific header change wins";
     /// A rule that policies cannot name.
     UNNAMED_RULE = "OV1525", Error, World, "section names a rule by its position";
+    /// A provider, its backend or credentials in another namespace that does not permit it.
+    NOT_PERMITTED = "OV1526", Error, World, "reference into another namespace is not permitted";
 }

@@ -128,8 +128,8 @@ impl Family for Kgateway {
         Settings::read(given.of(FAMILY))
     }
 
-    fn policies(&self, reading: Reading<'_>, _: &Settings) -> Policies {
-        let (policies, found) = policy::parse(reading.documents, reading.snapshot);
+    fn policies(&self, reading: Reading<'_>, settings: &Settings) -> Policies {
+        let (policies, found) = policy::parse(reading.documents, reading.snapshot, settings);
         reading.diagnostics.extend(found);
         policies
     }

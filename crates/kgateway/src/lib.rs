@@ -27,4 +27,4 @@ pub use overrule_family::{ResolveOptions, Resolved};
 pub use policy::{Policies, parse};
 pub use profile::{InheritedPriority, Profile};
 pub use resolve::{KEYS, resolve};
-pub use settings::{Settings, UnitMerge};
+pub use settings::{ReferenceGrantMode, Settings, UnitMerge};

@@ -24,6 +24,7 @@ overrule_engine::reasons! {
     BAD_WEIGHT = "bad-weight", "its weight is not a number";
     EXTENSION_NOT_FOUND = "extension-not-found", "its GatewayExtension was not found";
     EXTENSION_WRONG_TYPE = "extension-wrong-type", "its GatewayExtension has the wrong type";
+    NOT_PERMITTED = "reference-not-permitted", "it needs something of another namespace that no ReferenceGrant permits";
     SECOND_ACTION = "second-action", "a rule can have only one action";
     FILTER_NOT_FOUND = "filter-not-found", "a filter of the rule names an object that was not found";
     CYCLE = "cycle", "the rule delegates to a route that leads back to it";

@@ -13,6 +13,18 @@ pub enum UnitMerge {
     Deep,
 }
 
+/// Which references into other namespaces need a ReferenceGrant: `KGW_REFERENCE_GRANT_MODE`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReferenceGrantMode {
+    /// None.
+    Off,
+    /// Backends and Secrets.
+    #[default]
+    Permissive,
+    /// The GatewayExtensions that policies name, too.
+    Strict,
+}
+
 /// Settings of the controller that change results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -22,6 +34,8 @@ pub struct Settings {
     pub global_namespace: Option<String>,
     /// `delegationWildcardNamespace`: the namespace that means every namespace in a delegation by label.
     pub wildcard_namespace: String,
+    /// `referenceGrantMode`: which references into other namespaces need a ReferenceGrant.
+    pub reference_grants: ReferenceGrantMode,
 }
 
 impl Default for Settings {
@@ -30,6 +44,7 @@ impl Default for Settings {
             policy_merge: Vec::new(),
             global_namespace: None,
             wildcard_namespace: "all".to_owned(),
+            reference_grants: ReferenceGrantMode::default(),
         }
     }
 }
@@ -39,8 +54,12 @@ const UNITS: &[&str] = &["extAuth", "extProc", "transformation", "acl"];
 
 impl Settings {
     /// Names of the settings there are.
-    pub const KEYS: &[&str] =
-        &["policyMerge", "globalPolicyNamespace", "delegationWildcardNamespace"];
+    pub const KEYS: &[&str] = &[
+        "policyMerge",
+        "globalPolicyNamespace",
+        "delegationWildcardNamespace",
+        "referenceGrantMode",
+    ];
 
     /// How they are given.
     pub(crate) const OPTIONS: &[Setting] = &[Setting {
@@ -48,7 +67,7 @@ impl Settings {
         keys: Self::KEYS,
         value_name: "KEY=VALUE",
         help: "A setting of kgateway's controller: `globalPolicyNamespace=admin`, `policyMerge={\"trafficPolicy\": \
-               {\"extAuth\": \"DeepMerge\"}}`, `delegationWildcardNamespace=every`. Repeatable",
+               {\"extAuth\": \"DeepMerge\"}}`, `delegationWildcardNamespace=every`, `referenceGrantMode=STRICT`. Repeatable",
     }];
 
     /// What was given; what cannot be read was refused where it was given.
@@ -74,6 +93,16 @@ impl Settings {
                 let text = value.as_str().filter(|t| !t.is_empty());
                 let text = text.ok_or("delegationWildcardNamespace is the name of a namespace")?;
                 text.clone_into(&mut self.wildcard_namespace);
+                Ok(())
+            }
+            "referenceGrantMode" => {
+                self.reference_grants = match (value.as_str(), value.as_bool()) {
+                    // In YAML, OFF without quotes is a boolean.
+                    (Some("OFF"), _) | (_, Some(false)) => ReferenceGrantMode::Off,
+                    (Some("PERMISSIVE"), _) => ReferenceGrantMode::Permissive,
+                    (Some("STRICT"), _) => ReferenceGrantMode::Strict,
+                    _ => return Err("referenceGrantMode is OFF, PERMISSIVE or STRICT".to_owned()),
+                };
                 Ok(())
             }
             _ => Err(format!("unknown setting `{key}`; known: {}", Self::KEYS.join(", "))),
@@ -133,6 +162,7 @@ mod tests {
             ("policyMerge", json!("DeepMerge")),
             ("globalPolicyNamespace", json!(1)),
             ("delegationWildcardNamespace", json!("")),
+            ("referenceGrantMode", json!("strict")),
             ("wildcard", json!("x")),
         ] {
             assert!(settings.set(key, &value).is_err(), "{key}: {value}");

@@ -19,7 +19,8 @@ use std::ops::Range;
 
 use overrule_kgateway::Profile;
 use overrule_testkit::kgateway::{self as oracle, OraclePolicy, world};
-use overrule_testkit::yaml;
+use overrule_testkit::rng::Rng;
+use overrule_testkit::{deletion, yaml};
 use serde_json::{Value, json};
 use support::shrink::shrink;
 use support::{Run, ground, normal};
@@ -66,12 +67,21 @@ impl Counts {
     }
 }
 
+/// A world; in every fourth, something is being deleted.
+fn world_of(seed: u64) -> (Vec<Value>, oracle::OracleSettings) {
+    let (mut objects, settings) = world::objects(seed);
+    if seed % 4 == 3 {
+        deletion::mark(&mut Rng::new(seed, "deletion", 0), &mut objects, 6);
+    }
+    (objects, settings)
+}
+
 /// Compares the worlds of one profile.
 fn compare(profile: Profile, naive: oracle::Profile) {
     let mut counts = Counts::default();
     let mut different = Vec::new();
     for seed in seeds() {
-        let (objects, settings) = world::objects(seed);
+        let (objects, settings) = world_of(seed);
         let wrong = disagree(&objects, &settings, (profile, naive), &mut counts);
         if !wrong.is_empty() {
             different.push((seed, wrong));
@@ -116,7 +126,7 @@ fn disagree(
 
 /// The smallest world found in which they still differ in this, and how.
 fn in_small(seed: u64, what: &str, profiles: (Profile, oracle::Profile)) -> String {
-    let (objects, settings) = world::objects(seed);
+    let (objects, settings) = world_of(seed);
     let wrong = |objects: &[Value]| {
         let mut all = disagree(objects, &settings, profiles, &mut Counts::default());
         all.retain(|(other, _)| other == what);

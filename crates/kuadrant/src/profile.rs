@@ -68,6 +68,11 @@ impl Profile {
         self == Self::Operator
     }
 
+    /// Whether a section means every rule of a name, not only the one that keeps it.
+    pub fn equal_names(self) -> bool {
+        self == Self::Operator
+    }
+
     /// Whether two direct policies of one second on one target both stay.
     pub fn overlooks_ties(self) -> bool {
         self == Self::Operator

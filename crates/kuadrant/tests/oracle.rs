@@ -16,9 +16,9 @@ use std::collections::BTreeSet;
 
 use overrule_engine::{Fate, LadderId, Outcome};
 use overrule_kuadrant::Profile;
-use overrule_testkit::kuadrant::{self as oracle, WorldShape, effective, world};
+use overrule_testkit::kuadrant::{self as oracle, WorldShape, effective, equal_names, world};
 use overrule_testkit::rng::Rng;
-use overrule_testkit::yaml;
+use overrule_testkit::{deletion, yaml};
 use support::run_text;
 
 fn worlds() -> u64 {
@@ -30,7 +30,13 @@ fn compare(profile: Profile, naive: oracle::Profile, one_block: bool) {
     let (mut answers, mut removed, mut skipped, mut deep) = (0, 0, 0, 0);
     for seed in 0..worlds() {
         let mut rng = Rng::new(profile as u64, "kuadrant", seed);
-        let objects = world(&mut rng, &WorldShape { one_block, ..WorldShape::default() });
+        let mut objects = world(&mut rng, &WorldShape { one_block, ..WorldShape::default() });
+        if seed % 4 == 3 {
+            deletion::mark(&mut rng, &mut objects, 10);
+        }
+        if seed % 4 == 2 {
+            equal_names(&mut rng, &mut objects);
+        }
         let text = yaml::documents(&objects);
         let run = run_text(&text, profile);
         let (ours, theirs) = (run.answers(), effective(&objects, naive));

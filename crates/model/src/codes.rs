@@ -22,4 +22,8 @@ overrule_source::codes! {
     UNKNOWN_FIELD = "OV1109", Warning, Document, "unknown field";
     /// A namespace on a cluster-scoped kind.
     NAMESPACE_ON_CLUSTER_SCOPED = "OV1110", Warning, Document, "namespace on a cluster-scoped kind";
+    /// An object that only finalizers still keep.
+    BEING_DELETED = "OV1111", Note, Document, "resource is being deleted";
+    /// A deletion time that is not an RFC 3339 time.
+    BAD_DELETION_TIME = "OV1112", Error, Document, "deletion time is invalid";
 }

@@ -13,6 +13,7 @@
 mod article;
 pub mod codes;
 mod created;
+mod deletion;
 mod field;
 mod labels;
 mod names;

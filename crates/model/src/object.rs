@@ -56,6 +56,8 @@ pub struct Object {
     pub labels: Labels,
     /// Creation time.
     pub created: Created,
+    /// When it was deleted, as written, if finalizers still keep it. Such an object takes no part in any answer.
+    pub deleted: Option<Sym>,
     /// The mapping that is the resource (a document root or an element of a List).
     pub root: NodeRef,
     /// The place to point at: its name.

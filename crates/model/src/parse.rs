@@ -6,6 +6,7 @@ use std::cmp::Ordering;
 
 use overrule_source::{Diagnostic, DocId, Documents, NodeKind, NodeRef, TreeNodeId, View};
 
+use crate::deletion;
 use crate::scope::cluster_scoped;
 use crate::universal::{self, MeshScope, mesh_scoped};
 use crate::{
@@ -45,7 +46,9 @@ pub fn again(
         let root = documents.root(*doc);
         parser.document(root, NodeRef { doc: *doc, node: root.id() });
     }
-    let told = !parser.fields.diagnostics.is_empty() || !parser.cluster_scoped.is_empty();
+    let told = !parser.fields.diagnostics.is_empty()
+        || !parser.cluster_scoped.is_empty()
+        || parser.objects.iter().any(|object| object.deleted.is_some());
     let roots = parser.objects.iter().map(|object| object.root);
     let whole = roots.eq(changed.iter().map(|doc| NodeRef { doc: *doc, node: TreeNodeId(0) }));
     (!told && whole).then(|| before.with(parser.names, parser.objects)).flatten()
@@ -166,6 +169,7 @@ impl<'a> Parser<'a> {
         self.note_scope(root, group, kind);
         let labels = self.labels(metadata, &at);
         let created = self.created(metadata, &at);
+        let deleted = self.deleted(metadata, &at);
         let namespace = namespace.map_or("default", |(text, _)| text);
         let (scope, name) = match mesh_scoped(group, kind_name) {
             None => (Scope::Namespace(self.names.intern(namespace)), self.names.intern(name)),
@@ -197,6 +201,7 @@ impl<'a> Parser<'a> {
             name,
             labels,
             created,
+            deleted,
             root: place,
             at: name_view.span(),
         });
@@ -222,6 +227,7 @@ impl<'a> Parser<'a> {
             name: self.names.intern(name),
             labels,
             created,
+            deleted: None,
             root: place,
             at: name_view.span(),
         });
@@ -275,6 +281,20 @@ impl<'a> Parser<'a> {
             self.fields.report(&codes::BAD_CREATION_TIME, &at, view, message, "write it like 2026-01-31T09:00:00Z, or remove it: an unknown creation time counts as newest");
             Created::Absent
         })
+    }
+
+    /// A time that cannot be read marks nothing: the API server refuses such an object, and a deny must not get lost by it.
+    fn deleted(&mut self, of: View<'a>, at: &At<'_>) -> Option<Sym> {
+        let key = "deletionTimestamp";
+        let (text, view) = self.fields.string(of, at, key)?;
+        if Created::parse(text).is_some() {
+            return Some(self.names.intern(text));
+        }
+        let at = at.key(key);
+        let message = format!("`{at}` is `{text}`, which is not an RFC 3339 time");
+        let help = "remove it: the API server sets it when the object is deleted; until then the object takes part";
+        self.fields.report(&codes::BAD_DELETION_TIME, &at, view, message, help);
+        None
     }
 
     fn note_scope(&mut self, root: View<'a>, group: &str, kind: GroupKind) {
@@ -335,7 +355,7 @@ impl<'a> Parser<'a> {
                 .then_with(|| a.at.cmp(&b.at))
         });
         let mut kept: Vec<Object> = Vec::with_capacity(self.objects.len());
-        for mut object in self.objects {
+        for object in self.objects {
             match kept.last() {
                 Some(first)
                     if first.kind == object.kind
@@ -354,16 +374,13 @@ impl<'a> Parser<'a> {
                         .help("remove one of them, or give it another name or namespace");
                     self.fields.diagnostics.push(d);
                 }
-                _ => {
-                    object.id = ObjectId(u32::try_from(kept.len()).unwrap_or(u32::MAX));
-                    kept.push(object);
-                }
+                _ => kept.push(object),
             }
         }
-        Parsed {
-            snapshot: Snapshot::freeze(self.names, kept),
-            diagnostics: self.fields.diagnostics,
-        }
+        let (snapshot, mut diagnostics) =
+            (Snapshot::freeze(self.names, kept), self.fields.diagnostics);
+        diagnostics.extend(deletion::findings(&snapshot));
+        Parsed { snapshot, diagnostics }
     }
 }
 

@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
-use overrule_source::{CowVec, ItemsRun, SourceMap};
+use overrule_source::{CowVec, Diagnostic, ItemsRun, SourceMap};
 
+use crate::deletion::Deleted;
 use crate::scope::short_names;
 use crate::{Created, GroupKind, Names, Object, ObjectId, Scope, Sym, TargetName};
 
@@ -26,6 +27,9 @@ pub struct ObjectKey {
 }
 
 /// The frozen set of resources one answer is computed from.
+///
+/// An object that is being deleted takes no part: no lookup and no list finds it but those that say so. Whatever reads
+/// resources from here has it as if it were gone, in every family.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     names: Names,
@@ -34,11 +38,13 @@ pub struct Snapshot {
     hasher: DefaultHashBuilder,
     /// Ranges of `objects` that share group and kind, in order.
     kinds: Arc<[(GroupKind, u32, u32)]>,
+    deleted: Arc<Deleted>,
 }
 
 impl Snapshot {
     /// Freezes objects that have been sorted and freed of duplicates by `parse`.
-    pub(crate) fn freeze(names: Names, objects: Vec<Object>) -> Self {
+    pub(crate) fn freeze(names: Names, mut objects: Vec<Object>) -> Self {
+        let deleted = Deleted::apart(&mut objects);
         let hasher = DefaultHashBuilder::default();
         let mut by_key = HashTable::with_capacity(objects.len());
         let mut kinds: Vec<(GroupKind, u32, u32)> = Vec::new();
@@ -53,7 +59,7 @@ impl Snapshot {
             }
         }
         let (objects, by_key, kinds) = (objects.into(), Arc::new(by_key), kinds.into());
-        Self { names, objects, by_key, hasher, kinds }
+        Self { names, objects, by_key, hasher, kinds, deleted: Arc::new(deleted) }
     }
 
     /// The same set with other words of some of its objects, and which these are; none if one of them is not in it, or
@@ -65,6 +71,7 @@ impl Snapshot {
             by_key: Arc::clone(&self.by_key),
             hasher: self.hasher.clone(),
             kinds: Arc::clone(&self.kinds),
+            deleted: Arc::clone(&self.deleted),
         };
         let mut changed = Vec::with_capacity(objects.len());
         for mut object in objects {
@@ -136,6 +143,37 @@ impl Snapshot {
         self.names.text(sym)
     }
 
+    /// Every object that was read: those that take part, and then those that are being deleted.
+    pub fn all_read(&self) -> impl Iterator<Item = &Object> {
+        self.objects().chain(self.deleted())
+    }
+
+    /// Objects that are being deleted, in the same order. They take no part, and are told so.
+    pub fn deleted(&self) -> &[Object] {
+        &self.deleted.objects
+    }
+
+    /// The object with this identity, if it is being deleted.
+    pub fn find_deleted(&self, key: ObjectKey) -> Option<&Object> {
+        self.deleted.find(key)
+    }
+
+    /// That an object is being deleted, in words: why it is not found, and not assumed to exist elsewhere.
+    pub fn deletion(&self, object: &Object) -> Option<String> {
+        let since = self.text(object.deleted?);
+        let name = self.display(object.id);
+        Some(format!("`{name}` is being deleted since {since}; it takes no part in any answer"))
+    }
+
+    /// A finding about a reference that leads nowhere, which says if that is because of a deletion.
+    pub fn with_deletion(&self, found: Diagnostic, key: ObjectKey) -> Diagnostic {
+        let Some(object) = self.find_deleted(key) else { return found };
+        match self.deletion(object) {
+            Some(help) => found.see(object.at, "it is being deleted").help(help),
+            None => found,
+        }
+    }
+
     /// Every object, by group, kind, namespace, name.
     pub fn objects(&self) -> impl ExactSizeIterator<Item = &Object> {
         self.objects.iter()
@@ -158,9 +196,12 @@ impl Snapshot {
         self.objects.is_empty()
     }
 
-    /// The object of an id of this snapshot.
+    /// The object of an id of this snapshot, also of one that is being deleted: its ids come after all others.
     pub fn get(&self, id: ObjectId) -> Option<&Object> {
-        self.objects.get(id.0 as usize)
+        let at = id.0 as usize;
+        self.objects
+            .get(at)
+            .or_else(|| self.deleted.objects.get(at.checked_sub(self.objects.len())?))
     }
 
     /// Every kind there is, with its objects.
@@ -183,11 +224,14 @@ impl Snapshot {
         self.get(*id)
     }
 
-    /// Every kind whose name, plural or short name is `word` (any case); the group, if given, must fit too.
+    /// Every kind whose name, plural or short name is `word` (any case), even if all of it is being deleted; the group, if
+    /// given, must fit too.
     pub fn kinds_called(&self, word: &str, group: Option<&str>) -> Vec<GroupKind> {
         let word = word.to_lowercase();
-        self.kinds()
-            .map(|(kind, _)| kind)
+        let live = self.kinds().map(|(kind, _)| kind);
+        let is_live = |kind: &GroupKind| self.kinds.iter().any(|(live, _, _)| live == kind);
+        let deleted = self.deleted.kinds().filter(|kind| !is_live(kind));
+        live.chain(deleted)
             .filter(|k| is_called(self.text(k.kind), &word))
             .filter(|k| group.is_none_or(|g| self.text(k.group) == g))
             .collect()
@@ -195,6 +239,15 @@ impl Snapshot {
 
     /// The objects a target name can refer to: none, one, or several if a kind is ambiguous.
     pub fn resolve(&self, target: &TargetName) -> Vec<&Object> {
+        self.keys_of(target).into_iter().filter_map(|key| self.find(key)).collect()
+    }
+
+    /// The same among objects that are being deleted.
+    pub fn resolve_deleted(&self, target: &TargetName) -> Vec<&Object> {
+        self.keys_of(target).into_iter().filter_map(|key| self.find_deleted(key)).collect()
+    }
+
+    fn keys_of(&self, target: &TargetName) -> Vec<ObjectKey> {
         let mut found = Vec::new();
         for kind in self.kinds_called(&target.kind, target.group.as_deref()) {
             let Some(name) = self.names.lookup(&target.name) else { continue };
@@ -205,8 +258,7 @@ impl Snapshot {
                     None => Vec::new(),
                 },
             };
-            let keys = scopes.into_iter().map(|scope| ObjectKey { kind, scope, name });
-            found.extend(keys.filter_map(|key| self.find(key)));
+            found.extend(scopes.into_iter().map(|scope| ObjectKey { kind, scope, name }));
         }
         found
     }
@@ -237,7 +289,7 @@ fn plural(lower: &str) -> String {
     }
 }
 
-fn key_of(object: &Object) -> ObjectKey {
+pub(crate) fn key_of(object: &Object) -> ObjectKey {
     ObjectKey { kind: object.kind, scope: object.scope, name: object.name }
 }
 

@@ -180,3 +180,68 @@ fn an_unknown_creation_time_is_a_case_of_its_own() {
     let created: Vec<Created> = parsed.snapshot.objects().map(|o| o.created).collect();
     assert_eq!(created, [Created::Assumed(1), Created::Assumed(0)], "b is written first");
 }
+
+/// An object in another namespace, with these fields of `metadata`.
+fn dying(kind: &str, name: &str, more: &str) -> String {
+    format!("apiVersion: v1\nkind: {kind}\nmetadata: {{name: {name}, namespace: a{more}}}\n---\n")
+}
+
+const DELETED: &str = ", deletionTimestamp: \"2026-11-19T00:00:00Z\"";
+
+#[test]
+fn what_is_being_deleted_takes_no_part() {
+    let live = dying("Service", "b", "") + &dying("Service", "c", ", deletionTimestamp: null");
+    let text = dying("Service", "a", DELETED) + &live + &dying("Pod", "p", DELETED);
+    let (documents, parsed) = load(&[("a.yaml", &text)]);
+    let snapshot = &parsed.snapshot;
+    assert_eq!(names(&parsed), ["service/a/b", "service/a/c"]);
+    assert_eq!(snapshot.len(), 2);
+    let kinds: Vec<&str> = snapshot.kinds().map(|(kind, _)| snapshot.text(kind.kind)).collect();
+    assert_eq!(kinds, ["Service"]);
+    // Nothing but what asks for it finds it, and then it has a name like any other.
+    let target: TargetName = "service/a/a".parse().unwrap();
+    assert!(snapshot.resolve(&target).is_empty());
+    let [service] = snapshot.resolve_deleted(&target)[..] else { panic!("one") };
+    assert_eq!(snapshot.display(service.id).to_string(), "service/a/a");
+    let deleted: Vec<String> =
+        snapshot.deleted().iter().map(|o| snapshot.display(o.id).to_string()).collect();
+    assert_eq!(deleted, ["pod/a/p", "service/a/a"]);
+    assert!(!snapshot.kinds_called("pod", None).is_empty(), "it was read");
+    // One of Kubernetes' own is not worth a finding.
+    assert_eq!(found(&documents, &parsed), ["OV1111 a.yaml:3:18 metadata.deletionTimestamp"]);
+}
+
+#[test]
+fn a_deletion_that_cannot_be_read_marks_nothing() {
+    for (value, code) in [("soon", "OV1112"), ("{}", "OV1105"), ("17", "OV1105")] {
+        let text = dying("Service", "a", &format!(", deletionTimestamp: {value}"));
+        let (documents, parsed) = load(&[("a.yaml", &text)]);
+        assert_eq!(names(&parsed), ["service/a/a"], "{value}");
+        let found = found(&documents, &parsed);
+        assert!(found[0].starts_with(code) && found.len() == 1, "{value}: {found:?}");
+    }
+}
+
+#[test]
+fn of_two_documents_the_first_counts_also_if_it_is_being_deleted() {
+    let (one, other) = (dying("Service", "a", DELETED), dying("Service", "a", ""));
+    for (files, live) in [([&one, &other], 0), ([&other, &one], 1)] {
+        let (_, parsed) = load(&[("a.yaml", files[0]), ("b.yaml", files[1])]);
+        assert_eq!(parsed.snapshot.len(), live);
+        assert!(parsed.diagnostics.iter().any(|d| d.code.id == "OV1102"));
+    }
+}
+
+#[test]
+fn to_come_or_go_is_more_than_a_change() {
+    let read = |text: &str| read(vec![Input::new("a.yaml", text)], &ReadOptions::default());
+    let (live, gone) = (dying("Service", "a", ""), dying("Service", "a", DELETED));
+    for (before, after, same) in
+        [(&live, &gone, false), (&gone, &live, false), (&gone, &gone, false), (&live, &live, true)]
+    {
+        let before = parse(&read(before).documents).snapshot;
+        let after = read(after).documents;
+        let docs: Vec<_> = after.ids().collect();
+        assert_eq!(overrule_model::again(&before, &after, &docs[..1]).is_some(), same);
+    }
+}

@@ -225,8 +225,9 @@ impl Ready {
             read(vec![Input::new("fleet.yaml", text)], &ReadOptions::default()).documents;
         let mut snapshot = overrule::model::parse(&documents).snapshot;
         let (resources, _) = topology::parse(&documents, &mut snapshot);
-        let (policies, _) = kgateway::parse(&documents, &mut snapshot);
-        Self { documents, snapshot, resources, policies, settings: Settings::default() }
+        let settings = Settings::default();
+        let (policies, _) = kgateway::parse(&documents, &mut snapshot, &settings);
+        Self { documents, snapshot, resources, policies, settings }
     }
 
     /// Connect, follow delegations, attach, order, merge, findings.

@@ -11,7 +11,7 @@ use overrule_gateway::kinds::Kinds;
 use overrule_gateway::requirements::{self, Requirement};
 use overrule_gateway::topology::{self, GatewayResources, GatewayTopology};
 use overrule_gateway::{Gep713, KnownKinds};
-use overrule_model::{Created, ObjectId, Snapshot};
+use overrule_model::{Created, GroupKind, ObjectId, Snapshot};
 use overrule_source::{
     Diagnostic, Documents, DuplicateKeys, Input, ParseCount, Read, ReadOptions, Redaction,
     SingleLetters, SourceId,
@@ -349,6 +349,18 @@ impl Analysis {
     /// The answers that are shown, one per family; the order of a scene's parts.
     pub fn shown(&self) -> impl Iterator<Item = &Answered> {
         self.answers.iter().map(|a| &**a).filter(|a| a.shown)
+    }
+
+    /// The family that reads objects of a kind as policies, and its profile that is shown.
+    pub fn policy_family(&self, kind: GroupKind) -> Option<(&'static str, &'static str)> {
+        let (group, name) = (self.snapshot.text(kind.group), self.snapshot.text(kind.kind));
+        let own = |answer: &&Answered| {
+            answer.family.kinds().iter().any(|k| (k.group, k.kind) == (group, name))
+        };
+        let described = || self.kinds().find(self.snapshot.names(), kind).is_some();
+        let first = || self.shown().next().filter(|_| described());
+        let answer = self.shown().find(own).or_else(first)?;
+        Some((answer.family.name(), answer.profile))
     }
 
     /// What views read, with the storage it borrows from.

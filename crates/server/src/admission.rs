@@ -85,7 +85,7 @@ fn split(
             Some(manifest) if manifest.key.kind != "Secret" => found.push(manifest),
             // A List, a Secret, or a layout that does not stand by itself.
             _ => {
-                let inside = snapshot.objects().filter(|o| o.root.doc == doc);
+                let inside = snapshot.all_read().filter(|o| o.root.doc == doc);
                 let mut inside: Vec<&Object> = inside.collect();
                 inside.sort_by_key(|o| o.at.start);
                 for object in inside {
@@ -129,7 +129,7 @@ fn one(piece: &Piece) -> Option<ResourceKey> {
         return None;
     }
     let parsed = model::parse(&read.documents);
-    let mut objects = parsed.snapshot.objects();
+    let mut objects = parsed.snapshot.all_read();
     let object = objects.next()?;
     let root = read.documents.root(object.root.doc);
     let is_root = object.root.node == root.id() && objects.next().is_none();

@@ -37,7 +37,7 @@ pub use graph::{
     TopologyPort,
 };
 pub use matching::{Weight, http_weight};
-pub use parse::parse;
+pub use parse::{parse, read_grants};
 pub use request::{HttpRequest, RequestError, Scheme};
 pub use resources::GatewayResources;
 pub use routing::{Missed, Routed, Taken, route_request};

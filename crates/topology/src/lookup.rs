@@ -33,6 +33,8 @@ pub(crate) struct Index {
     pub(crate) object_nodes: Vec<u32>,
     /// Sections of objects that have many; the sections of an object follow it in the nodes.
     pub(crate) crowded: HashMap<(ObjectId, Sym), NodeId>,
+    /// Rules by every name they have, written or generated; only of routes in which a name means several.
+    pub(crate) equal_names: HashMap<ObjectId, HashMap<Sym, SmallVec<[NodeId; 2]>>>,
     /// The listener in force for each hostname of a port of a Gateway.
     pub(crate) owners: HashMap<(GatewayIx, u16, Sym), ListenerIx>,
 }
@@ -210,6 +212,13 @@ impl GatewayTopology {
         }
         let mut sections = self.sections_of(object).take(CROWD + 1);
         sections.find(|(name, _)| *name == section).map(|(_, node)| node)
+    }
+
+    /// The rules of a route that have a name, written or generated, where a name of the route means several; none in all
+    /// other routes, in which [`Self::section_node`] tells.
+    pub fn rules_called(&self, route: ObjectId, name: Sym) -> Option<&[NodeId]> {
+        let names = self.index.equal_names.get(&route)?;
+        Some(names.get(&name).map_or(&[], |nodes| nodes))
     }
 
     /// Every section of an object that has a name of its own, in the order written.

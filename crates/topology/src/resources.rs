@@ -197,6 +197,8 @@ pub(crate) struct RuleSpec {
     pub(crate) section: Sym,
     pub(crate) named: bool,
     pub(crate) hidden: bool,
+    /// The name it is written with, if an earlier rule has that.
+    pub(crate) repeats: Sym,
     pub(crate) at: Span,
     pub(crate) tree: TreeNodeId,
     pub(crate) backends: Range<u32>,

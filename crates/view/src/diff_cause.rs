@@ -77,6 +77,9 @@ impl<'a> Causes<'a> {
             let own = here.snapshot.get(object)?;
             match same_object(here.snapshot, own, there.snapshot) {
                 None if is_after => Some("added"),
+                None if was_deleted(here.snapshot, own, there.snapshot) => {
+                    Some("deleted, and only waits for its finalizers")
+                }
                 None => Some("removed"),
                 Some(other) => {
                     let a = here.documents.view(own.root);
@@ -149,6 +152,16 @@ impl<'a> Causes<'a> {
 
 /// The object of the same identity in another snapshot.
 fn same_object<'s>(here: &Snapshot, object: &Object, there: &'s Snapshot) -> Option<&'s Object> {
+    there.find(same_key(here, object, there)?)
+}
+
+/// Whether it is being deleted there.
+fn was_deleted(here: &Snapshot, object: &Object, there: &Snapshot) -> bool {
+    same_key(here, object, there).is_some_and(|key| there.find_deleted(key).is_some())
+}
+
+/// The identity of an object in the names of another snapshot.
+fn same_key(here: &Snapshot, object: &Object, there: &Snapshot) -> Option<ObjectKey> {
     let same = |sym| there.names().lookup(here.text(sym));
     let mut kind = object.kind;
     (kind.group, kind.kind) = (same(kind.group)?, same(kind.kind)?);
@@ -157,7 +170,7 @@ fn same_object<'s>(here: &Snapshot, object: &Object, there: &'s Snapshot) -> Opt
         Scope::Namespace(n) => Scope::Namespace(same(n)?),
         Scope::Mesh(n) => Scope::Mesh(same(n)?),
     };
-    there.find(ObjectKey { kind, scope, name: same(object.name)? })
+    Some(ObjectKey { kind, scope, name: same(object.name)? })
 }
 
 /// Whether two objects are one, as it was read once.

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use overrule_engine::{KindId, LadderId, Outcome, PolicyId, StepId};
+use overrule_engine::{KindId, LadderId, Outcome, PolicyId, StepId, Tally};
 use overrule_model::{Created, Object};
 
 use crate::losses::{Losses, Sorted};
@@ -37,16 +37,48 @@ pub fn policies(
     v1::PolicyList::new(summaries.collect())
 }
 
-/// The resources that are kept.
+/// What is being deleted and a policy, of which no resolution knows. `of` tells the family and the profile of an object, if
+/// it is a policy and asked for.
+pub fn deleted_policies(
+    scene: &Scene<'_>,
+    of: &dyn Fn(&Object) -> Option<(&'static str, &'static str)>,
+) -> Vec<v1::PolicySummary> {
+    let text = |sym| scene.snapshot.text(sym).to_owned();
+    let policies = scene.snapshot.deleted().iter().filter_map(|o| Some((o, of(o)?)));
+    let summary = |(object, (family, profile)): (&Object, _)| v1::PolicySummary {
+        policy_kind: text(object.kind.kind),
+        policy_group: text(object.kind.group),
+        family,
+        profile,
+        namespace: namespace(scene, object),
+        name: text(object.name),
+        targets: Vec::new(),
+        outcome: "being deleted",
+        counts: v1::Counts::from(Tally::default()),
+        created: known(object.created).map(|_| object.created.to_string()),
+        created_seconds: known(object.created),
+        strategy: None,
+        why: Vec::new(),
+        deleted: object.deleted.map(text),
+        conditions: Vec::new(),
+        rules: Vec::new(),
+        other_profiles: Vec::new(),
+        at: scene.place(object.at),
+    };
+    policies.map(summary).collect()
+}
+
+/// The resources that are kept; those that are being deleted come last.
 pub fn resources(scene: &Scene<'_>, keep: &dyn Fn(&Object) -> bool) -> v1::ResourceList {
     let text = |sym| scene.snapshot.text(sym).to_owned();
-    let kept = scene.snapshot.objects().filter(|o| keep(o)).map(|object| v1::Resource {
+    let kept = scene.snapshot.all_read().filter(|o| keep(o)).map(|object| v1::Resource {
         group: text(object.kind.group),
         version: text(object.version),
         kind: text(object.kind.kind),
         namespace: namespace(scene, object),
         name: text(object.name),
         created: known(object.created).map(|_| object.created.to_string()),
+        deleted: object.deleted.map(text),
         conditions: Vec::new(),
         at: scene.place(object.at),
     });
@@ -123,6 +155,7 @@ impl Lister<'_> {
             created_seconds: known(object.created),
             strategy: self.strategies.get(&id).copied(),
             why: self.why(id, kind, outcome),
+            deleted: None,
             conditions: Vec::new(),
             rules: self.rules.get(&id).cloned().unwrap_or_default(),
             other_profiles: self.other_profiles(id, object),

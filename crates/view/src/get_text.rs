@@ -119,26 +119,28 @@ pub fn resources_table(
         let kind = escaped(&resource.kind);
         let namespace = escaped(resource.namespace.as_deref().unwrap_or(""));
         let name = escaped(&resource.name);
-        let file =
-            Cell::from(format!("{}:{}", escape::terminal(&resource.at.file), resource.at.line));
+        let file = format!("{}:{}", escape::terminal(&resource.at.file), resource.at.line);
+        let deleted = resource.deleted.is_some().then_some("being deleted");
         if wide {
             let version = match resource.group.as_str() {
                 "" => resource.version.clone(),
                 group => format!("{group}/{}", resource.version),
             };
             let created = resource.created.as_deref().unwrap_or("-");
-            let conditions = Cell::from(conditions(&resource.conditions));
+            let conditions =
+                deleted.map_or_else(|| conditions(&resource.conditions), str::to_owned);
             broad.push([
                 kind,
                 namespace,
                 name,
-                file,
+                file.into(),
                 escaped(&version),
                 created.into(),
-                conditions,
+                conditions.into(),
             ]);
         } else {
-            narrow.push([kind, namespace, name, file]);
+            let file = deleted.map_or(file.clone(), |word| format!("{file} ({word})"));
+            narrow.push([kind, namespace, name, file.into()]);
         }
     }
     if wide { broad.write("", None, styles, out) } else { narrow.write("", None, styles, out) }

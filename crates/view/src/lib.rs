@@ -55,7 +55,7 @@ pub use effective::effective;
 pub use effective_text::{EffectiveTable, effective_policy_text, effective_text};
 pub use explain::explain;
 pub use explain_text::{explain_text, explanation_text};
-pub use get::{policies, resources, without};
+pub use get::{deleted_policies, policies, resources, without};
 pub use get_text::{policies_table, resources_table, without_table};
 pub use graph::Graph;
 pub use others::Other;

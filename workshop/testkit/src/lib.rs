@@ -3,6 +3,7 @@
 //! Not here: anything a user runs; only tests, benches and xtask depend on this crate.
 //!
 //! ```text
+//!  deletion worlds in which something is being deleted                          for properties
 //!  fleet    deterministic fleets of any size, as YAML or JSON, streamed      for benches, fuzz seeds, demonstrations
 //!  gen      proptest strategies for small, nasty worlds                      for properties
 //!  oracle   the effective policies of a world, computed the slow way        to compare with
@@ -18,6 +19,7 @@
     reason = "test code: a broken expectation shall stop the test"
 )]
 
+pub mod deletion;
 pub mod fleet;
 pub mod generate;
 pub mod kgateway;

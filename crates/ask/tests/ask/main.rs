@@ -11,5 +11,6 @@
 
 mod access;
 mod changes;
+mod deletion;
 mod tenancy;
 mod worlds;

@@ -30,7 +30,7 @@ pub fn ask<T: Asked>(analysis: &Analysis, sees: &dyn Sees, query: &str) -> Strin
 /// The names of everything that can be asked about.
 fn targets(analysis: &Analysis) -> Vec<(String, bool)> {
     let mut found = Vec::new();
-    for object in analysis.snapshot.objects() {
+    for object in analysis.snapshot.all_read() {
         let open = Tenant.object(&analysis.snapshot, object);
         let name = analysis.snapshot.display(object.id).to_string();
         for (section, _) in analysis.sections_of(object.id).into_iter().take(2) {

@@ -5,7 +5,7 @@ use overrule::model::{Object, Snapshot};
 use overrule::source::Input;
 use overrule::{Analysis, Options};
 use overrule_ask::Sees;
-use overrule_testkit::{generate, kgateway, kuadrant, kuma, rng::Rng, yaml};
+use overrule_testkit::{deletion, generate, kgateway, kuadrant, kuma, rng::Rng, yaml};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
@@ -56,6 +56,10 @@ pub fn all(seeds: u64) -> Vec<World> {
 
 impl World {
     fn new(family: &str, seed: u64, mut objects: Vec<Value>) -> Self {
+        // In every second world some objects are being deleted, secret ones and others.
+        if seed % 2 == 1 {
+            deletion::mark(&mut Rng::new(seed, "deletion", 0), &mut objects, 8);
+        }
         let mut secret = Vec::new();
         for (i, object) in objects.iter_mut().enumerate() {
             let mut rng = Rng::new(seed, "secret", i as u64);

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use overrule_engine::{Attachment, NodeId, PolicyId, Reason, Rejection};
 use overrule_model::{GroupKind, Object, ObjectId, ObjectKey, Scope, Snapshot, Sym, nearest};
 use overrule_source::{Diagnostic, Span};
+use smallvec::{SmallVec, smallvec};
 
 use super::judge::{kind_allowed, no_target};
 use super::labels::{LabelIndex, scope_of, within};
@@ -37,6 +38,8 @@ pub struct AttachOptions {
     pub targets_optional: bool,
     /// A policy that reaches a target by two references lands there twice.
     pub counts_twice: bool,
+    /// A section means every rule of that name, written or generated, and not the one that keeps it.
+    pub equal_names: bool,
     /// The namespace whose policies select targets in every namespace.
     pub selects_everywhere: Option<Sym>,
 }
@@ -187,7 +190,9 @@ impl Attacher<'_> {
         let objects: Vec<ObjectId> = match &reference.who {
             Who::Named(name, at) => {
                 let found = self.snapshot.find(ObjectKey { kind, scope, name: *name });
-                vec![found.ok_or_else(|| self.not_found(policy, reference, *name, *at))?.id]
+                vec![
+                    found.ok_or_else(|| self.not_found(policy, reference, (*name, scope), *at))?.id,
+                ]
             }
             Who::Unreadable => Vec::new(),
             Who::Labelled(selector) => {
@@ -205,14 +210,29 @@ impl Attacher<'_> {
         }
         let mut landed = Landed::default();
         for object in objects {
-            match (self.node(object, reference), &reference.who) {
-                (Ok(node), _) => landed.nodes.push(node),
+            match (self.nodes_of(object, reference), &reference.who) {
+                (Ok(nodes), _) => landed.nodes.extend(nodes),
                 // One object of many that lacks the section does not keep the policy from the others.
                 (Err((_, diagnostic)), Who::Labelled(_)) => landed.diagnostics.push(*diagnostic),
                 (Err(refusal), _) => return Err(refusal),
             }
         }
         Ok(landed)
+    }
+
+    /// The nodes of an object that a reference means.
+    fn nodes_of(
+        &self,
+        object: ObjectId,
+        reference: &Reference,
+    ) -> Result<SmallVec<[NodeId; 1]>, Refusal> {
+        let named = reference.section.filter(|_| self.options.equal_names);
+        let equal = named.and_then(|(name, _)| self.topology.rules_called(object, name));
+        match (equal, named) {
+            (Some([]), Some((name, at))) => Err(self.no_section(object, reference, name, at)),
+            (Some(nodes), _) => Ok(nodes.into()),
+            (None, _) => Ok(smallvec![self.node(object, reference)?]),
+        }
     }
 
     fn node(&self, object: ObjectId, reference: &Reference) -> Result<NodeId, Refusal> {
@@ -271,7 +291,13 @@ impl Attacher<'_> {
         Err((&reasons::NOT_PERMITTED, Box::new(d)))
     }
 
-    fn not_found(&self, policy: &Object, reference: &Reference, name: Sym, at: Span) -> Refusal {
+    fn not_found(
+        &self,
+        policy: &Object,
+        reference: &Reference,
+        (name, scope): (Sym, Scope),
+        at: Span,
+    ) -> Refusal {
         let text = |sym| self.snapshot.text(sym);
         let (kind, wanted) = (text(reference.kind), text(name));
         let namespace = reference.namespace.map_or(policy.scope.name(), |(ns, _)| ns);
@@ -305,6 +331,8 @@ impl Attacher<'_> {
         .at(at)
         .field(format!("{}.name", reference.field))
         .help(help);
+        let kind = GroupKind { group: reference.group, kind: reference.kind };
+        let d = self.snapshot.with_deletion(d, ObjectKey { kind, scope, name });
         (&reasons::TARGET_NOT_FOUND, Box::new(d))
     }
 

@@ -116,7 +116,8 @@ fn no_child(found: &Found<'_>, rule: RuleIx, name: &str) -> Diagnostic {
         }
         None => "check name and namespace; without `namespace`, the route's own is used".to_owned(),
     };
-    Diagnostic::new(&codes::NO_CHILD, message).help(help)
+    let d = Diagnostic::new(&codes::NO_CHILD, message).help(help);
+    key.map_or(d.clone(), |key| world.snapshot.with_deletion(d, key))
 }
 
 fn refused(

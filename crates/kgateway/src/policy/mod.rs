@@ -3,6 +3,7 @@
 
 mod annotations;
 mod parse;
+mod permitted;
 
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use overrule_engine::PolicyId;
 use overrule_engine::Reason;
 use overrule_gateway::kinds::Kinds;
 use overrule_gateway::policy::Reference;
+use overrule_gateway::topology::grants::GrantIndex;
 use overrule_model::ObjectId;
 use overrule_source::{CowVec, Diagnostic, NodeRef, Span};
 
@@ -27,6 +29,8 @@ pub struct Policies {
     pub list: CowVec<Arc<Policy>>,
     /// Their kinds, as the generic attachment wants them; in the order of [`ALL`](crate::kinds::ALL).
     pub(crate) kinds: Arc<Kinds>,
+    /// What may be referred to in other namespaces.
+    pub(crate) grants: Arc<GrantIndex>,
     /// Whether one of them may switch something off. Mostly none does, and then nobody looks for it.
     pub(crate) disables: bool,
 }

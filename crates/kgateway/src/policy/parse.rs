@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: an object of one of kgateway's kinds. Out: a [`Policy`]. Not here: whether its targets exist.
 
+use std::sync::Arc;
+
 use overrule_engine::Reason;
 use overrule_gateway::codes_policy::SELECTOR_MATCHES_NOTHING;
 use overrule_gateway::kinds::Descriptor;
 use overrule_gateway::policy::{Reference, ToRead, Who, read_again, read_all, references};
+use overrule_gateway::topology::grants::GrantIndex;
+use overrule_gateway::topology::read_grants;
 use overrule_model::{At, Fields, GroupKind, Object, ObjectKey, Scope, Snapshot};
 use overrule_source::{Diagnostic, Documents, NodeKind, NodeRef, View};
 
+use super::permitted::{Forbidden, Permissions};
 use super::{Policies, Policy, Provider, WEIGHT, annotation};
+use crate::Settings;
 use crate::kinds::{ALL, GROUP, KindInfo, KindShape, PROVIDERS};
 use crate::{codes, reasons};
 
@@ -16,38 +22,54 @@ use crate::{codes, reasons};
 const MOST_REFERENCES: usize = 16;
 
 /// Reads every policy.
-pub fn parse(documents: &Documents, snapshot: &mut Snapshot) -> (Policies, Vec<Diagnostic>) {
-    let (list, kinds, found) = read_all(snapshot, ALL, |snapshot, fields, policy| {
-        read(documents, snapshot, fields, policy)
-    });
+pub fn parse(
+    documents: &Documents,
+    snapshot: &mut Snapshot,
+    settings: &Settings,
+) -> (Policies, Vec<Diagnostic>) {
+    let grants = Arc::new(read_grants(documents, snapshot));
+    let context = Context { documents, settings, grants: &grants };
+    let (list, kinds, found) =
+        read_all(snapshot, ALL, |snapshot, fields, policy| read(context, snapshot, fields, policy));
     let disables = list.iter().any(|policy| policy.disables);
-    (Policies { list, kinds, disables }, found)
+    (Policies { list, kinds, grants, disables }, found)
 }
 
 /// Reads one policy again.
 pub(crate) fn reparse(
-    documents: &Documents,
+    (documents, settings): (&Documents, &Settings),
     snapshot: &mut Snapshot,
     policies: &Policies,
     was: &Policy,
 ) -> Option<(Policy, Vec<Diagnostic>)> {
+    let context = Context { documents, settings, grants: &policies.grants };
     let known = (was.kind, was.info, was.object);
     read_again(snapshot, &policies.kinds, known, |snapshot, fields, policy| {
-        read(documents, snapshot, fields, policy)
+        read(context, snapshot, fields, policy)
     })
 }
 
+/// What policies are read against.
+#[derive(Clone, Copy)]
+struct Context<'a> {
+    documents: &'a Documents,
+    settings: &'a Settings,
+    grants: &'a GrantIndex,
+}
+
 fn read(
-    documents: &Documents,
+    context: Context<'_>,
     snapshot: &mut Snapshot,
     fields: &mut Fields,
     ToRead { kind, info, descriptor, object }: ToRead<'_, KindInfo>,
 ) -> Policy {
-    Reader { documents, snapshot, object, fields }.policy(kind, info, descriptor)
+    let documents = context.documents;
+    Reader { documents, context, snapshot, object, fields }.policy(kind, info, descriptor)
 }
 
 struct Reader<'a> {
     documents: &'a Documents,
+    context: Context<'a>,
     snapshot: &'a mut Snapshot,
     object: &'a Object,
     fields: &'a mut Fields,
@@ -90,6 +112,7 @@ impl Reader<'_> {
                 self.count_references(&mut policy, spec);
                 self.route_fields(&mut policy, spec);
                 self.providers(&mut policy, spec);
+                self.secrets(&mut policy, spec);
             }
             (None, Some(other)) => self.fields.wrong_type(&at, other, "a mapping"),
             (None, None) => self.fields.missing(&at, root),
@@ -225,12 +248,26 @@ impl Reader<'_> {
         let namespace = text("namespace").unwrap_or(&own);
         let node = self.at(reference);
         policy.providers.push(Provider { unit, name: format!("{namespace}/{name}").into(), node });
+        // Before it is looked up: what a grant does not show must not be told.
+        if let Some(Forbidden { wanted, help, at: named }) =
+            self.permissions().extension(self.object, reference)
+        {
+            let message = format!(
+                "`{wanted}` is in another namespace without a ReferenceGrant, which the controller is told to ask for; the policy is invalid, and every rule it reaches answers 500"
+            );
+            let d = Diagnostic::new(&codes::NOT_PERMITTED, message).at(named.span());
+            let d = d.field(format!("{at}.namespace")).help(help);
+            refuse(policy, &reasons::NOT_PERMITTED, d);
+            return;
+        }
         let Some(extension) = self.extension(namespace, name) else {
             let message = format!(
                 "GatewayExtension `{namespace}/{name}` does not exist; the policy is invalid, and every rule it reaches answers 500"
             );
             let d = Diagnostic::new(&codes::EXTENSION_NOT_FOUND, message).at(reference.span());
             let d = d.field(format!("{at}.name")).help(self.extensions_there(namespace, name));
+            let key = self.extension_key(namespace, name);
+            let d = key.map_or(d.clone(), |key| self.snapshot.with_deletion(d, key));
             refuse(policy, &reasons::EXTENSION_NOT_FOUND, d);
             return;
         };
@@ -250,13 +287,49 @@ impl Reader<'_> {
                 .help(format!("name one that configures `{wanted}`"));
             refuse(policy, &reasons::EXTENSION_WRONG_TYPE, d);
         }
+        let config = view.get("spec").and_then(|s| s.get(wanted));
+        let forbidden = config.and_then(|c| self.permissions().backend(extension, c));
+        if let Some(Forbidden { wanted, help, at: named }) = forbidden {
+            let message = format!(
+                "GatewayExtension `{namespace}/{name}` sends to `{wanted}` in another namespace without a ReferenceGrant; the policy is invalid, and every rule it reaches answers 500"
+            );
+            let d = Diagnostic::new(&codes::NOT_PERMITTED, message)
+                .at(reference.span())
+                .see(named.span(), "the reference")
+                .field(at.to_owned())
+                .help(help);
+            refuse(policy, &reasons::NOT_PERMITTED, d);
+        }
+    }
+
+    /// Credentials in other namespaces.
+    fn secrets(&self, policy: &mut Policy, spec: View<'_>) {
+        if policy.info.shape != KindShape::Path {
+            return;
+        }
+        for (unit, Forbidden { wanted, help, at }) in self.permissions().secrets(self.object, spec)
+        {
+            let message = format!(
+                "`{wanted}` is in another namespace without a ReferenceGrant; the policy is invalid, and every rule it reaches answers 500"
+            );
+            let d = Diagnostic::new(&codes::NOT_PERMITTED, message).at(at.span());
+            let d = d.field(format!("spec.{unit}.secretRef.namespace")).help(help);
+            refuse(policy, &reasons::NOT_PERMITTED, d);
+        }
+    }
+
+    fn permissions(&self) -> Permissions<'_> {
+        Permissions::new(self.snapshot, self.context.grants, self.context.settings)
     }
 
     fn extension(&self, namespace: &str, name: &str) -> Option<&Object> {
+        self.snapshot.find(self.extension_key(namespace, name)?)
+    }
+
+    fn extension_key(&self, namespace: &str, name: &str) -> Option<ObjectKey> {
         let sym = |text| self.snapshot.names().lookup(text);
         let kind = GroupKind { group: sym(GROUP)?, kind: sym("GatewayExtension")? };
-        let scope = Scope::Namespace(sym(namespace)?);
-        self.snapshot.find(ObjectKey { kind, scope, name: sym(name)? })
+        Some(ObjectKey { kind, scope: Scope::Namespace(sym(namespace)?), name: sym(name)? })
     }
 
     fn extensions_there(&self, namespace: &str, name: &str) -> String {

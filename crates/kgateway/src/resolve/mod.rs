@@ -169,6 +169,7 @@ fn attach_options(world: World<'_>) -> generic::AttachOptions {
     let global = world.ground.global_namespace.as_deref();
     generic::AttachOptions {
         targets_optional: true,
+        equal_names: false,
         counts_twice: world.profile.counts_twice(),
         selects_everywhere: global.and_then(|ns| world.snapshot.names().lookup(ns)),
     }

@@ -41,12 +41,12 @@ impl Incremental for Kgateway {
     fn reparse(
         &self,
         reading: Reading<'_>,
-        _: &Settings,
+        settings: &Settings,
         policies: &Policies,
         was: &Arc<Policy>,
     ) -> Option<Arc<Policy>> {
         let Reading { documents, snapshot, diagnostics, .. } = reading;
-        let (is, found) = policy::reparse(documents, snapshot, policies, was)?;
+        let (is, found) = policy::reparse((documents, settings), snapshot, policies, was)?;
         diagnostics.extend(found);
         Some(Arc::new(is))
     }

@@ -14,7 +14,9 @@ use overrule_gateway::topology::{self, GatewayTopology};
 use overrule_kgateway::Matches;
 use overrule_kgateway::delegation::RuleMatch;
 use overrule_kgateway::reasons::MASKED_BY_BUILTIN;
-use overrule_kgateway::{Policies, Profile, ResolveOptions, Settings, UnitMerge, World, status};
+use overrule_kgateway::{
+    Policies, Profile, ReferenceGrantMode, ResolveOptions, Settings, UnitMerge, World, status,
+};
 use overrule_model::Snapshot;
 use overrule_source::{Documents, Input, ReadOptions, Severity, SingleLetters};
 use overrule_testkit::kgateway as oracle;
@@ -49,9 +51,10 @@ pub fn ground(text: &str, settings: &oracle::OracleSettings) -> Ground {
     let documents = read.documents;
     let mut snapshot = overrule_model::parse(&documents).snapshot;
     let (resources, _) = topology::parse(&documents, &mut snapshot);
-    let (policies, _) = overrule_kgateway::parse(&documents, &mut snapshot);
+    let settings = typed(settings);
+    let (policies, _) = overrule_kgateway::parse(&documents, &mut snapshot, &settings);
     let topology = resources.connect(&snapshot).topology;
-    Ground { documents, snapshot, topology, policies, settings: typed(settings) }
+    Ground { documents, snapshot, topology, policies, settings }
 }
 
 /// A word the controller does not know acts as the shallow one; `Settings::set` would refuse it.
@@ -63,6 +66,11 @@ fn typed(settings: &oracle::OracleSettings) -> Settings {
         policy_merge: settings.policy_merge.iter().map(merge).collect(),
         global_namespace: settings.global_policy_namespace.clone(),
         wildcard_namespace: settings.delegation_wildcard_namespace.clone(),
+        reference_grants: match settings.reference_grant_mode.as_str() {
+            "OFF" => ReferenceGrantMode::Off,
+            "STRICT" => ReferenceGrantMode::Strict,
+            _ => ReferenceGrantMode::Permissive,
+        },
     }
 }
 

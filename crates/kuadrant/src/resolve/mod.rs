@@ -115,12 +115,18 @@ impl Active {
 
 /// Target references are attached as those of any kind; an invalid policy attaches nowhere.
 fn attach(world: World<'_>) -> generic::Attached {
-    generic::attach(world.snapshot, world.topology, &world.policies.kinds, &generic_policies(world))
+    let (kinds, policies) = (&world.policies.kinds, generic_policies(world));
+    let options = attach_options(world.profile);
+    generic::attach_with(world.snapshot, world.topology, kinds, &policies, options)
+}
+
+fn attach_options(profile: Profile) -> generic::AttachOptions {
+    generic::AttachOptions { equal_names: profile.equal_names(), ..Default::default() }
 }
 
 /// What keeps policies from attaching anywhere.
 pub(crate) fn judge(world: World<'_>) -> Vec<Diagnostic> {
-    let (options, policies) = (generic::AttachOptions::default(), generic_policies(world));
+    let (options, policies) = (attach_options(world.profile), generic_policies(world));
     generic::judge(world.snapshot, &world.policies.kinds, &policies, options)
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use overrule_engine::{NewSteps, PerStep, Resolution, Step};
 use overrule_family::{About, Incremental, Reading, Refolded, World};
-use overrule_gateway::policy::{attach, same_targets};
+use overrule_gateway::policy::{attach_with, same_targets};
 use overrule_model::ObjectId;
 use overrule_source::{Code, CowVec, Diagnostic, Span};
 
@@ -99,7 +99,9 @@ impl Incremental for Kuadrant {
             || about.changed.iter().filter_map(|id| world.policies.list.get(id.0 as usize));
         let theirs: Vec<_> = changed().map(|policy| as_generic(world.profile, policy)).collect();
         let kinds = &world.policies.kinds;
-        let mut found = attach(world.snapshot, world.topology, kinds, &theirs).diagnostics;
+        let options = super::attach_options(world.profile);
+        let mut found =
+            attach_with(world.snapshot, world.topology, kinds, &theirs, options).diagnostics;
         findings::of_change(world, resolution, about, &mut found).then_some(found)
     }
 }

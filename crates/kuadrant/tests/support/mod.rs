@@ -102,7 +102,14 @@ impl Run {
         let nodes = self.resolution.paths.nodes(path);
         let mut route = String::new();
         let mut names = Vec::new();
-        for node in nodes.iter().skip(1).map(|n| self.topology.nodes.get(*n).unwrap()) {
+        for id in nodes.iter().skip(1) {
+            let node = self.topology.nodes.get(*id).unwrap();
+            // A rule whose name means another one.
+            let rule = self.topology.rule_of(*id).and_then(|rule| self.topology.rule(rule));
+            if let Some(rule) = rule.filter(|rule| rule.hidden) {
+                names.push(format!("#{}", rule.index));
+                continue;
+            }
             if text(node.kind).ends_with("Route") {
                 route = text(node.kind);
             }

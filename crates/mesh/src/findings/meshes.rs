@@ -4,14 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use overrule_model::ObjectId;
+use overrule_model::{GroupKind, ObjectId, ObjectKey, Scope};
 use overrule_source::{Diagnostic, View};
 
 use super::{World, count, some_of};
 use crate::codes;
 use crate::kinds::{self, KindScope, ResourceKind};
 use crate::labels;
-use crate::resources::MeshResources;
+use crate::resources::{GROUP, MeshResources};
 
 /// The policies a control plane creates with a mesh: type, and name before the name of the mesh.
 const DEFAULTS: [(ResourceKind, &str); 4] = [
@@ -29,7 +29,8 @@ pub(super) fn report(world: &World<'_>, out: &mut Vec<Diagnostic>) {
         match mesh.object {
             Some(object) => out.extend(defaults(world, mesh, object)),
             None => out.extend(members.get(&*mesh.name).map(|(first, number)| {
-                if there.is_empty() {
+                // A mesh that is being deleted is known not to be there.
+                if there.is_empty() && deleted(world, &mesh.name).is_none() {
                     assumed(world, &mesh.name, *first)
                 } else {
                     unknown(world, &mesh.name, *first, *number, &there)
@@ -81,10 +82,19 @@ fn unknown(
         None => format!("the input has {}; name one of them, or add the Mesh", some_of(&names)),
     };
     let d = Diagnostic::new(&codes::UNKNOWN_MESH, because).help(help);
-    match place {
+    let d = match place {
         Some((view, field)) => d.at(view.span()).field(field),
         None => world.at_object(d, first),
-    }
+    };
+    deleted(world, mesh).map_or(d.clone(), |key| world.snapshot.with_deletion(d, key))
+}
+
+/// The Mesh of a name, if it is being deleted.
+fn deleted(world: &World<'_>, mesh: &str) -> Option<ObjectKey> {
+    let name = |text| world.snapshot.names().lookup(text);
+    let kind = GroupKind { group: name(GROUP)?, kind: name(kinds::MESH.name)? };
+    let key = ObjectKey { kind, scope: Scope::Cluster, name: name(mesh)? };
+    world.snapshot.find_deleted(key).map(|_| key)
 }
 
 /// Where a document names its mesh.

@@ -39,6 +39,11 @@ pub enum LookupError {
         /// What was probably meant.
         suggestions: Suggestions,
     },
+    /// It is being deleted, so that no answer is about it.
+    BeingDeleted {
+        /// What it is, and since when.
+        sentence: String,
+    },
     /// Nothing of the kind was read.
     UnknownKind {
         /// The kind as typed.
@@ -135,6 +140,7 @@ impl fmt::Display for LookupError {
                     }
                 }
             }
+            Self::BeingDeleted { sentence } => f.write_str(sentence),
             Self::UnknownKind { kind, suggestions } => {
                 let hint = suggestions.or_all("kinds there are");
                 write!(f, "nothing of kind `{kind}` was read; {hint}")

@@ -161,7 +161,7 @@ impl<'a> Finder<'a> {
         found.retain(|o| self.sees(o));
         match found.as_slice() {
             [one] => Ok(one),
-            [] => Err(self.not_found(name, text)),
+            [] => Err(self.deleted(name).unwrap_or_else(|| self.not_found(name, text))),
             several => {
                 let group = |o: &&Object| snapshot.text(o.kind.group);
                 let named = |o| format!("{}.{}/{}", name.kind, group(o), tail(name));
@@ -169,6 +169,16 @@ impl<'a> Finder<'a> {
                 Err(LookupError::Ambiguous { text: text.to_owned(), candidates })
             }
         }
+    }
+
+    fn deleted(&self, name: &TargetName) -> Option<LookupError> {
+        let snapshot = &self.analysis.snapshot;
+        let mut found = snapshot.resolve_deleted(name);
+        if found.is_empty() && name.namespace.as_deref() == self.namespace {
+            found = snapshot.resolve_deleted(&TargetName { namespace: None, ..name.clone() });
+        }
+        let object = found.into_iter().find(|o| self.sees(o))?;
+        Some(LookupError::BeingDeleted { sentence: snapshot.deletion(object)? })
     }
 
     fn not_found(&self, name: &TargetName, text: &str) -> LookupError {
@@ -199,7 +209,9 @@ impl<'a> Finder<'a> {
         if !self.sees.everything() {
             let seen = |kind: GroupKind| {
                 let mut of_kind = snapshot.kinds().filter(|(k, _)| *k == kind);
+                let mut deleted = snapshot.deleted().iter().filter(|o| o.kind == kind);
                 of_kind.any(|(_, objects)| objects.iter().any(|o| self.sees(o)))
+                    || deleted.any(|o| self.sees(o))
             };
             found.retain(|kind| seen(*kind));
         }

@@ -95,7 +95,8 @@ async fn named(call: &Call, text: &str) -> Result<ResourceKey, Problem> {
     let state = call.app.live.state();
     if let Ok(target) = text.parse::<overrule::model::TargetName>() {
         let snapshot = &state.analysis.snapshot;
-        let mut found = snapshot.resolve(&target).into_iter().map(|o| key_of(snapshot, o));
+        let found = [snapshot.resolve(&target), snapshot.resolve_deleted(&target)];
+        let mut found = found.into_iter().flatten().map(|o| key_of(snapshot, o));
         let found = found.find(|key| may_read(&call.who.grants, key));
         if let Some(key) = found {
             return Ok(key);

@@ -158,8 +158,9 @@ fn find(call: &Call, state: &State) -> Result<Arc<Record>, Problem> {
     if target.section.is_some() {
         return Err(missing());
     }
-    let found = state.analysis.snapshot.resolve(&target);
-    let keys = found.into_iter().map(|object| key_of(&state.analysis.snapshot, object));
+    let snapshot = &state.analysis.snapshot;
+    let found = [snapshot.resolve(&target), snapshot.resolve_deleted(&target)];
+    let keys = found.into_iter().flatten().map(|object| key_of(&state.analysis.snapshot, object));
     let mut keys = keys.filter(|key| may_read(&call.who.grants, key));
     let (Some(key), None) = (keys.next(), keys.next()) else { return Err(missing()) };
     state.records.get(&key).cloned().ok_or_else(missing)

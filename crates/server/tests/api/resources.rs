@@ -69,3 +69,28 @@ fn numbers_in_a_list_are_stored_as_they_are_written() {
     let read = client.get("/meshes/default/meshtimeouts/t").expect(200).json();
     assert_eq!(read["spec"]["to"][0]["default"]["numbers"], expected, "{read}");
 }
+
+/// It is stored, read, listed and deleted like any other; only answers are not about it.
+#[test]
+fn what_is_being_deleted_is_a_resource_like_any_other() {
+    let (_running, client) = open(config(), &[]);
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: cart, namespace: shop}\nspec: {ports: [{port: 80}]}\n";
+    let deleted = service.replace("shop}", "shop, deletionTimestamp: \"2026-11-19T00:00:00Z\"}");
+    let path = "/v1/resources/service/shop/cart";
+    client.put(path, service).expect(201);
+    client.put(path, &deleted).expect(200);
+    assert!(client.get(path).expect(200).text.contains("deletionTimestamp"));
+    assert_eq!(client.get("/v1/resources").expect(200).json()["items"][0]["name"], "cart");
+    let list = client.get("/v1/get?kind=service").expect(200).json();
+    assert_eq!(list["items"][0]["deleted"], "2026-11-19T00:00:00Z", "{list}");
+    let list = format!(
+        "apiVersion: v1\nkind: List\nitems:\n- {{{}}}\n",
+        "apiVersion: v1, kind: Service, metadata: {name: b, namespace: shop, deletionTimestamp: \"2026-11-19T00:00:00Z\"}, spec: {}"
+    );
+    client.post("/v1/apply", &list).expect(201);
+    client.get("/v1/resources/service/shop/b").expect(200);
+    let history = client.get("/v1/history?target=service/shop/cart").expect(200).json();
+    assert_eq!(history["items"].as_array().unwrap().len(), 2, "{history}");
+    client.delete(path).expect(200);
+    client.get(path).expect(404);
+}

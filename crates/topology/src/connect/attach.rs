@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use hashbrown::HashMap;
+use overrule_engine::NodeId;
 use overrule_model::{GroupKind, ObjectKey, Scope, Sym};
 use overrule_source::{DocId, Span};
 use smallvec::SmallVec;
@@ -15,7 +16,9 @@ use super::super::graph::{
     BackendFacts, HostFit, Link, LinkFacts, ListenerIx, Route, RouteIx, SetIx,
 };
 use super::super::hostname::HostIx;
-use super::super::resources::{ListenerSpec, ParentSpec, Protocol, RouteSpec, count, part};
+use super::super::resources::{
+    ListenerSpec, ParentSpec, Protocol, RouteSpec, RuleSpec, count, part,
+};
 use super::super::rows::{NamedParent, ParentRow, RuleRow};
 use super::super::status::{ParentStatus, ParentTarget};
 use super::super::{GatewayIx, level};
@@ -232,6 +235,16 @@ impl Connector<'_> {
         self.out.parents.push(ParentRow { named, start, end, index: parent.index, status });
     }
 
+    /// What every name means in a route in which one means several rules. They follow the route in the nodes.
+    fn equal_names(&mut self, spec: &RouteSpec, rules: &[RuleSpec], node: NodeId) {
+        let mut names: HashMap<Sym, SmallVec<[NodeId; 2]>> = HashMap::new();
+        for (rule, id) in rules.iter().zip(node.0 + 1..) {
+            let name = if rule.repeats.is_empty() { rule.section } else { rule.repeats };
+            names.entry(name).or_default().push(NodeId(id));
+        }
+        self.out.index.equal_names.insert(spec.object, names);
+    }
+
     fn route(&mut self, spec: &RouteSpec, parents: u32, links: u32) {
         let index = self.out.routes.len();
         let node = self.object_node(spec.object, level::ROUTE);
@@ -239,7 +252,11 @@ impl Connector<'_> {
         let kind = self.specs.words.rule_kind(spec.kind);
         let doc = self.snapshot.get(spec.object).map(|o| o.root.doc);
         let specs = self.specs;
-        for rule in part(&specs.rules, &spec.rules) {
+        let own = part(&specs.rules, &spec.rules);
+        if own.iter().any(|rule| rule.hidden || !rule.repeats.is_empty()) {
+            self.equal_names(spec, own, node);
+        }
+        for rule in own {
             self.out.nodes.add_section(node, kind, rule.section, level::RULE, rule.at);
             self.out.rules.push(RuleRow {
                 route: RouteIx::from(index),

@@ -116,7 +116,8 @@ impl Connector<'_> {
                 self.check_port(spec, from, id);
                 BackendFacts::Resolved
             }
-            None if self.is_kind_absent(spec.kind) => {
+            // What was read and is being deleted is known not to be there.
+            None if self.is_kind_absent(spec.kind) && self.snapshot.find_deleted(key).is_none() => {
                 backends.note_unknown(spec);
                 BackendFacts::Unknown
             }

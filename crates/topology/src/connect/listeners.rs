@@ -85,9 +85,13 @@ impl Connector<'_> {
                     self.snapshot.display(gateway.object)
                 ),
             );
-            self.diagnostics.push(d.at(gateway.class_at).field("spec.gatewayClassName").help(
+            let d = d.at(gateway.class_at).field("spec.gatewayClassName").help(
                 "nothing to do if the cluster has it; add it to the input if policies target it",
-            ));
+            );
+            let words = &self.specs.words;
+            let kind = GroupKind { group: words.group, kind: words.class };
+            let key = ObjectKey { kind, scope: Scope::Cluster, name: gateway.class };
+            self.diagnostics.push(self.snapshot.with_deletion(d, key));
         }
         let mut found = BTreeMap::new();
         for (index, (text, (object, name, controller))) in by_name.into_iter().enumerate() {

@@ -108,12 +108,11 @@ impl Connector<'_> {
             false => format!("did you mean `{}`?", near.join("` or `")),
         };
         let from = self.snapshot.display(from);
-        Diagnostic::new(
+        let d = Diagnostic::new(
             &codes::PARENT_NOT_FOUND,
             format!("`{from}`: parentRef `{wanted}` not found in the input"),
-        )
-        .at(at)
-        .help(help)
+        );
+        self.snapshot.with_deletion(d.at(at).help(help), key)
     }
 
     pub(super) fn set_not_allowed(&self, gateway: &GatewaySpec, set: &SetSpec) -> Diagnostic {
@@ -382,7 +381,8 @@ impl Connector<'_> {
             format!("`{}` sends to `{wanted}`, which is not in the input", self.rule_name(from));
         let field = Self::backend_field(from, spec.place) + ".name";
         let d = Diagnostic::new(&codes::BACKEND_NOT_FOUND, message);
-        self.diagnostics.push(d.at(spec.at).field(field).help(help));
+        let d = d.at(spec.at).field(field).help(help);
+        self.diagnostics.push(self.snapshot.with_deletion(d, key));
     }
 
     pub(super) fn no_such_port(

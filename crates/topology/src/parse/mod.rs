@@ -17,6 +17,7 @@ use hashbrown::HashMap;
 use overrule_model::{At, Fields, GroupKind, Object, ObjectId, Snapshot, Sym};
 use overrule_source::{Diagnostic, Documents, NodeRef, Span, View};
 
+use super::grants::GrantIndex;
 use super::graph::RouteKind;
 use super::hostname::{self, HostIx};
 use super::resources::{GatewayResources, Words};
@@ -45,6 +46,14 @@ pub fn parse(
     reader.each("", "Namespace", Reader::namespace);
     reader.each(GROUP, "ReferenceGrant", Reader::grant);
     (reader.out, reader.fields.diagnostics)
+}
+
+/// Every ReferenceGrant, for families whose policies refer to more than targets. What is wrong with one is told by
+/// [`parse`].
+pub fn read_grants(documents: &Documents, snapshot: &mut Snapshot) -> GrantIndex {
+    let mut reader = Reader::new(documents, snapshot);
+    reader.each(GROUP, "ReferenceGrant", Reader::grant);
+    reader.out.grants
 }
 
 /// What is needed of an object while the snapshot is borrowed for interning.

@@ -49,6 +49,7 @@ impl<'a> Reader<'a> {
             section: self.rule_name(index),
             named: false,
             hidden: false,
+            repeats: Sym::EMPTY,
             at: of.span(),
             tree: of.id(),
             backends: backends..backends,
@@ -83,7 +84,10 @@ impl<'a> Reader<'a> {
         let name = self.intern(text);
         let here = view.span();
         match self.seen.get(&name) {
-            Some(&(first, _)) => self.duplicate_rule(name, here, first, at, rule.section),
+            Some(&(first, _)) => {
+                rule.repeats = name;
+                self.duplicate_rule(name, here, first, at, rule.section);
+            }
             None => {
                 self.seen.insert(name, (here, index));
                 (rule.section, rule.named, rule.at) = (name, true, here);

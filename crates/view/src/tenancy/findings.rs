@@ -35,7 +35,7 @@ impl Reader<'_> {
         let spans = self.spans.get_or_init(|| {
             let span = |o: &overrule_model::Object| self.scene.documents.view(o.root).span();
             let mut spans: Vec<_> =
-                self.scene.snapshot.objects().map(|o| (span(o), o.id)).collect();
+                self.scene.snapshot.all_read().map(|o| (span(o), o.id)).collect();
             spans.sort();
             spans
         });

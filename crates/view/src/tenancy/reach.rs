@@ -287,6 +287,7 @@ impl Reader<'_> {
             created_seconds: seconds,
             strategy: None,
             why: Vec::new(),
+            deleted: None,
             conditions: Vec::new(),
             rules: Vec::new(),
             other_profiles: Vec::new(),

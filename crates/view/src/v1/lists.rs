@@ -197,6 +197,9 @@ pub struct PolicySummary {
     pub strategy: Option<&'static str>,
     /// Why it is not in force everywhere, one sentence each.
     pub why: Vec<String>,
+    /// Since when it is being deleted, if it is: then it takes no part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deleted: Option<String>,
     /// The conditions its controller would write; empty if its controller is unknown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
@@ -255,6 +258,9 @@ pub struct Resource {
     /// Creation time as RFC 3339, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created: Option<String>,
+    /// Since when it is being deleted, if it is: then it takes no part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deleted: Option<String>,
     /// Conditions of a route.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,

@@ -119,8 +119,9 @@ pub fn kuadrant(task: &Task) -> Option<()> {
 pub fn kgateway(task: &Task) -> Option<()> {
     let Ground { documents, mut snapshot, topology } =
         Ground::new(task, &spec(task.size).kgateway(2))?;
-    let (policies, _) = stage("kgateway", "policies", || kgw::parse(&documents, &mut snapshot));
     let settings = Settings::default();
+    let (policies, _) =
+        stage("kgateway", "policies", || kgw::parse(&documents, &mut snapshot, &settings));
     let world = kgw::World {
         documents: &documents,
         snapshot: &snapshot,

@@ -33,7 +33,7 @@ pub(super) fn chain(
     for (route, index) in path.chain.iter().rev() {
         let object = find(objects, path.route_kind, route);
         let rule = rule(objects, path.route_kind, route, *index);
-        let (mut policies, missing) = extensions(objects, object, rule);
+        let (mut policies, missing) = extensions(objects, settings, object, rule);
         let section = Some(text(rule, "/name")).filter(|name| !name.is_empty());
         if section.is_some() {
             policies.extend(policy::on(objects, settings, profile, object, section));
@@ -51,7 +51,12 @@ pub(super) fn chain(
 }
 
 /// The policies that filters of a rule name, in their order, and whether something they name is missing.
-fn extensions(objects: &[Value], route: &Value, rule: &Value) -> (Vec<Policy>, bool) {
+fn extensions(
+    objects: &[Value],
+    settings: &OracleSettings,
+    route: &Value,
+    rule: &Value,
+) -> (Vec<Policy>, bool) {
     let (mut policies, mut missing) = (Vec::new(), false);
     for filter in list(rule, "/filters").iter().filter(|f| text(f, "/type") == "ExtensionRef") {
         let reference = &filter["extensionRef"];
@@ -63,7 +68,7 @@ fn extensions(objects: &[Value], route: &Value, rule: &Value) -> (Vec<Policy>, b
         });
         match object {
             Some(object) if group(object) == KGATEWAY && object["kind"] == "TrafficPolicy" => {
-                policies.push(policy::read(objects, object));
+                policies.push(policy::read(objects, settings, object));
             }
             Some(_) => {}
             None => missing = true,

@@ -11,6 +11,7 @@
 //!  paths        gateway > [set >] listener > route, by trying all pairs     delegation   route > rule > route > ...
 //!  policy       a policy as written: units, errors, targets, order          unit         two values of one unit
 //!  fold         levels of a route chain      tiers    what gateways add     builtin      filters and rule fields
+//!  grant        what may be used of other namespaces
 //!  status       what kgateway reports        world    small random worlds   fleet        trees of any size
 //! ```
 
@@ -18,6 +19,7 @@ mod builtin;
 mod delegation;
 mod fleet;
 mod fold;
+mod grant;
 mod paths;
 mod policy;
 mod status;
@@ -61,6 +63,8 @@ pub struct OracleSettings {
     pub global_policy_namespace: Option<String>,
     /// What a delegation by label writes for "every namespace".
     pub delegation_wildcard_namespace: String,
+    /// `OFF`, `PERMISSIVE` or `STRICT`.
+    pub reference_grant_mode: String,
 }
 
 impl Default for OracleSettings {
@@ -69,6 +73,7 @@ impl Default for OracleSettings {
             policy_merge: BTreeMap::new(),
             global_policy_namespace: None,
             delegation_wildcard_namespace: String::from("all"),
+            reference_grant_mode: String::from("PERMISSIVE"),
         }
     }
 }
@@ -85,6 +90,8 @@ impl OracleSettings {
             global_policy_namespace: string("globalPolicyNamespace"),
             delegation_wildcard_namespace: string("delegationWildcardNamespace")
                 .unwrap_or_else(|| String::from("all")),
+            reference_grant_mode: string("referenceGrantMode")
+                .unwrap_or_else(|| String::from("PERMISSIVE")),
         }
     }
 }
@@ -123,6 +130,7 @@ pub fn effective(
     settings: &OracleSettings,
     profile: Profile,
 ) -> Vec<OraclePolicy> {
+    let objects = &crate::deletion::present(objects);
     let mut answers = Vec::new();
     for path in paths::all(objects, settings) {
         let chain = fold::chain(objects, settings, profile, &path);

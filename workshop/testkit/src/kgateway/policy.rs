@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::unit::Held;
 use super::{
-    KGATEWAY, OracleSettings, Profile, annotation, at, full_name, group, is_called, list,
+    KGATEWAY, OracleSettings, Profile, annotation, at, full_name, grant, group, is_called, list,
     namespace, of_kind, text, text_or,
 };
 
@@ -85,7 +85,7 @@ pub(super) fn on(
         let identity = format!("{KGATEWAY}/TrafficPolicy/{}{suffix}", full_name(policy));
         (-i64::from(weight(policy).unwrap_or(0)), age(policy, profile), identity)
     });
-    found.into_iter().map(|policy| read(objects, policy)).collect()
+    found.into_iter().map(|policy| read(objects, settings, policy)).collect()
 }
 
 fn by_name(policy: &Value, target: &Value, section: Option<&str>) -> bool {
@@ -135,7 +135,7 @@ fn age(policy: &Value, profile: Profile) -> (bool, &str) {
 }
 
 /// A policy out of its document.
-pub(super) fn read(objects: &[Value], policy: &Value) -> Policy {
+pub(super) fn read(objects: &[Value], settings: &OracleSettings, policy: &Value) -> Policy {
     let name = full_name(policy);
     let mut units = BTreeMap::new();
     for (unit, path) in UNITS {
@@ -148,7 +148,9 @@ pub(super) fn read(objects: &[Value], policy: &Value) -> Policy {
         of_kind(objects, KGATEWAY, "GatewayExtension").any(|e| is_called(e, provider))
     };
     let missing = |held: &Held| held.providers.iter().any(|(name, _)| !exists(name));
-    let broken = weight(policy).is_none() || units.values().any(missing);
+    let broken = weight(policy).is_none()
+        || units.values().any(missing)
+        || grant::is_missing(objects, settings, policy, &units);
     Policy { name, broken, units }
 }
 

@@ -23,6 +23,7 @@ pub type Statuses = BTreeMap<String, BTreeMap<String, Reasons>>;
 
 /// The statuses of all TrafficPolicies, as shipped.
 pub fn status(objects: &[Value], settings: &OracleSettings) -> Statuses {
+    let objects = &crate::deletion::present(objects);
     let profile = Profile::Shipped;
     let mut statuses: Statuses =
         policy::all(objects).map(|policy| (full_name(policy), BTreeMap::new())).collect();

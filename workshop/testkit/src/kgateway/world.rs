@@ -51,13 +51,48 @@ pub fn objects(seed: u64) -> (Vec<Value>, OracleSettings) {
     let routes = routes::all(rng, &above);
     let places: Vec<Place> = above.iter().chain(&routes).map(place).collect();
     let mut objects = surroundings();
+    let mode = grants(&mut Rng::new(seed, "kgateway grants", 0), &mut objects);
     objects.extend(policies::all(rng, &places));
     objects.extend(above);
     objects.extend(routes);
     for last in (1..objects.len()).rev() {
         objects.swap(last, count(rng.below(last as u64 + 1)));
     }
-    (objects, settings(rng))
+    (objects, OracleSettings { reference_grant_mode: mode, ..settings(rng) })
+}
+
+/// In every third world some providers send to another namespace, which permits some of that; there, policies may also
+/// need a permission for the providers they name.
+fn grants(rng: &mut Rng, objects: &mut Vec<Value>) -> String {
+    if !rng.percent(33) {
+        return String::from("PERMISSIVE");
+    }
+    for extension in objects.iter_mut().filter(|o| o["kind"] == "GatewayExtension") {
+        let config = extension["spec"].as_object_mut().expect("a spec").iter_mut();
+        for (_, config) in config.filter(|(key, _)| *key != "type") {
+            if rng.percent(25) {
+                let backend = config.pointer_mut("/grpcService/backendRef").expect("a backend");
+                backend["namespace"] = json!(rng.pick(&["infra", "a", "b"]));
+            }
+        }
+    }
+    for number in 0..rng.below(4) {
+        let (kind, to) = *rng.pick(&[("GatewayExtension", ""), ("TrafficPolicy", KGATEWAY)]);
+        let mut to = match to {
+            "" => json!({"group": "", "kind": rng.pick(&["Service", "Service", "Backend"])}),
+            group => json!({"group": group, "kind": "GatewayExtension"}),
+        };
+        if rng.percent(40) {
+            to["name"] = json!(rng.pick(&["ext", "auth", "proc"]));
+        }
+        let from = json!({"group": KGATEWAY, "kind": kind, "namespace": rng.pick(&NAMESPACES)});
+        objects.push(json!({
+            "apiVersion": format!("{GATEWAY_API}/v1beta1"), "kind": "ReferenceGrant",
+            "metadata": {"name": format!("grant-{number}"), "namespace": rng.pick(&NAMESPACES)},
+            "spec": {"from": [from], "to": [to]},
+        }));
+    }
+    (*rng.pick(&["PERMISSIVE", "PERMISSIVE", "STRICT", "OFF"])).to_owned()
 }
 
 fn count(number: u64) -> usize {
@@ -89,6 +124,7 @@ fn settings(rng: &mut Rng) -> OracleSettings {
         policy_merge,
         global_policy_namespace: rng.percent(40).then(|| ADMIN.to_owned()),
         delegation_wildcard_namespace: String::from(if rng.percent(90) { "all" } else { "every" }),
+        ..OracleSettings::default()
     }
 }
 

@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 pub use fleet::{With, fleet};
-pub use world::{WorldShape, world};
+pub use world::{WorldShape, equal_names, world};
 
 /// The kinds that merge.
 pub const KINDS: [&str; 3] = ["AuthPolicy", "RateLimitPolicy", "TokenRateLimitPolicy"];
@@ -97,6 +97,7 @@ pub type OracleKey = (String, Vec<String>, String);
 
 /// Every effective policy: one for each path and kind that any policy of the kind reaches.
 pub fn effective(objects: &[Value], profile: Profile) -> BTreeMap<OracleKey, OracleEffective> {
+    let objects = &crate::deletion::present(objects);
     let policies = policy::read(objects, profile);
     let mut answers = BTreeMap::new();
     for path in paths::all(objects, profile) {

@@ -17,6 +17,8 @@ pub(super) struct Path {
     pub route_kind: String,
     pub route: String,
     pub rule: String,
+    /// What a policy calls the rule; none if its name means another one.
+    pub called: Option<String>,
 }
 
 impl Path {
@@ -31,7 +33,8 @@ impl Path {
             ("Gateway", &self.gateway, None),
             ("Gateway", &self.gateway, Some(&self.listener)),
             (&self.route_kind, &self.route, None),
-            (&self.route_kind, &self.route, Some(&self.rule)),
+            // No section is called like this.
+            (&self.route_kind, &self.route, Some(self.called.as_deref().unwrap_or("#"))),
         ]
     }
 }
@@ -43,13 +46,16 @@ pub(super) fn all(objects: &[Value], profile: Profile) -> BTreeSet<Path> {
             for route_kind in ["HTTPRoute", "GRPCRoute"] {
                 for route in of_kind(objects, route_kind) {
                     if fits(gateway, listener, route, profile) {
-                        found.extend(rule_names(route).into_iter().map(|rule| Path {
-                            gateway: full_name(gateway),
-                            listener: text(listener, "/name").to_owned(),
-                            route_kind: route_kind.to_owned(),
-                            route: full_name(route),
-                            rule,
-                        }));
+                        found.extend(rule_names(route, profile).into_iter().map(
+                            |(rule, called)| Path {
+                                gateway: full_name(gateway),
+                                listener: text(listener, "/name").to_owned(),
+                                route_kind: route_kind.to_owned(),
+                                route: full_name(route),
+                                rule,
+                                called,
+                            },
+                        ));
                     }
                 }
             }
@@ -65,17 +71,27 @@ fn of_kind<'w>(objects: &'w [Value], kind: &str) -> impl Iterator<Item = &'w Val
     objects.iter().filter(move |o| is_gateway_api(o) && text(o, "/kind") == kind)
 }
 
-/// Unnamed rules are called by their number, and named rules are counted too.
-fn rule_names(route: &Value) -> Vec<String> {
+/// Unnamed rules are called by their number, and named rules are counted too. Of two rules of one name the first keeps it,
+/// and an explicit name before a number; the operator means all of them. Each with a name for the path, which no other has.
+fn rule_names(route: &Value, profile: Profile) -> Vec<(String, Option<String>)> {
     let rules = list(route, "/spec/rules");
+    let number = |i: usize| format!("rule-{}", i + 1);
     if rules.is_empty() {
-        return vec![String::from("rule-1")];
+        return vec![(number(0), Some(number(0)))];
     }
-    let name = |(i, rule): (usize, &Value)| match text(rule, "/name") {
-        "" => format!("rule-{}", i + 1),
-        written => written.to_owned(),
+    let written: Vec<&str> = rules.iter().map(|rule| text(rule, "/name")).collect();
+    let keeps = |i: usize| !written[i].is_empty() && !written[..i].contains(&written[i]);
+    let name = |i: usize| {
+        let own = if keeps(i) { written[i].to_owned() } else { number(i) };
+        let taken = !keeps(i) && written.contains(&own.as_str());
+        let shown = if taken { format!("#{i}") } else { own.clone() };
+        let said = if written[i].is_empty() { number(i) } else { written[i].to_owned() };
+        match profile {
+            Profile::Operator => (shown, Some(said)),
+            Profile::Design | Profile::Latest => (shown, Some(own).filter(|_| !taken)),
+        }
     };
-    rules.iter().enumerate().map(name).collect()
+    (0..rules.len()).map(name).collect()
 }
 
 fn fits(gateway: &Value, listener: &Value, route: &Value, profile: Profile) -> bool {

@@ -65,6 +65,22 @@ pub fn world(rng: &mut Rng, shape: &WorldShape) -> Vec<Value> {
     objects
 }
 
+/// Gives some rules of a world the name of another rule of their route, or one that looks like a number.
+pub fn equal_names(rng: &mut Rng, objects: &mut [Value]) {
+    let routes =
+        objects.iter_mut().filter(|o| o["kind"].as_str().is_some_and(|k| k.ends_with("Route")));
+    for rules in routes.filter_map(|route| route["spec"]["rules"].as_array_mut()) {
+        let names: Vec<Value> = rules.iter().filter_map(|rule| rule.get("name")).cloned().collect();
+        for rule in rules {
+            match rng.below(10) {
+                0..3 => rule["name"] = json!(format!("rule-{}", 1 + rng.below(3))),
+                3..6 if !names.is_empty() => rule["name"] = rng.pick(&names).clone(),
+                _ => {}
+            }
+        }
+    }
+}
+
 /// A number from 1 to the most, small ones more often.
 fn up_to(rng: &mut Rng, most: u64) -> usize {
     count(1 + rng.below(most).min(rng.below(most)))
