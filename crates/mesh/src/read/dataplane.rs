@@ -202,15 +202,15 @@ pub fn matches(wanted: &Tags, tags: &Tags) -> bool {
 }
 
 /// The MeshGateway that configures a proxy: the one whose selector matches best; of several the one with the smaller name.
-/// Gateways of another zone do not count.
+/// Gateways of another zone do not count; one that does not say its zone is of every zone.
 pub fn gateway_of<'g>(
     dataplane: &Dataplane,
     gateways: &'g [MeshGateway],
 ) -> Option<&'g MeshGateway> {
     let zone = dataplane.meta.zone();
     let near = |g: &&MeshGateway| {
-        let here =
-            g.meta.zone() == zone || zone.is_empty() || g.meta.origin() != ResourceOrigin::Zone;
+        let elsewhere = ![zone, ""].contains(&g.meta.zone()) && !zone.is_empty();
+        let here = !elsewhere || g.meta.origin() != ResourceOrigin::Zone;
         here && g.meta.mesh == dataplane.meta.mesh
     };
     let tag_sets: Vec<&Tags> = match &dataplane.gateway {
