@@ -156,7 +156,7 @@ fn a_target_that_is_not_there_is_a_warning_where_there_is_anything_to_warn_at() 
     assert_eq!(kinds(&compat(&[MESH, WEB, &lost]), RULES).len(), 0);
     let other = timeout("other", "to: [{targetRef: {kind: Mesh}, default: {idleTimeout: 1s}}]");
     let rules = kinds(&compat(&[MESH, WEB, &lost, &other]), RULES);
-    let want = "unable to resolve TargetRef on policy: mesh:m name:lost error:\"couldn't resolve MeshHTTPRoute targetRef\"";
+    let want = "unable to resolve TargetRef on policy: mesh:m name:lost error:\"couldn't resolve MeshHTTPRoute targetRef with name 'r'\"";
     assert_eq!(rules[0]["warnings"], json!([want]));
 }
 
