@@ -62,6 +62,8 @@ pub struct MeshResources {
     pub refused: BTreeMap<u32, Refusal>,
     /// Proxies, by object.
     pub dataplanes: Vec<ReadObject<Dataplane>>,
+    /// MeshIdentities, by object.
+    pub identities: Vec<ObjectId>,
     /// MeshGateways, by object.
     pub gateways: Vec<MeshGateway>,
     /// Their objects.
@@ -182,6 +184,9 @@ impl Reader<'_> {
         if kind == kinds::DATAPLANE {
             let it = Dataplane::read(self.documents, &resource);
             mesh.dataplanes.push(ReadObject { object: Some(object.id), it });
+        }
+        if kind == kinds::IDENTITY {
+            mesh.identities.push(object.id);
         }
         if kind == kinds::GATEWAY {
             mesh.gateways.push(MeshGateway::read(self.documents, &resource));

@@ -311,7 +311,12 @@ impl<'a> Ladders<'a, '_> {
         }
         if rules {
             let ruling = policies.iter().find(|p| !p.rules.is_empty()).map_or(0, |p| p.place);
-            for (item, _) in &entries {
+            // Who denies where nobody is admitted anyway changes nothing.
+            let admits = policies.iter().any(|p| self.admits(p));
+            let counts = |item: &Item<'_>| admits || !self.is_deny(item);
+            let entries: Vec<Item<'_>> =
+                entries.iter().map(|(item, _)| *item).filter(counts).collect();
+            for item in &entries {
                 let pair = (item.policy.place, ruling);
                 if !self.found.displaced.contains(&pair) {
                     self.found.displaced.push(pair);
@@ -338,6 +343,21 @@ impl<'a> Ladders<'a, '_> {
                 made.clients.push((subset.clone(), ladder))
             }
         }
+    }
+
+    /// Whether a policy has rules that let somebody in.
+    fn admits(&self, policy: &Policy) -> bool {
+        let lists = ["allow", "allowWithShadowDeny"];
+        policy.rules.iter().any(|entry| {
+            let conf = self.documents.view(entry.node).get("default");
+            let list = |name| conf.and_then(|c| c.get(name));
+            lists.iter().any(|name| list(*name).is_some_and(|l| !l.is_empty()))
+        })
+    }
+
+    fn is_deny(&self, item: &Item<'_>) -> bool {
+        let conf = self.documents.view(item.entry.node).get("default");
+        conf.and_then(|c| c.get("action")).and_then(|a| a.scalar_text()) == Some("Deny")
     }
 
     /// The release makes a rule for every combination of tags; too many are told.
