@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use overrule_access::{
-    AccessRule, Because, Certificate, Clause, ClientTags, Compiled, Effect, Enforcement, Request,
-    RuleSource, Ruling, Verdict, client_set, naive,
+    AccessRule, Because, Certificate, Clause, ClientTags, Compiled, Effect, Enforcement, Match,
+    Request, RuleSource, Ruling, Verdict, client_set, naive,
 };
 use overrule_source::{Documents, NodeRef};
 
@@ -146,7 +146,7 @@ impl Gate {
         let entries: Vec<_> =
             entries.iter().map(|(i, _)| (i.policy, i.entry.index, i.entry.node)).collect();
         let has_rules = !entries.is_empty();
-        let permissions = permissions(documents, entries);
+        let permissions = permissions(documents, profile, entries);
         let mut from = Vec::new();
         for (Item { policy, entry }, clients) in clients(&policies) {
             let node = entry.node;
@@ -304,10 +304,14 @@ impl Gate {
         self.from.get(at).map(|f| f.effect)
     }
 
-    /// The release looks at entries one after another, and takes the first match.
+    /// The release looks at entries one after another, and takes the first match. One of which nothing is left fits
+    /// everybody.
     fn by_release(&self, asking: Asking<'_>) -> Said {
         let rules = &self.permissions.rules;
         let one = |rule: &AccessRule| {
+            if rule.matches == Match::default() {
+                return true;
+            }
             let alone = naive::decide(std::slice::from_ref(rule), &asking.request);
             !alone.matched.is_empty()
         };

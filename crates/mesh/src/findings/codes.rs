@@ -56,4 +56,6 @@ overrule_source::codes! {
     COVERED = "OV1626", Note, Document, "wider match of the same list covers this one";
     /// A proxy or a service that cannot be read as it is written.
     WRONG_SHAPE = "OV1627", Error, Document, "control plane rejects the proxy or service";
+    /// A match by the server name, which the release does not have.
+    SNI = "OV1628", Warning, Document, "2.13 drops `sni` from a permission, which gets wider";
 }

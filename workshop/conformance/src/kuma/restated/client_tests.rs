@@ -247,3 +247,42 @@ fn a_denied_request_shows_the_shadow_rule_that_it_matches() {
         assert_eq!(ask("spiffe://other/b"), (Verdict::Denied, false), "{profile}");
     }
 }
+
+#[test]
+fn the_release_drops_server_names_and_says_so() {
+    let world = |list: &str, one: &str| {
+        format!(
+            "{ONE_ALLOW}---\ntype: MeshTrafficPermission\nmesh: m\nname: p\nspec: {{rules: [{{default: {{{list}: [{one}]}}}}]}}\n"
+        )
+    };
+    let sni = "sni: {type: Exact, value: a.b}";
+    let id = "spiffeID: {type: Exact, value: 'spiffe://td/a'}";
+    let ask = |text: &str, profile: &str, client: &str, sni: Option<&str>| {
+        let analysis = analysis(text, profile);
+        let (target, _) = analysis.named("dataplane/m/target").unwrap();
+        let inbound = analysis.access(analysis.inbounds(target, None)[0]).unwrap();
+        let caller = analysis.caller(analysis.client(client).unwrap());
+        let asked = Request { identity: None, sni, method: None, path: None };
+        assert!(analysis.diagnostics.iter().any(|d| d.code.id == "OV1628"), "{profile} {text}");
+        inbound.ask(client, &caller, asked).unwrap().ruling.verdict
+    };
+    let [yes, no] = [Verdict::Allowed, Verdict::Denied];
+    let both = world("allow", &format!("{{{id}, {sni}}}"));
+    let only = world("allow", &format!("{{{sni}}}"));
+    for (text, client, name, design, release) in [
+        (&both, "spiffe://td/a", Some("a.b"), yes, yes),
+        (&both, "spiffe://td/a", Some("other"), no, yes),
+        (&both, "spiffe://td/b", Some("a.b"), no, no),
+        (&only, "spiffe://td/b", Some("other"), no, yes),
+        (&only, "unnamed", None, no, yes),
+    ] {
+        assert_eq!(ask(text, "design", client, name), design, "{client} {name:?}");
+        assert_eq!(ask(text, "2.13", client, name), release, "{client} {name:?}");
+    }
+    let deny = format!(
+        "{}---\ntype: MeshTrafficPermission\nmesh: m\nname: a\nspec: {{rules: [{{default: {{allow: [{{{id}}}]}}}}]}}\n",
+        world("deny", &format!("{{{sni}}}"))
+    );
+    assert_eq!(ask(&deny, "design", "spiffe://td/a", None), yes);
+    assert_eq!(ask(&deny, "2.13", "spiffe://td/a", None), no, "a deny of everybody");
+}

@@ -88,7 +88,7 @@ fn rules(documents: &Documents, policies: &[Policy]) -> (Permissions, Vec<String
     let names = entries.iter().map(|(item, _)| item.policy.meta.kri().to_string()).collect();
     let of_policies =
         entries.iter().map(|(item, _)| (item.policy, item.entry.index, item.entry.node));
-    (permissions(documents, of_policies), names)
+    (permissions(documents, &Profile::Release, of_policies), names)
 }
 
 /// The order of policies is the one the case names. A policy with several entries may be named once or for each.
