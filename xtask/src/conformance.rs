@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn both_layouts_are_found_and_filtered() {
+    fn all_layouts_are_found_and_filtered() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| {
             let path = folder.path().join(name);
@@ -288,20 +288,24 @@ mod tests {
             "area\tcase\tfiles\nrules/from\t01\trules/from/01.yaml\nkri\tx\tnone.yaml\n",
         );
         write("two/rules/from/01.yaml", "not: [a case");
+        write(
+            "three/validation.jsonl",
+            "{\"resource\": {}, \"accepted\": true}\nnot: [a case\n\n{\"id\": \"w\", \"objects\": []}\n",
+        );
         let all = Arguments { folders: vec![folder.path().to_path_buf()], ..Arguments::default() };
-        assert_eq!(count(&all).0, 5);
+        assert_eq!(count(&all).0, 8);
         let area = Arguments {
             folders: all.folders.clone(),
             area: vec!["one/*".to_owned()],
             ..Arguments::default()
         };
-        assert_eq!(count(&area), (3, BTreeMap::from([("outside of --area".to_owned(), 2)])));
+        assert_eq!(count(&area), (3, BTreeMap::from([("outside of --area".to_owned(), 5)])));
         let except = Arguments {
             folders: all.folders.clone(),
             except: vec!["one/a".to_owned()],
             ..Arguments::default()
         };
-        assert_eq!(count(&except), (3, BTreeMap::from([("by --except one/a".to_owned(), 2)])));
+        assert_eq!(count(&except), (6, BTreeMap::from([("by --except one/a".to_owned(), 2)])));
         let profile = Arguments {
             folders: all.folders,
             profile: Some("gep713".to_owned()),
@@ -309,7 +313,7 @@ mod tests {
         };
         assert_eq!(
             count(&profile),
-            (2, BTreeMap::from([("that do not name the profile".to_owned(), 3)]))
+            (2, BTreeMap::from([("that do not name the profile".to_owned(), 6)]))
         );
     }
 }

@@ -92,6 +92,29 @@ pub fn enforcement(
     if identity_of(documents, resources, mesh, proxy).is_some() {
         return Enforcement::Strict;
     }
+    by_mtls(documents, resources, mesh)
+}
+
+/// Whether a zone egress asks: it is part of the mesh, and takes no client without a certificate.
+pub fn enforcement_at_egress(
+    documents: &Documents,
+    resources: &Resources,
+    mesh: &MeshResources,
+) -> Enforcement {
+    match by_mtls(documents, resources, mesh) {
+        Enforcement::Permissive => Enforcement::Strict,
+        other => other,
+    }
+}
+
+/// Whether what a mesh sends to external services goes through a zone egress.
+pub fn uses_egress(documents: &Documents, resources: &Resources, mesh: &MeshResources) -> bool {
+    let spec = mesh.object.and_then(|object| resources.spec(documents, object));
+    let used = spec.and_then(|s| s.get("routing")).and_then(|r| r.get("zoneEgress"));
+    used.and_then(View::as_bool) == Some(true)
+}
+
+fn by_mtls(documents: &Documents, resources: &Resources, mesh: &MeshResources) -> Enforcement {
     let mtls = mesh.object.and_then(|object| resources.spec(documents, object)?.get("mtls"));
     let enabled = mtls.and_then(|m| m.get("enabledBackend")).and_then(|b| b.scalar_text());
     let Some(enabled) = enabled.filter(|name| !name.is_empty()) else { return Enforcement::Off };

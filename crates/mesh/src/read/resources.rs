@@ -62,6 +62,8 @@ pub struct MeshResources {
     pub refused: BTreeMap<u32, Refusal>,
     /// Proxies, by object.
     pub dataplanes: Vec<ReadObject<Dataplane>>,
+    /// ExternalServices, by object, each as a proxy with the one inbound that it has at a zone egress.
+    pub external: Vec<ReadObject<Dataplane>>,
     /// MeshIdentities, by object.
     pub identities: Vec<ObjectId>,
     /// MeshGateways, by object.
@@ -87,6 +89,12 @@ impl MeshResources {
     /// Whether a policy takes part under a rule set: it is not refused, and not only a shadow.
     pub fn takes_part(&self, profile: &Profile, policy: &Policy) -> bool {
         !policy.is_shadow() && !self.is_refused(profile, policy)
+    }
+
+    /// A proxy by place; after the dataplanes come the external services.
+    pub fn proxy(&self, place: usize) -> Option<&ReadObject<Dataplane>> {
+        let beyond = |place: usize| self.external.get(place.checked_sub(self.dataplanes.len())?);
+        self.dataplanes.get(place).or_else(|| beyond(place))
     }
 
     /// The policies at these places.
@@ -184,6 +192,10 @@ impl Reader<'_> {
         if kind == kinds::DATAPLANE {
             let it = Dataplane::read(self.documents, &resource);
             mesh.dataplanes.push(ReadObject { object: Some(object.id), it });
+        }
+        if kind == kinds::OLD_EXTERNAL_SERVICE {
+            let it = Dataplane::of_external(self.documents, &resource);
+            mesh.external.push(ReadObject { object: Some(object.id), it });
         }
         if kind == kinds::IDENTITY {
             mesh.identities.push(object.id);

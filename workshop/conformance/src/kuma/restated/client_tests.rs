@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use overrule::{Analysis, Client, Options};
+use overrule::{Analysis, Client, InboundId, Options};
 use overrule_access::{Because, Certificate, Request, Verdict};
 use overrule_envoy::{
     FilterForm, FilterOptions, LegacyInput, LegacySubset, LegacyTag, Protocol, Release,
@@ -89,7 +89,15 @@ fn analysis(text: &str, profile: &str) -> Analysis {
 /// Whether the filter of the target lets a client pass, and whether it counts it as one that would be refused.
 fn filtered(analysis: &Analysis, as_shipped: bool, client: &mtp_envoy::Client) -> (bool, bool) {
     let (target, _) = analysis.named("dataplane/m/target").unwrap();
-    let at = analysis.inbounds(target, None)[0];
+    filtered_at(analysis, analysis.inbounds(target, None)[0], as_shipped, client)
+}
+
+fn filtered_at(
+    analysis: &Analysis,
+    at: InboundId,
+    as_shipped: bool,
+    client: &mtp_envoy::Client,
+) -> (bool, bool) {
     let source = analysis.access(at).unwrap().filter_source(as_shipped);
     let action = |effect: overrule_access::Effect| match effect {
         overrule_access::Effect::Allow => SubsetAction::Allow,
@@ -285,4 +293,54 @@ fn the_release_drops_server_names_and_says_so() {
     );
     assert_eq!(ask(&deny, "design", "spiffe://td/a", None), yes);
     assert_eq!(ask(&deny, "2.13", "spiffe://td/a", None), no, "a deny of everybody");
+}
+
+#[test]
+fn a_zone_egress_asks_who_may_call_an_external_service() {
+    let outside = |routing: &str| {
+        format!(
+            "{}---\ntype: ExternalService\nmesh: m\nname: pay\ntags: {{kuma.io/service: pay, kuma.io/protocol: http}}\nnetworking: {{address: pay.example.com:443}}\n",
+            ONE_ALLOW.replacen("name: m\n", &format!("name: m\n{routing}"), 1)
+        )
+    };
+    let of = |target: &str, from: &str, action: &str| {
+        permission(from, action).replace("{from:", &format!("{{targetRef: {target}, from:"))
+    };
+    let egress = outside("routing: {zoneEgress: true}\n");
+    let clients = ["dataplane/m/worker", "dataplane/m/target", "nobody"];
+    let ask = |text: &str, profile: &str| -> Vec<Verdict> {
+        let analysis = analysis(text, profile);
+        let (service, _) = analysis.named("externalservice/m/pay").unwrap();
+        let at = analysis.inbounds(service, None)[0];
+        let inbound = analysis.access(at).unwrap();
+        assert_eq!(inbound.name(), "externalservice/m/pay#443");
+        let source = inbound.filter_source(profile == "2.13");
+        assert_eq!((&*source.address, source.port, source.is_http), ("pay.example.com", 443, true));
+        let ask = |name: &&str| {
+            let caller = analysis.caller(analysis.client(name).unwrap());
+            let asked = Request { identity: None, sni: None, method: None, path: None };
+            let ruling = inbound.ask(name, &caller, asked).unwrap().ruling;
+            if let Some(tags) = &caller.tags {
+                let sans = mtp_envoy::Client::tagged("m", tags);
+                let right = filtered_at(&analysis, at, profile == "2.13", &sans).0;
+                assert_eq!(ruling.verdict == Verdict::Allowed, right, "{name} {profile}");
+            }
+            ruling.verdict
+        };
+        clients.iter().map(ask).collect()
+    };
+    let [yes, no] = [Verdict::Allowed, Verdict::Denied];
+    let batch = "{kind: MeshService, name: batch}";
+    for profile in ["design", "2.13"] {
+        let by = |target: &str| ask(&format!("{egress}{}", of(target, batch, "Allow")), profile);
+        assert_eq!(ask(&egress, profile), [no, no, no], "nobody without a permission");
+        assert_eq!(by("{kind: Mesh}"), [yes, no, no]);
+        assert_eq!(by("{kind: MeshService, name: pay}"), [yes, no, no]);
+        assert_eq!(by("{kind: MeshSubset, tags: {kuma.io/protocol: http}}"), [yes, no, no]);
+        assert_eq!(by("{kind: MeshService, name: other}"), [no, no, no]);
+        assert_eq!(by("{kind: Dataplane}"), [no, no, no]);
+    }
+    let analysis = analysis(&outside(""), "design");
+    let (service, _) = analysis.named("externalservice/m/pay").unwrap();
+    assert!(analysis.inbounds(service, None).is_empty(), "what goes past the egress is not asked");
 }
