@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: folders of cases in any of the three layouts. Out: a line per area, what was left out, the count.
+//! In: folders of cases in any of the four layouts. Out: a line per area, what was left out, the count.
 //! Not here: reading and running a case (the `cases` crate).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use globset::{Glob, GlobMatcher};
 use overrule_cases::{CaseResult, plain, run as run_case, summary};
 
+use crate::lines;
 use crate::manifest::{self, Admission};
 
 /// Which cases.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Arguments {
-    /// Folders of cases; those with MANIFEST.tsv are read by it
+    /// Folders of cases; those with MANIFEST.tsv are read by it, and .jsonl files line by line
     #[arg(required = true)]
     folders: Vec<PathBuf>,
     /// Only areas (or cases) that this glob matches; repeatable
@@ -104,25 +105,34 @@ fn cases(
     }
     let wanted = Wanted::new(arguments)?;
     let mut ran = Vec::new();
-    let manifests = manifests(folder);
+    let named = arguments.profile.as_deref().map(|p| p.rsplit('=').next().unwrap_or(p));
+    let admits = |area: &str, case: &str, excluded: &mut Excluded| {
+        if named.is_some_and(|p| p != manifest::PROFILE) {
+            excluded.add("that do not name the profile");
+            return Admission::Skip;
+        }
+        match wanted.includes(folder, area, case, excluded) {
+            true => Admission::Run,
+            false => Admission::Skip,
+        }
+    };
+    let manifests = found(folder, |path| path.file_name().is_some_and(|n| n == manifest::NAME));
     for path in &manifests {
         let below = relative(path.parent().unwrap_or(path), folder);
-        let named = arguments.profile.as_deref().map(|p| p.rsplit('=').next().unwrap_or(p));
-        let mut admit = |area: &str, case: &str| {
-            if named.is_some_and(|p| p != manifest::PROFILE) {
-                excluded.add("that do not name the profile");
-                return Admission::Skip;
-            }
-            match wanted.includes(folder, &join(&below, area), case, excluded) {
-                true => Admission::Run,
-                false => Admission::Skip,
-            }
-        };
+        let mut admit = |area: &str, case: &str| admits(&join(&below, area), case, excluded);
         let mut cannot: Vec<String> = Vec::new();
-        let found = manifest::cases(path, &mut admit, &mut |why| cannot.push(why.to_owned()))?;
+        let results = manifest::cases(path, &mut admit, &mut |why| cannot.push(why.to_owned()))?;
         cannot.iter().for_each(|why| excluded.add(&format!("because {why}")));
-        let found = found.into_iter();
-        ran.extend(found.map(|(area, result)| Ran { area: join(&below, &area), result }));
+        ran.extend(
+            results.into_iter().map(|(area, result)| Ran { area: join(&below, &area), result }),
+        );
+    }
+    for path in found(folder, |path| path.extension().is_some_and(|e| e == lines::ENDING)) {
+        let name = relative(&path, folder);
+        let area = name.rsplit_once('.').map_or(&*name, |(stem, _)| stem);
+        let mut admit = |case: &str| admits(area, case, excluded);
+        let results = lines::cases(&path, &mut admit)?.into_iter();
+        ran.extend(results.map(|result| Ran { area: area.to_owned(), result }));
     }
     let roots: Vec<&Path> = manifests.iter().filter_map(|path| path.parent()).collect();
     let (files, errors) = files(folder, &roots);
@@ -175,10 +185,10 @@ fn files(folder: &Path, roots: &[&Path]) -> (Vec<PathBuf>, Vec<String>) {
     (files.filter(|path| !roots.iter().any(|root| path.starts_with(root))).collect(), errors)
 }
 
-/// Every manifest at or below a folder.
-fn manifests(folder: &Path) -> Vec<PathBuf> {
+/// Every file of a sort at or below a folder.
+fn found(folder: &Path, is_one: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let walker = ignore::WalkBuilder::new(folder).standard_filters(false).build();
-    let entries = walker.flatten().filter(|entry| entry.file_name() == manifest::NAME);
+    let entries = walker.flatten().filter(|entry| is_one(entry.path()));
     let paths: BTreeSet<PathBuf> = entries.map(ignore::DirEntry::into_path).collect();
     paths.into_iter().collect()
 }
@@ -262,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn both_layouts_are_found_and_filtered() {
+    fn all_layouts_are_found_and_filtered() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| {
             let path = folder.path().join(name);
@@ -278,20 +288,24 @@ mod tests {
             "area\tcase\tfiles\nrules/from\t01\trules/from/01.yaml\nkri\tx\tnone.yaml\n",
         );
         write("two/rules/from/01.yaml", "not: [a case");
+        write(
+            "three/validation.jsonl",
+            "{\"resource\": {}, \"accepted\": true}\nnot: [a case\n\n{\"id\": \"w\", \"objects\": []}\n",
+        );
         let all = Arguments { folders: vec![folder.path().to_path_buf()], ..Arguments::default() };
-        assert_eq!(count(&all).0, 5);
+        assert_eq!(count(&all).0, 8);
         let area = Arguments {
             folders: all.folders.clone(),
             area: vec!["one/*".to_owned()],
             ..Arguments::default()
         };
-        assert_eq!(count(&area), (3, BTreeMap::from([("outside of --area".to_owned(), 2)])));
+        assert_eq!(count(&area), (3, BTreeMap::from([("outside of --area".to_owned(), 5)])));
         let except = Arguments {
             folders: all.folders.clone(),
             except: vec!["one/a".to_owned()],
             ..Arguments::default()
         };
-        assert_eq!(count(&except), (3, BTreeMap::from([("by --except one/a".to_owned(), 2)])));
+        assert_eq!(count(&except), (6, BTreeMap::from([("by --except one/a".to_owned(), 2)])));
         let profile = Arguments {
             folders: all.folders,
             profile: Some("gep713".to_owned()),
@@ -299,7 +313,7 @@ mod tests {
         };
         assert_eq!(
             count(&profile),
-            (2, BTreeMap::from([("that do not name the profile".to_owned(), 3)]))
+            (2, BTreeMap::from([("that do not name the profile".to_owned(), 6)]))
         );
     }
 }

@@ -13,6 +13,7 @@ mod failures;
 mod fleet;
 mod fuzz;
 mod inspect;
+mod lines;
 mod manifest;
 mod rules;
 mod scale;
@@ -40,7 +41,7 @@ enum Command {
     Test(test::Arguments),
     /// The same as `test`: what CI runs
     Ci(test::Arguments),
-    /// Run every case of a tree: our own format, or a folder with MANIFEST.tsv
+    /// Run every case of a tree: our own format, a folder with MANIFEST.tsv, or .jsonl files
     Conformance(conformance::Arguments),
     /// Write a fleet of manifests: gateways or a mesh of any size, the same for the same seed
     #[command(subcommand)]

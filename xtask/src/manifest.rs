@@ -45,35 +45,43 @@ pub(crate) fn cases(
         if matches!(admit(&area, &name), Admission::Skip) {
             continue;
         }
-        let file = path.display().to_string();
-        let mismatch = |message: String| Mismatch {
-            what: DifferenceKind::Value,
-            at: Position { file: file.clone(), line: number, column: 1 },
-            path: String::new(),
-            kind: String::new(),
-            message,
-            expected: None,
-            actual: None,
-        };
-        let verdict = match one(folder, &area, &name, &files) {
-            Ok(None) => TestVerdict::Passed,
+        let ended = match one(folder, &area, &name, &files) {
+            Ok(None) => Ok(()),
             Ok(Some(why)) => {
                 exclude(why);
                 continue;
             }
-            Err(message) => TestVerdict::Failed(vec![mismatch(message)]),
+            Err(message) => Err(message),
         };
-        let result = CaseResult {
-            name,
-            file,
-            line: number,
-            family: "kuma".to_owned(),
-            profile: PROFILE.to_owned(),
-            verdict,
-        };
+        let result = result(path, number, name, ended);
         ran.push((area, result));
     }
     Ok(ran)
+}
+
+/// What became of a case that stands in a line of a file.
+pub(crate) fn result(
+    path: &Path,
+    line: u32,
+    name: String,
+    ended: Result<(), String>,
+) -> CaseResult {
+    let file = path.display().to_string();
+    let mismatch = |message: String| Mismatch {
+        what: DifferenceKind::Value,
+        at: Position { file: file.clone(), line, column: 1 },
+        path: String::new(),
+        kind: String::new(),
+        message,
+        expected: None,
+        actual: None,
+    };
+    let verdict = match ended {
+        Ok(()) => TestVerdict::Passed,
+        Err(message) => TestVerdict::Failed(vec![mismatch(message)]),
+    };
+    let (family, profile) = ("kuma".to_owned(), PROFILE.to_owned());
+    CaseResult { name, file, line, family, profile, verdict }
 }
 
 /// Runs one case; or why it cannot be run. Those of the Inspect API run over HTTP, against a server.

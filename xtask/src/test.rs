@@ -54,6 +54,9 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<(), String> {
     // Generic kinds, the first family, have no data but our own.
     for family in overrule::families().iter().skip(1).map(|family| family.name()) {
         steps.run(&format!("conformance: {family}"), || shared(root, family));
+        for folder in more_of(root, family) {
+            steps.run(&format!("conformance: {folder}"), || shared(root, &folder));
+        }
     }
     if arguments.fast {
         steps.run("fuzz", || Ok(Ending::DidNotRun("left out by --fast".to_owned())));
@@ -74,6 +77,16 @@ fn shared(root: &Path, family: &str) -> Result<Ending, String> {
         return Ok(Ending::DidNotRun(format!("there is no {SHARED}/{family} beside the clone")));
     }
     conformance::tree(&folder).map(Ending::Ran)
+}
+
+/// The folders with more data of a family: `FAMILY-random`.
+fn more_of(root: &Path, family: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(root.join(SHARED)).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let prefix = format!("{family}-");
+    let mut found: Vec<String> = names.filter(|name| name.starts_with(&prefix)).collect();
+    found.sort();
+    found
 }
 
 fn bench(root: &Path) -> Result<Ending, String> {

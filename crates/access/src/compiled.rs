@@ -80,7 +80,8 @@ impl Compiled {
         let Best { list, tree } = best;
         if list.deny != NONE {
             let (by, by_tree) = (source(list.deny), source(tree.deny));
-            return Answer { verdict: Verdict::Denied, by, by_tree, shadow: None };
+            let shadow = source(list.shadow);
+            return Answer { verdict: Verdict::Denied, by, by_tree, shadow };
         }
         if list.allow == NONE {
             return Answer::NOTHING;

@@ -22,8 +22,8 @@ pub struct Answer {
     /// The match that the tree form of Envoy names: those without identity, then the exact one, then prefixes from the
     /// longest to the shortest; within one of these the first in list order. Denies first, as ever.
     pub by_tree: Option<RuleSource>,
-    /// The first match of an `allowWithShadowDeny`, if the request is allowed. (The shadow counter of Envoy also counts
-    /// requests that are denied and have such a match.)
+    /// The first match of an `allowWithShadowDeny`, whether or not the request is denied: the shadow counter of Envoy
+    /// counts it too.
     pub shadow: Option<RuleSource>,
 }
 

@@ -3,6 +3,7 @@
 //! as data. Not here: reading policies, Envoy, words.
 
 mod caller;
+pub mod client_set;
 mod compiled;
 mod conditions;
 mod decision;
@@ -16,7 +17,7 @@ mod ruling;
 pub mod spiffe;
 mod tree;
 
-pub use caller::{Caller, Certificate};
+pub use caller::{Caller, Certificate, ClientTags};
 pub use compiled::Compiled;
 pub use decision::{Answer, Decision, Verdict};
 pub use rule::{AccessRule, Effect, Identity, Match, PathMatch, Request, RuleSource};

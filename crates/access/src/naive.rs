@@ -35,7 +35,7 @@ fn answer(matched: &[&AccessRule]) -> Answer {
         verdict: if allowed { Verdict::Allowed } else { Verdict::Denied },
         by: Some(first.source),
         by_tree: tree.map(|rule| rule.source),
-        shadow: shadow.filter(|_| allowed).map(|rule| rule.source),
+        shadow: shadow.map(|rule| rule.source),
     }
 }
 

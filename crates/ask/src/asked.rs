@@ -178,7 +178,8 @@ parameters! {
     /// May this client call this service?
     #[derive(Debug, Clone, Default)]
     Can {
-        /// The client: a SPIFFE ID, a dataplane, or `nobody` for one without a certificate.
+        /// The client: a SPIFFE ID, a dataplane, `nobody` for one without a certificate, or `unnamed` for one whose
+        /// certificate has no SPIFFE ID.
         from: Option<String> = {positional: true, value_name: "FROM", required: Required::OverHttp};
         /// What it calls: a dataplane, an inbound of one (`dataplane/default/backend-1#http`), or a meshservice.
         to: Option<String> = {positional: true, value_name: "TO", required: Required::OverHttp};

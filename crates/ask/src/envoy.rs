@@ -45,9 +45,16 @@ pub(crate) fn run(
         let Some(inbound) = analysis.access(at) else { continue };
         let source = inbound.filter_source(options.form.is_exact());
         let one = OneInbound { name: inbound.name(), source };
+        if one.mixes(&options, sink) {
+            refused = true;
+            continue;
+        }
         let (value, is_refused) = one.value(asked, &options, sink)?;
         refused |= is_refused;
         found.push(value);
+    }
+    if found.is_empty() {
+        return Ok(Exit::findings(refused));
     }
     let single = found.len() == 1;
     let all = match found.pop() {
@@ -80,6 +87,21 @@ struct OneInbound<'a> {
 }
 
 impl OneInbound<'_> {
+    /// Tells of permissions with `from` beside others with `rules`. Both decide, and no filter of ours can say so: there
+    /// is none. The filter of the release is the one it has, which passes over `from`.
+    fn mixes(&self, options: &FilterOptions, sink: &mut dyn Sink) -> bool {
+        if !(self.source.has_rules && self.source.has_client_sets) {
+            return false;
+        }
+        let exact = options.form.is_exact();
+        let (kind, what) = match exact {
+            true => ("note", "the filter of the release leaves out permissions with `from` here"),
+            false => ("error", "no filter can enforce permissions with `from` beside `rules`"),
+        };
+        sink.remark(&format!("{kind}: {}: {what}; write them as `rules`", self.name));
+        !exact
+    }
+
     /// The configuration, and whether it must not be used.
     fn value(
         &self,
@@ -102,16 +124,9 @@ impl OneInbound<'_> {
                 overrule_envoy::filters(&input, options)
             }
         };
-        let left_out = source.has_rules && source.has_client_sets;
         if !source.is_enforced {
             sink.remark(&format!(
                 "note: {}: clients are not asked who they are (no mTLS and no MeshIdentity); these filters only count behind mTLS",
-                self.name
-            ));
-        }
-        if left_out {
-            sink.remark(&format!(
-                "note: {}: permissions with `from` are not part of these filters; write them as `rules`",
                 self.name
             ));
         }
@@ -121,7 +136,7 @@ impl OneInbound<'_> {
         let wider = |p: &overrule_envoy::FilterProblem| {
             matches!(p, overrule_envoy::FilterProblem::NotInRelease(_))
         };
-        let refused = projection.refused() || left_out || projection.problems.iter().any(wider);
+        let refused = projection.refused() || projection.problems.iter().any(wider);
         let failed = |e: serde_json::Error| AskError::World(e.to_string());
         let value = match asked.bootstrap {
             false => json!({

@@ -17,6 +17,8 @@
 
 use std::collections::BTreeMap;
 
+use overrule_access::client_set::{self, TagCondition};
+
 use crate::filters::{FilterForm, FilterOptions, Projection, Protocol, http, network};
 use crate::names::stat_prefix;
 use crate::proto::rbac::{
@@ -168,18 +170,16 @@ fn part<'a>(rules: &'a [LegacySubset], wanted: &[SubsetAction]) -> Parted<'a> {
     parted
 }
 
-/// Whether no client with one value for each tag is in both.
-fn disjoint(a: &[LegacyTag], b: &[LegacyTag]) -> bool {
-    let other_value =
-        |x: &LegacyTag, y: &LegacyTag| !x.not && !y.not && x.key == y.key && x.value != y.value;
-    contradict(a, b) || a.iter().any(|x| b.iter().any(|y| other_value(x, y)))
+fn conditions(tags: &[LegacyTag]) -> impl Iterator<Item = TagCondition<'_>> + Clone {
+    tags.iter().map(|LegacyTag { key, value, not }| TagCondition { key, value, not: *not })
 }
 
-/// Whether no client at all is in both: one must have what the other must not have.
+fn disjoint(a: &[LegacyTag], b: &[LegacyTag]) -> bool {
+    client_set::disjoint(conditions(a), conditions(b))
+}
+
 fn contradict(a: &[LegacyTag], b: &[LegacyTag]) -> bool {
-    let opposite =
-        |x: &LegacyTag, y: &LegacyTag| x.not != y.not && x.key == y.key && x.value == y.value;
-    a.iter().any(|x| b.iter().any(|y| opposite(x, y)))
+    client_set::contradict(conditions(a), conditions(b))
 }
 
 fn subset(tags: &[LegacyTag], mesh: &str) -> Principal {

@@ -12,6 +12,8 @@ pub enum Client<'a> {
     /// Somebody who shows nothing.
     #[default]
     Nobody,
+    /// Somebody with a valid certificate that names nobody.
+    Unnamed,
     /// By identity.
     Identity(&'a str),
     /// An object of the input.

@@ -46,6 +46,7 @@ fn minimal(kind: &str) -> &'static str {
         "MeshTLS" | "MeshTrafficPermission" => "rules: [{}]",
         "MeshPassthrough" | "MeshTrace" | "MeshMetric" | "MeshProxyPatch" => "default: {}",
         "MeshHTTPRoute" | "MeshTCPRoute" | "MeshFaultInjection" | "MeshRateLimit" => "to: []",
+        "MeshHealthCheck" => "to: [{targetRef: {kind: Mesh}, default: {tcp: {}}}]",
         _ => "to: [{targetRef: {kind: Mesh}}]",
     }
 }
@@ -124,9 +125,13 @@ fn kinds_of_to() {
         ("MeshTimeout", "Mesh", &all[..5]),
         ("MeshRetry", "Mesh", &all[..5]),
         ("MeshAccessLog", "Mesh", &all[..5]),
-        ("MeshLoadBalancingStrategy", "Mesh", &all[..5]),
-        ("MeshCircuitBreaker", "Mesh", &all[..4]),
-        ("MeshHealthCheck", "Mesh", &all[..4]),
+        (
+            "MeshLoadBalancingStrategy",
+            "Mesh",
+            &["Mesh", "MeshService", "MeshMultiZoneService", "MeshHTTPRoute"],
+        ),
+        ("MeshCircuitBreaker", "Mesh", &["Mesh", "MeshService", "MeshMultiZoneService"]),
+        ("MeshHealthCheck", "Mesh", &["Mesh", "MeshService", "MeshMultiZoneService"]),
         ("MeshHTTPRoute", "Mesh", &all[1..4]),
         ("MeshTCPRoute", "Mesh", &all[1..4]),
         ("MeshFaultInjection", "Mesh", &all[..1]),
@@ -137,14 +142,18 @@ fn kinds_of_to() {
         ("MeshAccessLog", "MeshGateway, name: g", &["Mesh"]),
         ("MeshHTTPRoute", "MeshGateway, name: g", &["Mesh"]),
         ("MeshTCPRoute", "MeshGateway, name: g", &["Mesh"]),
-        ("MeshCircuitBreaker", "MeshGateway, name: g", &all[..4]),
-        ("MeshLoadBalancingStrategy", "MeshGateway, name: g", &all[..4]),
+        (
+            "MeshLoadBalancingStrategy",
+            "MeshGateway, name: g",
+            &["Mesh", "MeshService", "MeshMultiZoneService"],
+        ),
     ] {
         for to in all {
             let name =
                 if ["Mesh", "MeshSubset", "Dataplane"].contains(&to) { "" } else { ", name: x" };
+            let conf = if kind == "MeshHealthCheck" { ", default: {tcp: {}}" } else { "" };
             let spec = format!(
-                "{{targetRef: {{kind: {top}}}, to: [{{targetRef: {{kind: {to}{name}}}}}]}}"
+                "{{targetRef: {{kind: {top}}}, to: [{{targetRef: {{kind: {to}{name}}}{conf}}}]}}"
             );
             let want = match good.contains(&to) {
                 true => vec![],
@@ -152,7 +161,10 @@ fn kinds_of_to() {
                     vec![format!("spec.to[0].targetRef.kind: value '{to}' is not supported")]
                 }
             };
-            assert_eq!(said(&universal(kind, &spec)), want, "{kind} {top} {to}");
+            // What all clients share is told once more; that is another test.
+            let mut got = said(&universal(kind, &spec));
+            got.retain(|said| !said.contains("Zone Egress"));
+            assert_eq!(got, want, "{kind} {top} {to}");
         }
     }
     let spec = "{targetRef: {kind: MeshGateway, name: g}, \
@@ -160,7 +172,7 @@ fn kinds_of_to() {
     assert_eq!(
         said(&universal("MeshLoadBalancingStrategy", spec)),
         [
-            "spec.to[0].targetRef.kind: value is not supported, only Mesh is allowed if loadBalancer is set"
+            "spec.to[0].targetRef.kind: value 'MeshGateway' is not supported, only Mesh is allowed if loadBalancer is set"
         ]
     );
 }
@@ -246,7 +258,7 @@ fn lists_that_must_or_must_not_be_there() {
         ("MeshTimeout", format!("{from}, {to}"), vec![]),
         ("MeshTimeout", format!("to: [], {rules}"), vec![]),
         ("MeshAccessLog", format!("{to}, {rules}"), vec![only_rules]),
-        ("MeshCircuitBreaker", format!("{to}, {rules}"), vec![]),
+        ("MeshCircuitBreaker", format!("{to}, {rules}"), vec![only_rules]),
         ("MeshTLS", format!("{from}, {rules}"), vec![either]),
         ("MeshTrafficPermission", format!("{from}, {rules}"), vec![either]),
         (
@@ -285,11 +297,11 @@ fn lists_that_do_not_fit_the_reference() {
         ("MeshRateLimit", format!("targetRef: {{kind: Dataplane}}, {rules}"), vec![]),
         ("MeshRateLimit", rules.to_owned(), not("rules")),
         ("MeshRateLimit", to.to_owned(), vec![]),
-        ("MeshRateLimit", from.to_owned(), long),
+        ("MeshRateLimit", from.to_owned(), long.clone()),
         ("MeshRateLimit", format!("{sidecars}{from}"), vec![]),
         ("MeshRateLimit", format!("{sidecars}{to}"), not("to")),
         ("MeshFaultInjection", format!("targetRef: {{kind: Dataplane}}, {to}"), not("to")),
-        ("MeshFaultInjection", from.to_owned(), not("from")),
+        ("MeshFaultInjection", from.to_owned(), long),
         ("MeshFaultInjection", format!("{sidecars}{from}"), vec![]),
         ("MeshFaultInjection", format!("{gateways}{to}"), vec![]),
         ("MeshTimeout", format!("targetRef: {{kind: MeshGateway, name: g}}, {from}"), not("from")),
@@ -371,7 +383,7 @@ fn values_of_another_type() {
         ("{to: {targetRef: {kind: Mesh}}}", "spec.to: must be a list"),
         ("{to: [Mesh]}", "spec.to[0]: must be an object"),
         (
-            "{to: [{targetRef: {kind: MeshService, name: x, sectionName: 8080}}]}",
+            "{to: [{targetRef: {kind: MeshService, name: x, sectionName: 8080}, default: {tcp: {}}}]}",
             "spec.to[0].targetRef.sectionName: must be a string",
         ),
     ] {
@@ -379,7 +391,7 @@ fn values_of_another_type() {
     }
     let (_, found) = problems(&universal(
         "MeshHealthCheck",
-        "{to: [{targetRef: {kind: MeshService, name: x, sectionName: 8080}}]}",
+        "{to: [{targetRef: {kind: MeshService, name: x, sectionName: 8080}, default: {tcp: {}}}]}",
     ));
     assert!(found[0].help.as_deref().unwrap().contains("quotes"));
 }
@@ -401,4 +413,94 @@ fn problems_point_at_what_is_wrong() {
         ]
     );
     assert!(found[0].help.as_deref().unwrap().starts_with("did you mean `Dataplane`?"));
+}
+
+#[test]
+fn confs_must_and_must_not_say_things() {
+    let route = "targetRef: {kind: MeshHTTPRoute, name: r}, ";
+    let gateway = "targetRef: {kind: MeshGateway, name: g}, ";
+    let mesh = "to: [{targetRef: {kind: Mesh}, default: ";
+    let under = "can't be specified when top-level TargetRef is referencing MeshHTTPRoute";
+    let section = "at least one timeout in this section should be configured";
+    let whole =
+        |field: &str| format!("{field} can only be defined with top level targetRef kind: Mesh");
+    let hash =
+        "field is not allowed when targetRef.kind is MeshHTTPRoute, only hashPolicies is supported";
+    let one = "must have at least one defined: http, tcp, grpc";
+    let shared = "kind MeshExternalService is only allowed with targetRef.kind: Mesh as it is configured on the Zone Egress and shared by all clients in the mesh";
+    let unsupported = "value 'MeshExternalService' is not supported";
+    let at = |field: &str, message: &str| format!("spec.{field}: {message}");
+    let all = "{connectionTimeout: 1s, idleTimeout: 1s, http: {maxStreamDuration: 1s, maxConnectionDuration: 1s, requestTimeout: 1s}}}]";
+    for (kind, spec, want) in [
+        ("MeshTimeout", format!("{mesh}{all}"), vec![]),
+        ("MeshTimeout", format!("{gateway}{mesh}{all}"), vec![]),
+        (
+            "MeshTimeout",
+            format!("{route}{mesh}{all}"),
+            ["connectionTimeout", "idleTimeout", "http.maxStreamDuration", "http.maxConnectionDuration"]
+                .map(|f| at(&format!("to[0].default.{f}"), under))
+                .to_vec(),
+        ),
+        (
+            "MeshTimeout",
+            format!("{route}rules: [{{default: {{idleTimeout: 1s}}}}]"),
+            vec![at("rules[0].default.idleTimeout", under)],
+        ),
+        (
+            "MeshTimeout",
+            format!("{mesh}{{http: {{requestHeadersTimeout: 1s}}}}}}]"),
+            vec![at("to[0].default.http", section)],
+        ),
+        ("MeshHealthCheck", format!("{mesh}{{interval: 1s}}}}]"), vec![at("to[0].default", one)]),
+        ("MeshHealthCheck", format!("{mesh}{{tcp: {{}}}}}}]"), vec![]),
+        (
+            "MeshHealthCheck",
+            "targetRef: {kind: Dataplane}, to: [{targetRef: {kind: MeshExternalService, name: x}, default: {tcp: {}}}]".into(),
+            vec![at("to[0].targetRef.kind", unsupported), at("to[0].targetRef.kind", shared)],
+        ),
+        (
+            "MeshLoadBalancingStrategy",
+            "to: [{targetRef: {kind: MeshHTTPRoute, name: r}, default: {hashPolicies: [], loadBalancer: {type: Random}, localityAwareness: {disabled: true}}}]".into(),
+            vec![at("to[0].default.loadBalancer", hash), at("to[0].default.localityAwareness", hash)],
+        ),
+        ("MeshTLS", "rules: [{default: {tlsCiphers: [A], tlsVersion: {min: TLS12}}}]".into(), vec![]),
+        (
+            "MeshTLS",
+            "targetRef: {kind: Dataplane}, rules: [{default: {tlsCiphers: [A], tlsVersion: {min: TLS12}}}]".into(),
+            vec![
+                at("rules[0].default.tlsVersion", &whole("tlsVersion")),
+                at("rules[0].default.tlsCiphers", &whole("tlsCiphers")),
+            ],
+        ),
+        (
+            "MeshHTTPRoute",
+            "to: [{targetRef: {kind: MeshService, name: x}, hostnames: [a.b], rules: [{default: {}}]}]".into(),
+            vec![at("to[0].hostnames", "must not be defined")],
+        ),
+        (
+            "MeshHTTPRoute",
+            "to: [{targetRef: {kind: MeshService, name: x}, hostnames: [], rules: [{default: {}}]}]".into(),
+            vec![],
+        ),
+        (
+            "MeshHTTPRoute",
+            format!(
+                "{gateway}to: [{{targetRef: {{kind: Mesh}}, hostnames: [a.b], rules: [{{default: {{}}}}, \
+                 {{default: {{filters: [{{type: RequestRedirect}}]}}}}, {{default: {{backendRefs: [{{kind: MeshService}}]}}}}]}}]"
+            ),
+            vec![at("to[0].rules[0].default.backendRefs", "must not be empty")],
+        ),
+    ] {
+        assert_eq!(said(&universal(kind, &format!("{{{spec}}}"))), want, "{kind} {spec}");
+    }
+}
+
+#[test]
+fn roles_are_not_looked_at_before_there_are_labels() {
+    let spec = "{targetRef: {kind: MeshGateway, name: g}, default: {}}";
+    let universal = format!(
+        "{{type: MeshMetric, mesh: m, name: a, labels: {{kuma.io/policy-role: consumer}}, spec: {spec}}}"
+    );
+    assert!(said(&universal).is_empty());
+    assert_eq!(said(&in_role("MeshMetric", "consumer", spec)).len(), 1);
 }

@@ -43,10 +43,14 @@ impl Analysis {
         Some((found.first()?.id, name.section))
     }
 
-    /// The client that a text names: a SPIFFE ID, an object with an identity, or `nobody`; none if it is none of these.
+    /// The client that a text names: a SPIFFE ID, an object with an identity, `nobody`, who has no certificate, or
+    /// `unnamed`, whose certificate has no SPIFFE ID; none if it is none of these.
     pub fn client<'t>(&self, text: &'t str) -> Option<Client<'t>> {
         if text == "nobody" {
             return Some(Client::Nobody);
+        }
+        if text == "unnamed" {
+            return Some(Client::Unnamed);
         }
         if text.starts_with("spiffe://") {
             return spiffe::flaw(text).is_none().then_some(Client::Identity(text));
@@ -69,7 +73,7 @@ impl Analysis {
     pub fn caller(&self, client: Client<'_>) -> Caller {
         let family = match client {
             Client::Object(object) => self.accesses().find(|access| access.is_client(object)),
-            Client::Nobody | Client::Identity(_) => self.accesses().next(),
+            Client::Nobody | Client::Unnamed | Client::Identity(_) => self.accesses().next(),
         };
         family.map(|access| access.caller(client)).unwrap_or_default()
     }

@@ -44,7 +44,7 @@ impl std::error::Error for Unread {}
 /// A call to a proxy of a mesh.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MeshCall<'a> {
-    /// The client: a SPIFFE ID, a dataplane, or `nobody`.
+    /// The client: a SPIFFE ID, a dataplane, `nobody` or `unnamed`.
     pub from: &'a str,
     /// The callee: a dataplane, one of its inbounds, or a service.
     pub to: &'a str,

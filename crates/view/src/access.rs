@@ -191,5 +191,5 @@ fn match_words(one: &Match) -> String {
         Some(PathMatch::Prefix(path)) => words.push(format!("paths at and below {path}")),
         None => {}
     }
-    words.join(", ")
+    if words.is_empty() { "every client".to_owned() } else { words.join(", ") }
 }

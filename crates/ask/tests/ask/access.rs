@@ -3,7 +3,7 @@
 
 use overrule::source::Input;
 use overrule::{Analysis, Options};
-use overrule_ask::{Can, Everything, Sees};
+use overrule_ask::{Can, Envoy, Everything, Sees};
 
 use crate::tenancy::ask;
 use crate::worlds::Tenant;
@@ -70,5 +70,30 @@ fn who_is_refused_does_not_learn_whether_there_are_permissions() {
         for (said, expected) in told(&analysis, &Tenant).iter().zip(&nothing) {
             assert_eq!(said, expected, "{secret}");
         }
+    }
+}
+
+/// Permissions by tags beside others by identity both decide, and no filter says so: what is denied would get in.
+#[test]
+fn a_filter_that_would_lose_permissions_is_not_written() {
+    let from = "from: [{targetRef: {kind: MeshService, name: guest}, default: {action: Deny}}]";
+    let rules =
+        r#"rules: [{default: {allow: [{spiffeID: {type: Prefix, value: "spiffe://default/"}}]}}]"#;
+    let one = |name: &str, spec: &str| {
+        format!(
+            "\n---\ntype: MeshTrafficPermission\nmesh: default\nname: {name}\nspec: {{{spec}}}\n"
+        )
+    };
+    let target = "target=dataplane/default/backend";
+    let both = analysed(&format!("{MESH}{}{}", one("old", from), one("new", rules)));
+    let said = ask::<Envoy>(&both, &Everything, target);
+    assert!(said.contains("Ok(Findings)"), "{said}");
+    assert!(said.contains("error: ") && !said.contains("rbac"), "{said}");
+    // The release has the filter all the same; it passes over `from`.
+    let exact = ask::<Envoy>(&both, &Everything, &format!("{target}&form=kuma"));
+    assert!(exact.contains("note: ") && exact.contains("rbac"), "{exact}");
+    for alone in [one("old", from), one("new", rules)] {
+        let said = ask::<Envoy>(&analysed(&format!("{MESH}{alone}")), &Everything, target);
+        assert!(said.contains("Ok(Fine)") && said.contains("rbac"), "{said}");
     }
 }

@@ -2,12 +2,12 @@
 //! In: the permissions of an inbound, and a client. Out: whether the client gets in, why, and who says so, under either
 //! rule set. Not here: which permissions select the inbound (`resolve`), text for people.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use overrule_access::{
-    AccessRule, Because, Certificate, Clause, Compiled, Effect, Enforcement, Request, RuleSource,
-    Ruling, Verdict, naive,
+    AccessRule, Because, Certificate, Clause, ClientTags, Compiled, Effect, Enforcement, Match,
+    Request, RuleSource, Ruling, Verdict, client_set, naive,
 };
 use overrule_source::{Documents, NodeRef};
 
@@ -16,7 +16,7 @@ use crate::permission::{MatchLocation, Permissions, permissions};
 use crate::profile::Profile;
 use crate::resources::MeshResources;
 use crate::rules::MOST_RULES;
-use crate::subset::{Subset, build, decide, deciding};
+use crate::subset::{Subset, build, deciding};
 
 #[cfg(test)]
 thread_local! {
@@ -63,6 +63,9 @@ pub struct Gate {
     profile: Profile,
     listed: Vec<AccessRule>,
     compiled: Compiled,
+    /// Elements of `from` in an order in which the first that contains a client decides, none of a set that is there
+    /// before.
+    order: OnceLock<Vec<usize>>,
     /// The sets of clients that the release makes of elements of `from`, each with the place of the element that decides.
     release: OnceLock<Vec<(Subset, usize)>>,
 }
@@ -101,7 +104,7 @@ pub struct Asking<'a> {
     /// The request.
     pub request: Request<'a>,
     /// The tags of the client, as certificates of the older kind have them.
-    pub tags: &'a BTreeMap<String, String>,
+    pub tags: &'a ClientTags,
 }
 
 /// The number of a clause: a match of a permission, or an element of `from`.
@@ -143,7 +146,7 @@ impl Gate {
         let entries: Vec<_> =
             entries.iter().map(|(i, _)| (i.policy, i.entry.index, i.entry.node)).collect();
         let has_rules = !entries.is_empty();
-        let permissions = permissions(documents, entries);
+        let permissions = permissions(documents, profile, entries);
         let mut from = Vec::new();
         for (Item { policy, entry }, clients) in clients(&policies) {
             let node = entry.node;
@@ -163,6 +166,7 @@ impl Gate {
             profile: profile.clone(),
             listed,
             compiled,
+            order: OnceLock::new(),
             release: OnceLock::new(),
         }
     }
@@ -241,9 +245,35 @@ impl Gate {
         self.from.iter().map(|f| f.clients.clone()).collect()
     }
 
-    /// The last element of `from` that contains the client.
-    fn last(&self, asking: Asking<'_>) -> Option<usize> {
-        decide(self.from.iter().map(|f| &f.clients), asking.tags)
+    fn order(&self) -> &[usize] {
+        let relevant = |rule: crate::subset::ElementRule| rule.relevant.last().copied();
+        self.order.get_or_init(|| deciding(&self.sets()).into_iter().filter_map(relevant).collect())
+    }
+
+    /// The element of `from` that decides about a client, where only some count as admitting.
+    ///
+    /// A client with several values of a tag can be in sets that have nobody else in common. Of those a refusal counts,
+    /// whatever the order: that is how filters have it.
+    fn decisive(&self, client: &ClientTags, admits: impl Fn(Effect) -> bool) -> Option<usize> {
+        let element = |at: &usize| self.from.get(*at);
+        let contains = |at: &&usize| element(at).is_some_and(|f| f.clients.contains_client(client));
+        let counts = |at: &usize| element(at).is_some_and(|f| admits(f.effect));
+        let order = self.order();
+        let first = *order.iter().find(contains)?;
+        if !counts(&first) || client.values().all(|values| values.len() < 2) {
+            return Some(first);
+        }
+        let apart = |a: &usize, b: &usize| match (element(a), element(b)) {
+            (Some(a), Some(b)) => {
+                client_set::disjoint(a.clients.conditions(), b.clients.conditions())
+            }
+            _ => true,
+        };
+        let refusing = order.iter().enumerate().find(|(turn, at)| {
+            let before = order.iter().take(*turn);
+            contains(at) && !counts(at) && before.filter(|b| counts(b)).all(|b| apart(b, at))
+        });
+        Some(refusing.map_or(first, |(_, at)| *at))
     }
 
     fn by_design(&self, asking: Asking<'_>) -> Said {
@@ -255,8 +285,11 @@ impl Gate {
             matched: found.matched.into_iter().map(By::Match).collect(),
             shadow: found.shadow.map(By::Match),
         };
-        let Some(at) = self.last(asking) else { return said };
+        let Some(at) = self.decisive(asking.tags, Effect::allows) else { return said };
         let Some(last) = self.from.get(at) else { return said };
+        let shadow = self.decisive(asking.tags, |effect| effect == Effect::AllowWithShadowDeny);
+        let shadow = shadow.filter(|at| self.effect_of(*at) == Some(Effect::AllowWithShadowDeny));
+        said.shadow = said.shadow.or(shadow.map(By::From));
         let denied = said.by.is_some() && said.verdict == Verdict::Denied;
         said.matched.push(By::From(at));
         if denied || (last.effect.allows() && said.verdict == Verdict::Allowed) {
@@ -264,16 +297,21 @@ impl Gate {
         }
         said.verdict = if last.effect.allows() { Verdict::Allowed } else { Verdict::Denied };
         (said.by, said.by_tree) = (Some(By::From(at)), Some(By::From(at)));
-        if last.effect == Effect::AllowWithShadowDeny {
-            said.shadow = Some(By::From(at));
-        }
         said
     }
 
-    /// The release looks at entries one after another, and takes the first match.
+    fn effect_of(&self, at: usize) -> Option<Effect> {
+        self.from.get(at).map(|f| f.effect)
+    }
+
+    /// The release looks at entries one after another, and takes the first match. One of which nothing is left fits
+    /// everybody.
     fn by_release(&self, asking: Asking<'_>) -> Said {
         let rules = &self.permissions.rules;
         let one = |rule: &AccessRule| {
+            if rule.matches == Match::default() {
+                return true;
+            }
             let alone = naive::decide(std::slice::from_ref(rule), &asking.request);
             !alone.matched.is_empty()
         };
@@ -287,29 +325,27 @@ impl Gate {
             by,
             by_tree: by,
             matched: matched.iter().map(|r| By::Match(r.source)).collect(),
-            shadow: shadow.filter(|_| allowed).map(|r| By::Match(r.source)),
+            shadow: shadow.map(|r| By::Match(r.source)),
         }
     }
 
     /// What the release's own filter decides.
     fn tags_by_release(&self, asking: Asking<'_>) -> Said {
-        let contains = |s: &Subset| s.tags().is_empty() || s.contains_element(asking.tags);
-        let mut sets = self.release_rules().iter();
-        let admitted = sets.find(|(clients, at)| {
-            contains(clients) && self.from.get(*at).is_some_and(|f| f.effect.allows())
-        });
-        let admitted = admitted.map(|(_, at)| *at);
-        let last = self.last(asking);
-        let by = admitted.or(last).map(By::From);
-        let counts = |at: &usize| {
-            self.from.get(*at).is_some_and(|f| f.effect == Effect::AllowWithShadowDeny)
-        };
+        let rules = self.release_rules().iter();
+        let mut about = rules.filter(|(clients, _)| clients.contains_client(asking.tags));
+        let containing: BTreeSet<usize> = about.clone().map(|(_, at)| *at).collect();
+        let admits = |at: usize| self.effect_of(at).is_some_and(Effect::allows);
+        let admitted = about.find(|(_, at)| admits(*at)).map(|(_, at)| *at);
+        let last = self.decisive(asking.tags, Effect::allows);
+        let by = admitted.or(last.filter(|at| !admits(*at))).map(By::From);
+        let mut containing = containing.into_iter();
+        let shadow = containing.find(|at| self.effect_of(*at) == Some(Effect::AllowWithShadowDeny));
         Said {
             verdict: if admitted.is_some() { Verdict::Allowed } else { Verdict::Denied },
             by,
             by_tree: by,
             matched: last.map(By::From).into_iter().collect(),
-            shadow: admitted.filter(counts).map(By::From),
+            shadow: shadow.map(By::From),
         }
     }
 
@@ -332,8 +368,7 @@ impl Gate {
 
     /// Elements of `from` in an order in which the first match decides.
     pub fn deciding_from(&self) -> Vec<&FromClients> {
-        let rules = deciding(&self.sets());
-        rules.iter().filter_map(|r| self.from.get(*r.relevant.last()?)).collect()
+        self.order().iter().filter_map(|at| self.from.get(*at)).collect()
     }
 }
 

@@ -3,21 +3,22 @@
 //! Not here: what follows from it (`gate`).
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
-use overrule_access::{Caller, Certificate, Enforcement};
+use overrule_access::{Caller, Certificate, ClientTags, Enforcement};
 use overrule_family::Client;
 use overrule_source::{Documents, View};
 
 use crate::dataplane::Dataplane;
-use crate::kinds;
+use crate::entries::SERVICE;
 use crate::resources::{MeshResources, Resources};
 
 /// What a client shows.
 pub fn caller(documents: &Documents, resources: &Resources, client: Client<'_>) -> Caller {
     let object = match client {
         Client::Nobody => return Caller::default(),
-        Client::Identity(id) => return Caller::identified(id),
+        Client::Unnamed => return Caller { certificate: Certificate::One, ..Caller::default() },
+        Client::Identity(id) => return identified(documents, resources, id),
         Client::Object(object) => object,
     };
     let home = resources.meshes.iter().find_map(|mesh| {
@@ -27,28 +28,57 @@ pub fn caller(documents: &Documents, resources: &Resources, client: Client<'_>) 
     let Some((home, proxy)) = home else {
         return Caller { certificate: Certificate::One, ..Caller::default() };
     };
-    let tags = Some(tags(proxy));
     match identity_of(documents, resources, home, proxy) {
-        Some(spec) => {
-            Caller { certificate: Certificate::One, identity: Some(given(spec, proxy)), tags }
-        }
+        // Such a certificate has nothing but the identity: no permission finds the tags of the proxy in it.
+        Some(spec) => Caller::identified(&given(spec, proxy)),
         None => Caller {
             certificate: Certificate::Several,
             identity: service(proxy).map(|s| format!("spiffe://{}/{s}", home.name)),
-            tags,
+            tags: Some(tags(proxy)),
         },
     }
 }
 
+/// Who has an identity. If proxies of the input have it in a certificate of the older kind, it has what is in all of
+/// theirs.
+fn identified(documents: &Documents, resources: &Resources, id: &str) -> Caller {
+    let alone = Caller::identified(id);
+    let mut meshes = resources.meshes.iter();
+    let Some((mesh, name)) = meshes.find_map(|m| Some((m, service_of(id, &m.name)?))) else {
+        return alone;
+    };
+    let is_of = |proxy: &&Dataplane| {
+        let mut all = all_tags(proxy);
+        all.any(|(key, value)| &**key == SERVICE && &**value == name)
+    };
+    let proxies = mesh.dataplanes.iter().map(|d| &d.it).filter(is_of);
+    let older = proxies.filter(|p| identity_of(documents, resources, mesh, p).is_none());
+    let common = older.map(tags).reduce(|mut common, other| {
+        common.retain(|key, values| {
+            values.retain(|value| other.get(key).is_some_and(|o| o.contains(value)));
+            !values.is_empty()
+        });
+        common
+    });
+    match common {
+        Some(tags) => Caller { certificate: Certificate::Several, tags: Some(tags), ..alone },
+        None => alone,
+    }
+}
+
+/// The service of a mesh that an identity of the older kind names.
+fn service_of<'i>(identity: &'i str, mesh: &str) -> Option<&'i str> {
+    let name = identity.strip_prefix("spiffe://")?.strip_prefix(mesh)?.strip_prefix('/')?;
+    (!name.contains('/')).then_some(name)
+}
+
 /// The tags of a client, for an inbound of a mesh. An identity of the older kind names a service of the mesh.
-pub fn tags_of<'c>(caller: &'c Caller, mesh: &MeshResources) -> Cow<'c, BTreeMap<String, String>> {
+pub fn tags_of<'c>(caller: &'c Caller, mesh: &MeshResources) -> Cow<'c, ClientTags> {
     if let Some(tags) = &caller.tags {
         return Cow::Borrowed(tags);
     }
-    let path = caller.identity.as_ref().and_then(|id| id.strip_prefix("spiffe://"));
-    let service = path.and_then(|p| p.strip_prefix(&*mesh.name)?.strip_prefix('/'));
-    let service = service.filter(|s| !s.contains('/'));
-    let tag = service.map(|s| ("kuma.io/service".to_owned(), s.to_owned()));
+    let service = caller.identity.as_deref().and_then(|id| service_of(id, &mesh.name));
+    let tag = service.map(|s| (SERVICE.to_owned(), BTreeSet::from([s.to_owned()])));
     Cow::Owned(tag.into_iter().collect())
 }
 
@@ -62,6 +92,29 @@ pub fn enforcement(
     if identity_of(documents, resources, mesh, proxy).is_some() {
         return Enforcement::Strict;
     }
+    by_mtls(documents, resources, mesh)
+}
+
+/// Whether a zone egress asks: it is part of the mesh, and takes no client without a certificate.
+pub fn enforcement_at_egress(
+    documents: &Documents,
+    resources: &Resources,
+    mesh: &MeshResources,
+) -> Enforcement {
+    match by_mtls(documents, resources, mesh) {
+        Enforcement::Permissive => Enforcement::Strict,
+        other => other,
+    }
+}
+
+/// Whether what a mesh sends to external services goes through a zone egress.
+pub fn uses_egress(documents: &Documents, resources: &Resources, mesh: &MeshResources) -> bool {
+    let spec = mesh.object.and_then(|object| resources.spec(documents, object));
+    let used = spec.and_then(|s| s.get("routing")).and_then(|r| r.get("zoneEgress"));
+    used.and_then(View::as_bool) == Some(true)
+}
+
+fn by_mtls(documents: &Documents, resources: &Resources, mesh: &MeshResources) -> Enforcement {
     let mtls = mesh.object.and_then(|object| resources.spec(documents, object)?.get("mtls"));
     let enabled = mtls.and_then(|m| m.get("enabledBackend")).and_then(|b| b.scalar_text());
     let Some(enabled) = enabled.filter(|name| !name.is_empty()) else { return Enforcement::Off };
@@ -81,10 +134,7 @@ fn identity_of<'d>(
     mesh: &MeshResources,
     proxy: &Dataplane,
 ) -> Option<View<'d>> {
-    let ours =
-        |meta: &crate::resource::Meta| meta.kind == kinds::IDENTITY && meta.mesh == *mesh.name;
-    let all = resources.metas.iter().filter(|(_, meta)| ours(meta));
-    let specs = all.filter_map(|(object, _)| {
+    let specs = mesh.identities.iter().filter_map(|object| {
         let root = documents.view(*resources.roots.get(object)?);
         root.get("spec")
     });
@@ -117,9 +167,7 @@ fn given(spec: View<'_>, proxy: &Dataplane) -> String {
 
 /// The first service of a proxy, which the first identity of a certificate of the older kind names.
 fn service(proxy: &Dataplane) -> Option<&str> {
-    let inbounds = proxy.inbounds.iter().map(|i| &i.tags);
-    let mut all = inbounds.chain(proxy.gateway.iter().map(|g| &g.tags));
-    all.find_map(|tags| tags.get("kuma.io/service")).map(|s| &**s)
+    all_tags(proxy).find(|(key, _)| &***key == SERVICE).map(|(_, value)| &**value)
 }
 
 fn rendered(template: &str, proxy: &Dataplane) -> String {
@@ -141,9 +189,16 @@ fn rendered(template: &str, proxy: &Dataplane) -> String {
     text
 }
 
-/// The tags of a proxy, as certificates of the older kind have them.
-fn tags(proxy: &Dataplane) -> BTreeMap<String, String> {
+/// The tags of a proxy, as certificates of the older kind have them: those of every inbound, and of the gateway.
+fn tags(proxy: &Dataplane) -> ClientTags {
+    let mut found = ClientTags::new();
+    for (key, value) in all_tags(proxy) {
+        found.entry(key.to_string()).or_default().insert(value.to_string());
+    }
+    found
+}
+
+fn all_tags(proxy: &Dataplane) -> impl Iterator<Item = (&Box<str>, &Box<str>)> {
     let inbounds = proxy.inbounds.iter().flat_map(|i| &i.tags);
-    let all = inbounds.chain(proxy.gateway.iter().flat_map(|g| &g.tags));
-    all.map(|(key, value)| (key.to_string(), value.to_string())).collect()
+    inbounds.chain(proxy.gateway.iter().flat_map(|g| &g.tags))
 }

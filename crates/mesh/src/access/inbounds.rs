@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::dataplane::{Dataplane, Inbound};
 use crate::gate::{Asking, By, Gate, PermissionList};
-use crate::identity::{enforcement, tags_of};
+use crate::identity::{enforcement, enforcement_at_egress, tags_of, uses_egress};
 use crate::inspect;
 use crate::kinds;
 use crate::profile::Profile;
@@ -21,7 +21,8 @@ use crate::resolve::{FAMILY, ProxyRules};
 use crate::resources::{MeshResources, ReadObject, Resources};
 use crate::topology::MeshTopology;
 
-/// The inbounds of a dataplane, or those behind a service; of the section, if one is named.
+/// The inbounds of a dataplane, or those behind a service; of the section, if one is named. An external service has one
+/// where a mesh sends through zone egresses.
 pub fn inbounds(
     documents: &Documents,
     resources: &Resources,
@@ -31,6 +32,14 @@ pub fn inbounds(
     let spec = resources.roots.get(&object).and_then(|root| documents.view(*root).get("spec"));
     let mut found = Vec::new();
     for (m, mesh) in resources.meshes.iter().enumerate() {
+        let external = mesh.external.iter().position(|read| read.object == Some(object));
+        if let Some(e) = external.filter(|_| uses_egress(documents, resources, mesh)) {
+            let own = mesh.external.get(e).and_then(|read| read.it.inbounds.first());
+            if own.is_some_and(|i| section.is_none_or(|s| *i.section == *s)) {
+                let proxy = mesh.dataplanes.len() + e;
+                found.push(InboundId { family: FAMILY, mesh: m, proxy, inbound: 0 });
+            }
+        }
         let service = mesh.destination_objects.iter().position(|o| *o == Some(object));
         let service = service.and_then(|s| mesh.destinations.get(s));
         let is_service = service.is_some_and(|s| s.meta.kind == kinds::SERVICE);
@@ -99,7 +108,7 @@ fn ports_behind(spec: View<'_>, section: Option<&str>, proxy: &Dataplane) -> Opt
 /// The name of an inbound.
 pub fn name(snapshot: &Snapshot, resources: &Resources, at: InboundId) -> String {
     let mesh = resources.meshes.get(at.mesh);
-    let Some(proxy) = mesh.and_then(|m| m.dataplanes.get(at.proxy)) else { return String::new() };
+    let Some(proxy) = mesh.and_then(|m| m.proxy(at.proxy)) else { return String::new() };
     let name = proxy.object.map(|o| snapshot.display(o).to_string()).unwrap_or_default();
     let section = proxy.it.inbounds.get(at.inbound).map_or("", |i| &i.section);
     format!("{name}#{section}")
@@ -159,11 +168,14 @@ impl<'a> Lookup<'a> {
     ) -> Option<(&'a MeshResources, &'a ReadObject<Dataplane>, &'a PermissionList)> {
         let mesh = self.resources.meshes.get(at.mesh)?;
         let permissions = self.proxies.get(at.mesh)?.get(at.proxy)?.permissions(at.inbound)?;
-        Some((mesh, mesh.dataplanes.get(at.proxy)?, permissions))
+        Some((mesh, mesh.proxy(at.proxy)?, permissions))
     }
 
     /// Whether a proxy knows its clients: as its mesh says, unless MeshTLS says otherwise for the inbound.
     fn enforcement(&self, at: InboundId, mesh: &MeshResources, proxy: &Dataplane) -> Enforcement {
+        if at.proxy >= mesh.dataplanes.len() {
+            return enforcement_at_egress(self.documents, self.resources, mesh);
+        }
         let asked = enforcement(self.documents, self.resources, mesh, proxy);
         match (asked, self.tls_mode(at)) {
             (Enforcement::Off, _) => Enforcement::Off,

@@ -27,7 +27,7 @@ overrule_source::codes! {
     /// More sets of clients than are told apart.
     TOO_MANY = "OV1612", Warning, World, "too many sets of clients to list";
     /// A policy that another kind of entries puts out of force.
-    DISPLACED = "OV1613", Warning, World, "`from` is ignored beside `rules` of another policy";
+    DISPLACED = "OV1613", Error, World, "`from` is ignored beside `rules` of another policy";
     /// A name that is another one elsewhere.
     NAME = "OV1614", Warning, World, "name causes problems in other zones or identifiers";
     /// A label that does not mean what it says.
@@ -56,4 +56,6 @@ overrule_source::codes! {
     COVERED = "OV1626", Note, Document, "wider match of the same list covers this one";
     /// A proxy or a service that cannot be read as it is written.
     WRONG_SHAPE = "OV1627", Error, Document, "control plane rejects the proxy or service";
+    /// A match by the server name, which the release does not have.
+    SNI = "OV1628", Warning, Document, "2.13 drops `sni` from a permission, which gets wider";
 }

@@ -44,7 +44,9 @@ fn displaced(here: &Here<'_>, out: &mut Vec<Diagnostic>) {
             Some((key, _)) => d.at(key.span()),
             None => here.at_policy(d, policy),
         };
-        out.push(d.help("rewrite it with `rules`: what it denies or allows has no effect there"));
+        out.push(d.help(
+            "rewrite it with `rules`: proxies do not enforce there what it denies or allows",
+        ));
     }
 }
 

@@ -35,6 +35,7 @@ pub(super) fn report(here: &Here<'_>, out: &mut Vec<Diagnostic>) {
     for policy in here.live().filter(|p| *p.kind == TRAFFIC_PERMISSION && !p.rules.is_empty()) {
         let one = One::new(here, policy);
         told(one.prefixes(), out);
+        told(one.dropped(), out);
         one.needing_http(&proxies, out);
         one.useless(&left, out);
     }
@@ -75,7 +76,7 @@ impl<'a> One<'a> {
     fn new(here: &'a Here<'a>, policy: &'a Policy) -> Self {
         let documents = here.world.documents;
         let entries = policy.rules.iter().map(|e| (policy, e.index, e.node));
-        let found = permissions(documents, entries);
+        let found = permissions(documents, here.world.profile, entries);
         let spec = documents.view(policy.root).get("spec").map(|s| s.id());
         let is_short = policy.rules.iter().any(|e| spec == Some(e.node.node));
         Self { here, policy, rules: found.rules, written: found.written, is_short }
@@ -101,6 +102,33 @@ impl<'a> One<'a> {
 
     fn finding(&self, code: Code, message: String, at: &MatchLocation) -> Diagnostic {
         Diagnostic::new(code, message).field(self.field(at)).at(self.span(at))
+    }
+
+    /// Server names, which the release drops.
+    fn dropped(&self) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
+        for (rule, at) in self.all() {
+            let view = self.here.world.documents.view(at.node);
+            let Some((key, _)) = view.get_entry("sni").filter(|(_, v)| !v.is_null()) else {
+                continue;
+            };
+            let does = if rule.effect.allows() { "admits" } else { "denies" };
+            let rest = Match { sni: None, ..rule.matches.clone() };
+            let more = match rest == Match::default() {
+                true => "everybody",
+                false => "the same clients whatever name they ask for",
+            };
+            let message = format!(
+                "2.13 has no `sni` and drops it from this match of `{}`, which then {does} {more}",
+                at.list
+            );
+            let help =
+                "before 2.14 tell clients apart by `spiffeID` only, or inbounds by `sectionName`";
+            let found_here = self.finding(&codes::SNI, message, at).help(help);
+            let field = format!("{}.sni", self.field(at));
+            found.push(found_here.field(field).at(key.span()));
+        }
+        found
     }
 
     /// Beginnings of identities that end in the middle of a name.

@@ -249,7 +249,7 @@ fn targets_that_lead_nowhere() {
         "OV1603",
         &[
             "spec.targetRef.name",
-            "unable to resolve TargetRef on policy: mesh:m name:p error:\"couldn't resolve MeshHTTPRoute targetRef\"",
+            "unable to resolve TargetRef on policy: mesh:m name:p error:\"couldn't resolve MeshHTTPRoute targetRef with name 'cart-rout'\"",
             "did you mean `cart-route`?",
         ],
     );

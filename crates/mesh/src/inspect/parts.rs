@@ -14,7 +14,7 @@ use super::shape::{by_kri, bytes, matchers, meta, with_index};
 use super::{Flavour, Scope};
 use crate::conf::{EntryPosition, conf_of, hash_of_matches};
 use crate::entries::{Item, inbound_entries};
-use crate::kinds::HTTP_ROUTE;
+use crate::kinds::{HTTP_ROUTE, TRAFFIC_PERMISSION};
 use crate::kri::Kri;
 use crate::policy::Policy;
 use crate::profile::Profile;
@@ -247,7 +247,10 @@ impl Scope<'_> {
         for (item, from) in inbound_entries(self.live.profile, &policies) {
             let position = if from { EntryPosition::From } else { EntryPosition::Rules };
             let conf = conf_of(documents, item.policy.kind, StepId(0), item.entry.node, position);
-            let conf = conf.to_json(documents);
+            let mut conf = conf.to_json(documents);
+            if !design && *item.policy.kind == TRAFFIC_PERMISSION {
+                without_sni(&mut conf);
+            }
             let kri = item.policy.meta.kri().to_string();
             let key = if design { "origin" } else { "kri" };
             short.push(json!({"conf": conf, key: kri}));
@@ -277,6 +280,16 @@ impl Scope<'_> {
         Whole {
             rule: bytes(&json!({"conf": conf, "origin": origin})),
             fragment: bytes(&json!({"kind": kind, "conf": conf, "origins": origins})),
+        }
+    }
+}
+
+/// The release has no server names in permissions and keeps none.
+fn without_sni(conf: &mut Value) {
+    let lists = conf.as_object_mut().into_iter().flatten();
+    for one in lists.filter_map(|(_, list)| list.as_array_mut()).flatten() {
+        if let Some(members) = one.as_object_mut() {
+            members.remove("sni");
         }
     }
 }

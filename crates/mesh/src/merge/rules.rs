@@ -40,18 +40,27 @@ impl<'a> MergedRule<'a> {
         self.origins.iter().map(|item| &item.policy.meta)
     }
 
+    /// The same for each of its confs; as it is if it has none.
+    fn one_by_one(mut self) -> Vec<Self> {
+        let confs = std::mem::take(&mut self.confs);
+        if confs.is_empty() {
+            return vec![self];
+        }
+        confs.into_iter().map(|conf| Self { confs: vec![conf], ..self.clone() }).collect()
+    }
+
     /// Keeps the first entry of each policy.
     pub(crate) fn name_policies_once(&mut self) {
         once(&mut self.origins, identity);
     }
 }
 
-/// A rule over a set of tags.
+/// A rule over a set of tags; where hostnames split routes, one of several over the same set.
 #[derive(Debug, Clone)]
 pub struct SubsetRule<'a> {
     /// Whom it is about.
     pub subset: Subset,
-    /// What applies. Each policy is named once.
+    /// What applies: one conf at most. Each policy is named once.
     pub merged: MergedRule<'a>,
 }
 
@@ -156,12 +165,13 @@ pub fn subset_rules_of<'a>(
 ) -> Vec<SubsetRule<'a>> {
     let (items, subsets): (Vec<Item<'a>>, Vec<Subset>) = entries.into_iter().unzip();
     let mut merging = Merging::new(documents, &items, position);
-    let rule = |rule: subset::ElementRule| {
+    let rules = |rule: subset::ElementRule| {
         let mut merged = merging.merge(&rule.relevant);
         merged.name_policies_once();
-        SubsetRule { subset: rule.subset, merged }
+        let one = move |merged| SubsetRule { subset: rule.subset.clone(), merged };
+        merged.one_by_one().into_iter().map(one)
     };
-    build(&subsets, negations, MOST_RULES).rules.into_iter().map(rule).collect()
+    build(&subsets, negations, MOST_RULES).rules.into_iter().flat_map(rules).collect()
 }
 
 /// Rules by identity. Policies come in the order of policies; resources are all of the mesh.

@@ -130,6 +130,28 @@ impl Dataplane {
         Self { meta: resource.meta.clone(), address, inbounds, gateway, services }
     }
 
+    /// An ExternalService, as a proxy with the inbound that a zone egress has for it.
+    pub fn of_external(documents: &Documents, resource: &PlacedResource) -> Self {
+        let spec = resource.spec(documents);
+        let own = tags(spec.get("tags"));
+        let address = spec.get("networking").map_or("".into(), |n| text(n, "address"));
+        let (host, port) = address.rsplit_once(':').unwrap_or((&address, ""));
+        let port: u32 = port.parse().unwrap_or(0);
+        let inbound = Inbound {
+            listener: InboundListener { address: host.into(), port },
+            section: port.to_string().into(),
+            protocol: own.get("kuma.io/protocol").cloned().unwrap_or_default(),
+            tags: own,
+        };
+        Self {
+            meta: resource.meta.clone(),
+            address: host.into(),
+            inbounds: vec![inbound],
+            gateway: None,
+            services: Vec::new(),
+        }
+    }
+
     /// Whether it only sends: a gateway nobody configures.
     pub fn is_delegated(&self) -> bool {
         self.gateway.as_ref().is_some_and(|g| !g.built_in)
@@ -202,15 +224,15 @@ pub fn matches(wanted: &Tags, tags: &Tags) -> bool {
 }
 
 /// The MeshGateway that configures a proxy: the one whose selector matches best; of several the one with the smaller name.
-/// Gateways of another zone do not count.
+/// Gateways of another zone do not count; one that does not say its zone is of every zone.
 pub fn gateway_of<'g>(
     dataplane: &Dataplane,
     gateways: &'g [MeshGateway],
 ) -> Option<&'g MeshGateway> {
     let zone = dataplane.meta.zone();
     let near = |g: &&MeshGateway| {
-        let here =
-            g.meta.zone() == zone || zone.is_empty() || g.meta.origin() != ResourceOrigin::Zone;
+        let elsewhere = ![zone, ""].contains(&g.meta.zone()) && !zone.is_empty();
+        let here = !elsewhere || g.meta.origin() != ResourceOrigin::Zone;
         here && g.meta.mesh == dataplane.meta.mesh
     };
     let tag_sets: Vec<&Tags> = match &dataplane.gateway {

@@ -360,6 +360,9 @@ pub const GATEWAY: ResourceKind =
 /// Routes of gateways, as they were.
 pub const GATEWAY_ROUTE: ResourceKind =
     cluster("MeshGatewayRoute", "meshgatewayroutes", KindScope::Mesh);
+/// Services outside of the mesh, as they were.
+pub const OLD_EXTERNAL_SERVICE: ResourceKind =
+    cluster("ExternalService", "external-services", KindScope::Mesh);
 /// What a control plane knows of a proxy.
 pub const DATAPLANE_INSIGHT: ResourceKind = ResourceKind {
     is_created_on_zone: true,
@@ -415,7 +418,7 @@ pub static KINDS: &[ResourceKind] = &[
     cluster("Zone", "zones", KindScope::Global),
     GATEWAY,
     GATEWAY_ROUTE,
-    cluster("ExternalService", "external-services", KindScope::Mesh),
+    OLD_EXTERNAL_SERVICE,
     DATAPLANE_INSIGHT,
     legacy("CircuitBreaker", "circuit-breakers", "MeshCircuitBreaker"),
     legacy("FaultInjection", "fault-injections", "MeshFaultInjection"),

@@ -22,7 +22,7 @@ use crate::settings::{LabelSource, Settings};
 use crate::shapes;
 use crate::targetref::TargetRef;
 use crate::targets::Destination;
-use crate::validate;
+use crate::validate::{self, AdmissionProblem, Against};
 
 /// The API group of Kuma's kinds on Kubernetes.
 pub const GROUP: &str = "kuma.io";
@@ -62,6 +62,10 @@ pub struct MeshResources {
     pub refused: BTreeMap<u32, Refusal>,
     /// Proxies, by object.
     pub dataplanes: Vec<ReadObject<Dataplane>>,
+    /// ExternalServices, by object, each as a proxy with the one inbound that it has at a zone egress.
+    pub external: Vec<ReadObject<Dataplane>>,
+    /// MeshIdentities, by object.
+    pub identities: Vec<ObjectId>,
     /// MeshGateways, by object.
     pub gateways: Vec<MeshGateway>,
     /// Their objects.
@@ -85,6 +89,12 @@ impl MeshResources {
     /// Whether a policy takes part under a rule set: it is not refused, and not only a shadow.
     pub fn takes_part(&self, profile: &Profile, policy: &Policy) -> bool {
         !policy.is_shadow() && !self.is_refused(profile, policy)
+    }
+
+    /// A proxy by place; after the dataplanes come the external services.
+    pub fn proxy(&self, place: usize) -> Option<&ReadObject<Dataplane>> {
+        let beyond = |place: usize| self.external.get(place.checked_sub(self.dataplanes.len())?);
+        self.dataplanes.get(place).or_else(|| beyond(place))
     }
 
     /// The policies at these places.
@@ -183,6 +193,13 @@ impl Reader<'_> {
             let it = Dataplane::read(self.documents, &resource);
             mesh.dataplanes.push(ReadObject { object: Some(object.id), it });
         }
+        if kind == kinds::OLD_EXTERNAL_SERVICE {
+            let it = Dataplane::of_external(self.documents, &resource);
+            mesh.external.push(ReadObject { object: Some(object.id), it });
+        }
+        if kind == kinds::IDENTITY {
+            mesh.identities.push(object.id);
+        }
         if kind == kinds::GATEWAY {
             mesh.gateways.push(MeshGateway::read(self.documents, &resource));
             mesh.gateway_objects.push(object.id);
@@ -201,13 +218,7 @@ impl Reader<'_> {
             if *policy.kind == kinds::TRAFFIC_PERMISSION {
                 problems.extend(permission::problems(self.documents, &policy));
             }
-            // What is stored was judged when it was written; reading does not judge it again.
-            let judged = self.settings.labels == LabelSource::AsWritten;
-            let refusal = match problems.iter().any(|p| !p.release_only) {
-                _ if judged || problems.is_empty() => None,
-                true => Some(Refusal::Invalid),
-                false => Some(Refusal::ByRelease),
-            };
+            let refusal = refusal(self.documents, self.settings, &policy, &problems);
             mesh.refused.extend(refusal.map(|why| (place, why)));
             for p in problems {
                 let span = self.documents.view(p.node).span();
@@ -342,6 +353,28 @@ impl Reader<'_> {
             settings: self.settings.clone(),
         };
         (resources, self.diagnostics)
+    }
+}
+
+/// Whether a control plane takes a policy. To the letter, it passes over fields it does not know.
+fn refusal(
+    documents: &Documents,
+    settings: &Settings,
+    policy: &Policy,
+    problems: &[AdmissionProblem],
+) -> Option<Refusal> {
+    let to_the_letter = settings.labels == LabelSource::AsWritten;
+    if to_the_letter && *policy.kind == kinds::TRAFFIC_PERMISSION {
+        let spec = documents.view(policy.root).get("spec").map(View::to_json);
+        let found = permission::violations(&spec.unwrap_or_default());
+        return (!found.is_empty()).then_some(Refusal::Invalid);
+    }
+    let counts = |p: &&AdmissionProblem| !to_the_letter || p.against != Against::Fields;
+    let mut refuses = problems.iter().filter(counts).peekable();
+    refuses.peek()?;
+    match refuses.any(|p| !p.release_only) {
+        true => Some(Refusal::Invalid),
+        false => Some(Refusal::ByRelease),
     }
 }
 

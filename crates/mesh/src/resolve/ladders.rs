@@ -32,36 +32,54 @@ pub(super) type List = Vec<u32>;
 #[derive(Debug, Default)]
 pub struct Outbounds {
     /// By place: for no hostname in particular, and for each one that splits a route.
-    by_place: HashMap<DestinationIndex, SmallVec<[(u32, LadderId); 1]>>,
+    by_place: HashMap<DestinationIndex, ByHostname>,
     /// Those that have a ladder, in order.
     pub(super) places: Vec<DestinationIndex>,
-    /// What applies to destinations that nobody names.
-    pub(super) mesh: LadderId,
+    /// What applies to destinations that nobody names; gateways send to all of them by hostname.
+    mesh: ByHostname,
     /// Sets of services by their tags, in merge order.
     tagged: Vec<(Subset, StepId)>,
     spec: Option<Spec>,
 }
 
+/// Ladders by hostname; 0 stands for none in particular.
+type ByHostname = SmallVec<[(u32, LadderId); 1]>;
+
+/// What holds whatever the hostname. A route for some hostnames only says nothing about the others.
+fn plain(all: &ByHostname) -> LadderId {
+    all.iter().find(|(hostname, _)| *hostname == 0).map_or(LadderId::EMPTY, |(_, ladder)| *ladder)
+}
+
 impl Outbounds {
-    /// The ladder of a destination or of one of its ports: its own, that of the whole destination, that of the Mesh.
+    /// What applies to a destination or to one of its ports: its own, that of the whole destination, that of the Mesh.
+    fn at(&self, place: Option<DestinationIndex>) -> &ByHostname {
+        let own = |place: DestinationIndex| {
+            self.by_place.get(&place).or_else(|| self.by_place.get(&(place.0, 0)))
+        };
+        place.and_then(own).unwrap_or(&self.mesh)
+    }
+
+    /// The ladder of a destination or of one of its ports.
     pub fn of(&self, place: DestinationIndex) -> LadderId {
-        self.own(place).or_else(|| self.own((place.0, 0))).unwrap_or(self.mesh)
+        plain(self.at(Some(place)))
+    }
+
+    /// The ladder of destinations that nobody names.
+    pub(super) fn of_others(&self) -> LadderId {
+        plain(&self.mesh)
     }
 
     /// The ladder that is its own.
     pub(super) fn own(&self, place: DestinationIndex) -> Option<LadderId> {
-        let all = self.by_place.get(&place)?;
-        // A route for some hostnames only says nothing about the others.
-        Some(all.iter().find(|(hostname, _)| *hostname == 0).map_or(LadderId::EMPTY, |(_, l)| *l))
+        self.by_place.get(&place).map(plain)
     }
 
-    /// Ladders for single hostnames.
+    /// Ladders for single hostnames: of a destination, or of those that nobody names.
     pub(super) fn hostnames(
         &self,
-        place: DestinationIndex,
+        place: Option<DestinationIndex>,
     ) -> impl Iterator<Item = (u32, LadderId)> + '_ {
-        let all = self.by_place.get(&place).into_iter().flatten();
-        all.copied().filter(|(hostname, _)| *hostname > 0)
+        self.at(place).iter().copied().filter(|(hostname, _)| *hostname > 0)
     }
 }
 
@@ -197,7 +215,7 @@ impl<'a> Ladders<'a, '_> {
         let (whole, own): (Vec<_>, Vec<_>) = by_place.into_iter().partition(is_mesh);
         let mut made = Outbounds { spec: Some(spec), ..Outbounds::default() };
         let whole = whole.first().map(|(_, at)| pick(at)).unwrap_or_default();
-        made.mesh = self.ladder(spec, 0, whole);
+        made.mesh = self.by_hostname(spec, &strategy, whole);
         for (place, at) in &own {
             let ladders = self.by_hostname(spec, &strategy, pick(at));
             made.by_place.insert(*place, ladders);
@@ -214,7 +232,7 @@ impl<'a> Ladders<'a, '_> {
         spec: Spec,
         strategy: &ConfStrategy,
         steps: Vec<StepId>,
-    ) -> SmallVec<[(u32, LadderId); 1]> {
+    ) -> ByHostname {
         let groups = self.steps.confs.by_hostname(strategy, steps).into_iter();
         groups.map(|(hostname, met)| (hostname, self.ladder(spec, hostname, met))).collect()
     }
@@ -229,8 +247,7 @@ impl<'a> Ladders<'a, '_> {
             .map(|(_, step)| *step)
             .collect();
         // For tags there are no hostnames of their own; what splits by hostname is shown for none.
-        let plain = self.by_hostname(spec, &spec.strategy(), about);
-        plain.iter().find(|(h, _)| *h == 0).map_or(LadderId::EMPTY, |(_, ladder)| *ladder)
+        plain(&self.by_hostname(spec, &spec.strategy(), about))
     }
 
     pub(super) fn inbounds(&mut self, spec: Spec, list: &[u32]) -> Arc<Inbounds> {
@@ -294,7 +311,12 @@ impl<'a> Ladders<'a, '_> {
         }
         if rules {
             let ruling = policies.iter().find(|p| !p.rules.is_empty()).map_or(0, |p| p.place);
-            for (item, _) in &entries {
+            // Who denies where nobody is admitted anyway changes nothing.
+            let admits = policies.iter().any(|p| self.admits(p));
+            let counts = |item: &Item<'_>| admits || !self.is_deny(item);
+            let entries: Vec<Item<'_>> =
+                entries.iter().map(|(item, _)| *item).filter(counts).collect();
+            for item in &entries {
                 let pair = (item.policy.place, ruling);
                 if !self.found.displaced.contains(&pair) {
                     self.found.displaced.push(pair);
@@ -321,6 +343,21 @@ impl<'a> Ladders<'a, '_> {
                 made.clients.push((subset.clone(), ladder))
             }
         }
+    }
+
+    /// Whether a policy has rules that let somebody in.
+    fn admits(&self, policy: &Policy) -> bool {
+        let lists = ["allow", "allowWithShadowDeny"];
+        policy.rules.iter().any(|entry| {
+            let conf = self.documents.view(entry.node).get("default");
+            let list = |name| conf.and_then(|c| c.get(name));
+            lists.iter().any(|name| list(*name).is_some_and(|l| !l.is_empty()))
+        })
+    }
+
+    fn is_deny(&self, item: &Item<'_>) -> bool {
+        let conf = self.documents.view(item.entry.node).get("default");
+        conf.and_then(|c| c.get("action")).and_then(|a| a.scalar_text()) == Some("Deny")
     }
 
     /// The release makes a rule for every combination of tags; too many are told.

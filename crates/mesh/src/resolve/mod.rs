@@ -31,6 +31,7 @@ use overrule_model::{ObjectId, Snapshot};
 use overrule_source::Documents;
 
 use crate::dataplane::{Dataplane, Inbound, InboundListener, gateway_of};
+use crate::entries::subset_of;
 use crate::gate::PermissionList;
 use crate::kinds::{self, ResourceKind};
 use crate::matched::{Matched, in_order};
@@ -40,6 +41,7 @@ use crate::profile::Profile;
 use crate::resources::{GROUP, MeshResources, Resources};
 use crate::select::{HostListener, SelectContext};
 use crate::steps::Steps;
+use crate::subset::{Subset, Tag};
 use crate::targets::{DestinationIndex, Index};
 use crate::topology::{MeshNodes, MeshTopology};
 
@@ -94,7 +96,7 @@ pub struct MeshResolution {
     pub found: MeshFacts,
     /// Proxies whose paths to destinations are left out, because one that sends by the same rules has them.
     pub alike: usize,
-    /// What each proxy gets, by mesh and place, for lookups.
+    /// What each proxy gets, by mesh and place, for lookups; then what each external service gets.
     pub proxies: Vec<Vec<Arc<ProxyRules>>>,
 }
 
@@ -315,13 +317,41 @@ impl<'a> OneMesh<'a> {
             rules.push(Arc::new(made));
         }
         self.land(&shapes, &selected, &mut ladders);
-        let proxies: Vec<Arc<ProxyRules>> =
+        let mut proxies: Vec<Arc<ProxyRules>> =
             shapes.of.iter().filter_map(|shape| rules.get(*shape as usize).cloned()).collect();
+        proxies.extend(self.at_egress(&lists, &mut ladders));
         let beside =
             self.named_beside(&walk.options.beside, &shapes, &candidates, &routes, &ladders);
         walk.mesh(self, &shapes, &rules, &beside, &mut ladders);
         resolved.found.meshes.push(ladders.found);
         resolved.proxies.push(proxies);
+    }
+
+    /// What external services get at a zone egress: permissions with `from` whose reference fits their tags.
+    fn at_egress(
+        &self,
+        lists: &[Vec<&'a Policy>],
+        ladders: &mut Ladders<'_, '_>,
+    ) -> Vec<Arc<ProxyRules>> {
+        let mut kinds = self.active.iter().zip(lists);
+        let list = kinds.find(|(active, _)| *active.kind == kinds::TRAFFIC_PERMISSION);
+        let by_tags = list.into_iter().flat_map(|(_, list)| list).filter(|p| !p.from.is_empty());
+        let by_tags: Vec<(&Policy, Subset)> =
+            by_tags.filter_map(|p| Some((*p, subset_of(&p.target)?))).collect();
+        let mut made = Vec::with_capacity(self.mesh.external.len());
+        for service in &self.mesh.external {
+            let tags = service.it.inbounds.first().map(|i| &i.tags);
+            let has = |tag: &Tag| {
+                let found = tags.and_then(|tags| tags.get(&*tag.key));
+                found.is_some_and(|value| &*tag.value == "*" || **value == *tag.value)
+            };
+            let here = by_tags.iter().filter(|(_, wanted)| wanted.tags().iter().all(has));
+            let here: Vec<&Policy> = here.map(|(policy, _)| *policy).collect();
+            let list = places(&in_order(self.world.profile, &here));
+            let permissions = vec![ladders.permission_list(list)];
+            made.push(Arc::new(ProxyRules { permissions, ..ProxyRules::default() }));
+        }
+        made
     }
 
     /// Policies of each active kind that take part.

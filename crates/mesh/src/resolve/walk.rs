@@ -210,10 +210,26 @@ impl InMesh<'_, '_, '_, '_, '_> {
         let places: BTreeSet<DestinationIndex> = places.union(self.beside).copied().collect();
         let places: Vec<DestinationIndex> = places.into_iter().collect();
         self.targets(start, &places);
-        self.add(Some(start.at), self.mesh.nodes.destinations);
+        let at = self.add(Some(start.at), self.mesh.nodes.destinations);
         for (kind, to) in start.to.iter().enumerate() {
             if let Some(to) = to {
-                self.set(kind, to.mesh);
+                self.set(kind, to.of_others());
+            }
+        }
+        self.hostnames(start, at, None);
+    }
+
+    /// Paths to single hostnames of a destination, or of those that nobody names.
+    fn hostnames(&mut self, start: &Start<'_>, at: PathId, place: Option<DestinationIndex>) {
+        for (kind, to) in start.to.iter().enumerate() {
+            let Some(to) = to else { continue };
+            for (hostname, ladder) in to.hostnames(place) {
+                let name = self.all.steps.confs.hostname(hostname);
+                let node = name.and_then(|n| self.mesh.nodes.hostnames.get(n));
+                if let Some(node) = node {
+                    self.add(Some(at), *node);
+                    self.set(kind, ladder);
+                }
             }
         }
     }
@@ -255,19 +271,7 @@ impl InMesh<'_, '_, '_, '_, '_> {
                 self.set(kind, to.of(place));
             }
         }
-        for (kind, to) in start.to.iter().enumerate() {
-            let Some(to) = to else { continue };
-            let own = to.hostnames(place).next().is_some();
-            let from = if own { place } else { (place.0, 0) };
-            for (hostname, ladder) in to.hostnames(from) {
-                let name = self.all.steps.confs.hostname(hostname);
-                let node = name.and_then(|n| self.mesh.nodes.hostnames.get(n));
-                if let Some(node) = node {
-                    self.add(Some(at), *node);
-                    self.set(kind, ladder);
-                }
-            }
-        }
+        self.hostnames(start, at, Some(place));
         at
     }
 

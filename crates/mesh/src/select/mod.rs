@@ -224,7 +224,8 @@ impl Selector<'_> {
         let route =
             routes.find(|r| r.meta.mesh == policy.mesh && r.meta.display_name() == target.name());
         let Some(route) = route else {
-            return Err("couldn't resolve MeshHTTPRoute targetRef".to_owned());
+            let name = target.name();
+            return Err(format!("couldn't resolve MeshHTTPRoute targetRef with name '{name}'"));
         };
         if !self.in_scope(&route.meta) {
             return Ok(Selected::default());

@@ -175,7 +175,7 @@ impl fmt::Display for LookupError {
             }
             Self::NotAClient { text, kind } => write!(
                 f,
-                "`{text}` is a {kind}; FROM is a SPIFFE ID, a dataplane, or `nobody` for a client without a certificate"
+                "`{text}` is a {kind}; FROM is a SPIFFE ID, a dataplane, `nobody` for a client without a certificate, or `unnamed` for one whose certificate has no SPIFFE ID"
             ),
         }
     }

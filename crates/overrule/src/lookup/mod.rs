@@ -109,7 +109,7 @@ impl<'a> Finder<'a> {
         Ok(found.into_iter().filter_map(|at| self.analysis.access(at)).collect())
     }
 
-    /// The client a text means: a SPIFFE ID, a dataplane, or `nobody`.
+    /// The client a text means: a SPIFFE ID, a dataplane, `nobody` or `unnamed`.
     pub fn client<'t>(&self, text: &'t str) -> Result<Client<'t>, LookupError> {
         if text.starts_with("spiffe://") {
             return match spiffe::flaw(text) {
@@ -122,6 +122,9 @@ impl<'a> Finder<'a> {
         }
         if text == "nobody" {
             return Ok(Client::Nobody);
+        }
+        if text == "unnamed" {
+            return Ok(Client::Unnamed);
         }
         let (object, _) = self.object(text)?;
         if self.analysis.is_client(object.id) {

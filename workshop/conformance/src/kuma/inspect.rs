@@ -86,33 +86,41 @@ impl InspectCase {
 
     /// What the mesh family answers, as the release does.
     pub fn answer(&self) -> Result<(u16, Value), String> {
-        let one = |(number, document): (usize, &StoredDocument)| {
-            Input::new(format!("{number:06}.yaml"), document.text.clone())
-        };
-        let inputs = self.documents.iter().enumerate().map(one).collect();
-        let mut settings = SettingValues::default();
-        settings.set("kuma", "labels", "asWritten".into());
-        let options = Options {
-            duplicate_keys: DuplicateKeys::LastWins,
-            single_letters: SingleLetters::Text,
-            profiles: BTreeMap::from([("kuma".to_owned(), "2.13".to_owned())]),
-            settings,
-            ..Options::default()
-        };
-        let analysis = Analysis::new(inputs, &options);
-        let answered = analysis.answers.iter().find(|a| a.family.name() == "kuma" && a.shown);
-        let live = InspectInput {
-            documents: &analysis.documents,
-            resources: &analysis.meshes().resources,
-            profile: &Profile::Release,
-            proxies: answered.map_or(&[], |a| a.proxies()),
-        };
-        let ask = route(&self.path, &self.query)
-            .ok_or_else(|| format!("no endpoint answers {}", self.path))?;
-        let call = InspectCall { base: "http://{{address}}", times: &|_| Times::default() };
-        let answer = Inspector::new(live, Flavour::Compat).answer(live, call, &ask);
-        Ok((answer.status, answer.body.value()))
+        let texts = self.documents.iter().map(|document| document.text.as_str());
+        asked(&analysis(texts), &self.path, &self.query)
     }
+}
+
+/// What is stored, read as the release reads it: labels as they are written.
+pub(super) fn analysis<'t>(texts: impl Iterator<Item = &'t str>) -> Analysis {
+    let one =
+        |(number, text): (usize, &str)| Input::new(format!("{number:06}.yaml"), text.to_owned());
+    let inputs = texts.enumerate().map(one).collect();
+    let mut settings = SettingValues::default();
+    settings.set("kuma", "labels", "asWritten".into());
+    let options = Options {
+        duplicate_keys: DuplicateKeys::LastWins,
+        single_letters: SingleLetters::Text,
+        profiles: BTreeMap::from([("kuma".to_owned(), "2.13".to_owned())]),
+        settings,
+        ..Options::default()
+    };
+    Analysis::new(inputs, &options)
+}
+
+/// Status and body of what the mesh family answers to a request, as the release does.
+pub(super) fn asked(analysis: &Analysis, path: &str, query: &str) -> Result<(u16, Value), String> {
+    let answered = analysis.answers.iter().find(|a| a.family.name() == "kuma" && a.shown);
+    let live = InspectInput {
+        documents: &analysis.documents,
+        resources: &analysis.meshes().resources,
+        profile: &Profile::Release,
+        proxies: answered.map_or(&[], |a| a.proxies()),
+    };
+    let ask = route(path, query).ok_or_else(|| format!("no endpoint answers {path}"))?;
+    let call = InspectCall { base: "http://{{address}}", times: &|_| Times::default() };
+    let answer = Inspector::new(live, Flavour::Compat).answer(live, call, &ask);
+    Ok((answer.status, answer.body.value()))
 }
 
 /// Runs a case.

@@ -5,6 +5,7 @@
 mod files;
 mod golden;
 pub mod inspect;
+pub mod random;
 mod restated;
 mod shapes;
 mod variants;

@@ -47,6 +47,8 @@ pub(super) fn run(area: &str, case: &Value) -> Option<Result<(), String>> {
 }
 
 #[cfg(test)]
+mod client_tests;
+#[cfg(test)]
 mod mtp_mesh_tests;
 #[cfg(test)]
 mod mtp_tests;

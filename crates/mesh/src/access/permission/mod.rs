@@ -12,6 +12,7 @@ pub use overrule_access::spiffe;
 use overrule_source::{Documents, NodeRef};
 
 use crate::policy::Policy;
+use crate::profile::Profile;
 
 pub use read::{INPUTS, problems};
 pub use violations::violations;
@@ -46,16 +47,20 @@ pub struct Permissions {
 }
 
 /// The permissions that policies give, in the order their rules are looked at. Policies with problems must not be among
-/// them.
+/// them. The release drops the server name of a match: what is left may be nothing, which fits everybody.
 pub fn permissions<'p>(
     documents: &Documents,
+    profile: &Profile,
     entries: impl IntoIterator<Item = (&'p Policy, u32, NodeRef)>,
 ) -> Permissions {
     let mut found = Permissions::default();
     for (policy, entry, node) in entries {
         let number = u32::try_from(found.policies.len()).unwrap_or(u32::MAX);
         found.policies.push(policy.place);
-        for (list, index, matches, at) in read::matches(documents, node) {
+        for (list, index, mut matches, at) in read::matches(documents, node) {
+            if *profile == Profile::Release {
+                matches.sni = None;
+            }
             let source =
                 overrule_access::RuleSource(u32::try_from(found.written.len()).unwrap_or(u32::MAX));
             found.written.push(MatchLocation {

@@ -123,29 +123,5 @@ impl Found {
         {
             self.say(format!("{path}.spiffeID"), "must be a valid Spiffe ID");
         }
-        let Some(sni) = member(one, "sni") else { return };
-        let (kind, value) = (text(sni, "type"), text(sni, "value"));
-        if value.is_empty() {
-            self.say(format!("{path}.sni.value"), "must be set");
-        } else if !is_subdomain(value) {
-            self.say(format!("{path}.sni.value"), SUBDOMAIN);
-        }
-        if kind != "Exact" {
-            let message = format!("unrecognized type \"{kind}\", supported values are: Exact");
-            self.say(format!("{path}.sni.type"), message);
-        }
     }
-}
-
-/// What Kubernetes says of a name that is no subdomain.
-const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-
-fn is_subdomain(name: &str) -> bool {
-    let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
-    let is_label = |label: &str| {
-        let ends = [label.bytes().next(), label.bytes().next_back()];
-        ends.iter().all(|end| end.is_some_and(is_plain))
-            && label.bytes().all(|b| is_plain(b) || b == b'-')
-    };
-    name.split('.').all(is_label)
 }

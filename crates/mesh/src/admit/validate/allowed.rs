@@ -44,12 +44,17 @@ pub(super) fn listener_tags(policy: &ResourceKind) -> bool {
 
 /// What an entry of `to` may be about, below a policy with that reference.
 pub(super) fn to(policy: &ResourceKind, top: &TargetRef) -> &'static [ResourceKind] {
-    let gateway = top.kind.is_one_of(&[kinds::GATEWAY, kinds::HTTP_ROUTE]);
+    let route = top.kind == kinds::HTTP_ROUTE;
+    let gateway = top.kind == kinds::GATEWAY;
     match *policy {
-        kinds::TIMEOUT | kinds::RETRY if gateway => &[kinds::MESH, kinds::EXTERNAL_SERVICE],
+        kinds::TIMEOUT | kinds::RETRY if gateway || route => {
+            &[kinds::MESH, kinds::EXTERNAL_SERVICE]
+        }
         kinds::ACCESS_LOG | kinds::HTTP_ROUTE | kinds::TCP_ROUTE if gateway => &[kinds::MESH],
-        kinds::LOAD_BALANCING_STRATEGY if gateway => SERVICES_AND_MESH,
-        kinds::TIMEOUT | kinds::RETRY | kinds::ACCESS_LOG | kinds::LOAD_BALANCING_STRATEGY => &[
+        kinds::LOAD_BALANCING_STRATEGY if !gateway => {
+            &[kinds::MESH, kinds::SERVICE, kinds::MULTI_ZONE_SERVICE, kinds::HTTP_ROUTE]
+        }
+        kinds::TIMEOUT | kinds::RETRY | kinds::ACCESS_LOG => &[
             kinds::MESH,
             kinds::SERVICE,
             kinds::EXTERNAL_SERVICE,
@@ -60,12 +65,19 @@ pub(super) fn to(policy: &ResourceKind, top: &TargetRef) -> &'static [ResourceKi
             &[kinds::SERVICE, kinds::EXTERNAL_SERVICE, kinds::MULTI_ZONE_SERVICE]
         }
         kinds::FAULT_INJECTION | kinds::RATE_LIMIT => &[kinds::MESH],
-        _ => SERVICES_AND_MESH,
+        _ => &[kinds::MESH, kinds::SERVICE, kinds::MULTI_ZONE_SERVICE],
     }
 }
 
-const SERVICES_AND_MESH: &[ResourceKind] =
-    &[kinds::MESH, kinds::SERVICE, kinds::EXTERNAL_SERVICE, kinds::MULTI_ZONE_SERVICE];
+/// Kinds of policies that are in force where traffic leaves the zone if they are about external services: there every
+/// client of the mesh gets the same.
+const AT_EGRESS: [ResourceKind; 3] =
+    [kinds::CIRCUIT_BREAKER, kinds::HEALTH_CHECK, kinds::LOAD_BALANCING_STRATEGY];
+
+/// Whether an entry is about a thing that all clients share, below a reference that picks some of them.
+pub(super) fn is_shared(policy: &ResourceKind, top: &TargetRef, target: &TargetRef) -> bool {
+    AT_EGRESS.contains(policy) && target.kind == kinds::EXTERNAL_SERVICE && top.kind != kinds::MESH
+}
 
 /// What an entry of `from` may be about.
 pub(crate) fn from(policy: &ResourceKind) -> &'static [ResourceKind] {

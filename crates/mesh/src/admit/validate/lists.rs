@@ -4,6 +4,7 @@
 
 use overrule_source::{NodeKind, View};
 
+use super::confs::Around;
 use super::shape::written;
 use super::{Check, allowed};
 use crate::kinds::{self, ResourceKind};
@@ -12,6 +13,7 @@ use crate::targetref::validate::TargetRefOptions;
 
 const NOT_DEFINED: &str = "must not be defined";
 const NO_FROM_WITH_GATEWAYS: &str = "must not be defined when the scope includes a Gateway, select only proxyType Sidecar or select only gateways and use spec.to";
+const ONLY_FOR_ALL: &str = "kind MeshExternalService is only allowed with targetRef.kind: Mesh as it is configured on the Zone Egress and shared by all clients in the mesh";
 const ONLY_RULES: &str = "fields 'to' and 'from' must be empty when 'rules' is defined";
 const NOT_FROM_AND_RULES: &str = "field 'from' must be empty when 'rules' is defined";
 
@@ -21,7 +23,9 @@ impl<'a> Check<'a> {
         let [to, from, rules] = super::LISTS
             .map(|list| self.has(list) && spec.get(list).is_some_and(|l| !l.is_empty()));
         let message = match *self.policy.kind {
-            kinds::TIMEOUT | kinds::ACCESS_LOG | kinds::RATE_LIMIT if rules && (to || from) => {
+            kinds::TIMEOUT | kinds::ACCESS_LOG | kinds::RATE_LIMIT | kinds::CIRCUIT_BREAKER
+                if rules && (to || from) =>
+            {
                 ONLY_RULES
             }
             kinds::TLS | kinds::TRAFFIC_PERMISSION if rules && from => NOT_FROM_AND_RULES,
@@ -56,7 +60,11 @@ impl<'a> Check<'a> {
         if let Some(why) =
             top.and_then(|top| self.forbidden(name, top)).filter(|_| !list.is_empty())
         {
-            return self.say(list, &path, why);
+            self.say(list, &path, why);
+            // The release looks no further into `from`; in other lists it does.
+            if name == "from" {
+                return;
+            }
         }
         for (index, entry) in list.items().enumerate() {
             let path = format!("{path}[{index}]");
@@ -75,8 +83,9 @@ impl<'a> Check<'a> {
         match (*self.policy.kind, list) {
             (kinds::TIMEOUT, "from") if by_route_or_gateway => Some(NOT_DEFINED),
             (kinds::RATE_LIMIT | kinds::FAULT_INJECTION, "to") if !gateways => Some(NOT_DEFINED),
-            (kinds::FAULT_INJECTION, "from") if gateways => Some(NOT_DEFINED),
-            (kinds::RATE_LIMIT, "from") if gateways => Some(NO_FROM_WITH_GATEWAYS),
+            (kinds::FAULT_INJECTION | kinds::RATE_LIMIT, "from") if gateways => {
+                Some(NO_FROM_WITH_GATEWAYS)
+            }
             (kinds::RATE_LIMIT, "rules") if gateways => Some(NOT_DEFINED),
             _ => None,
         }
@@ -95,11 +104,13 @@ impl<'a> Check<'a> {
         if *kind == kinds::TRAFFIC_PERMISSION && list == "from" {
             self.action(entry, path);
         }
+        let target = written(entry, "targetRef");
+        let around = Around { list, top, to: target.filter(|_| list != "rules") };
+        self.conf_rules(entry, path, &around);
         if list == "rules" {
             return;
         }
         let path = format!("{path}.targetRef");
-        let target = written(entry, "targetRef");
         if target.is_some_and(|target| !self.reference_shape(target, &path)) {
             return;
         }
@@ -116,6 +127,10 @@ impl<'a> Check<'a> {
             ..TargetRefOptions::default()
         };
         self.reference(&reference, target.unwrap_or(entry), &options);
+        if list == "to" && top.is_some_and(|top| allowed::is_shared(kind, top, &reference)) {
+            let kind = target.and_then(|t| t.get("kind")).unwrap_or(entry);
+            self.say(kind, &format!("{path}.kind"), ONLY_FOR_ALL);
+        }
     }
 
     /// What is merged must be of the type it has everywhere: something else would take the place of all before it.
@@ -158,8 +173,10 @@ impl<'a> Check<'a> {
         let conf = written(entry, "default").and_then(|d| written(d, "loadBalancer"));
         let balanced = *kind == kinds::LOAD_BALANCING_STRATEGY && conf.is_some();
         if balanced && top.kind == kinds::GATEWAY {
-            let why = "value is not supported, only Mesh is allowed if loadBalancer is set";
-            return (&[kinds::MESH, kinds::EXTERNAL_SERVICE], Some(why));
+            // The words name the reference above, as the release does.
+            let why =
+                "value 'MeshGateway' is not supported, only Mesh is allowed if loadBalancer is set";
+            return (&[kinds::MESH], Some(why));
         }
         (allowed::to(kind, top), None)
     }

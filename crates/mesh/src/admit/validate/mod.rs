@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: a policy as written. Out: what a control plane would refuse it for, in its words. Not here: references that find
-//! nothing; those are taken. Confs (`conf`), and what matches of clients may say.
+//! nothing; those are taken. What matches of clients may say.
 //!
 //! Where releases differ, or nobody wrote down what one does, the policy is let pass: a policy that is refused here
 //! counts nowhere.
 
 pub(crate) mod allowed;
+mod confs;
 mod lists;
 mod shape;
 
@@ -13,6 +14,7 @@ use overrule_model::nearest;
 use overrule_source::{Documents, NodeKind, NodeRef, View};
 
 use crate::kinds::ResourceKind;
+use crate::labels::PolicyRole;
 use crate::policy::Policy;
 use crate::quote::quoted;
 use crate::targetref::TargetRef;
@@ -51,8 +53,10 @@ const OF_TYPE: [&str; 3] = ["must be an object", "must be a list", "must be a st
 
 /// Everything that is wrong with a policy.
 pub fn policy(documents: &Documents, policy: &Policy) -> Vec<AdmissionProblem> {
-    let mut check = Check { policy, found: Vec::new() };
-    check.document(documents.view(policy.root));
+    let root = documents.view(policy.root);
+    let universal = root.get("type").is_some();
+    let mut check = Check { policy, universal, found: Vec::new() };
+    check.document(root);
     check.found
 }
 
@@ -61,6 +65,8 @@ const LISTS: [&str; 3] = ["to", "from", "rules"];
 
 struct Check<'a> {
     policy: &'a Policy,
+    /// Whether it is written as outside of Kubernetes.
+    universal: bool,
     found: Vec<AdmissionProblem>,
 }
 
@@ -99,7 +105,7 @@ impl<'a> Check<'a> {
         if !self.reference_shape(written, path) {
             return None;
         }
-        let kinds = allowed::top(self.policy.kind, self.policy.meta.role());
+        let kinds = allowed::top(self.policy.kind, self.role());
         let may_be_short = self.policy.kind.policy.is_some_and(|p| p.may_be_short);
         let short = may_be_short && self.policy.single.is_some();
         let is_inbound = short || !self.policy.from.is_empty() || !self.policy.rules.is_empty();
@@ -115,7 +121,16 @@ impl<'a> Check<'a> {
                 ..TargetRefOptions::default()
             },
         );
-        target.kind.is_one_of(&kinds).then_some(target)
+        // A kind that is not allowed here says as much about the lists as another; one that nobody knows says nothing.
+        target.kind.known().is_some().then_some(target)
+    }
+
+    /// The role that counts. Outside of Kubernetes a policy is judged before it gets labels.
+    fn role(&self) -> PolicyRole {
+        match self.universal {
+            true => PolicyRole::System,
+            false => self.policy.meta.role(),
+        }
     }
 
     /// Checks a reference. `inside` is the reference, or the entry that lacks one.

@@ -125,6 +125,7 @@ fn repeated_covered_and_void() {
     let deny = [prefix("bad/ns/", ""), prefix("td/ns/a/", ", sni: {type: Exact, value: x}")];
     let spec = rules(&[one(&[("allow", &allow), ("deny", &deny)])]);
     let want = [
+        "1628 0.deny[1].sni",
         "1625 0.allow[5]",
         "1625 0.allow[6]",
         "1624 0.allow[4]",
@@ -132,7 +133,9 @@ fn repeated_covered_and_void() {
         "1626 0.allow[2]",
     ];
     assert_eq!(fields(&spec, &design()), want);
-    let first = &all(&spec, &design())[0];
+    let told = all(&spec, &design());
+    assert!(told[0].message.ends_with("then denies the same clients whatever name they ask for"));
+    let first = &told[1];
     assert!(first.message.starts_with("`spec.rules[0].default.deny[0]` denies"));
     assert_eq!(first.related.len(), 1);
 }
@@ -164,7 +167,9 @@ fn what_else_is_asked_for() {
         let lists = [("allow", &[wide.to_owned(), narrow.to_owned()][..])];
         let target = "targetRef: {kind: Dataplane, sectionName: http}";
         let spec = format!("{{{target}, rules: [{}]}}", one(&lists));
-        fields(&spec, &design()) == ["1626 0.allow[1]"]
+        // What the release drops is told elsewhere.
+        let told: Vec<String> = fields(&spec, &design());
+        told.iter().filter(|t| !t.starts_with("1628")).eq(["1626 0.allow[1]"])
     };
     let (exactly, below) = (|value| path("Exact", value), |value| path("Prefix", value));
     let get = prefix("td/", ", method: GET, path: {type: Exact, value: /a/b}");

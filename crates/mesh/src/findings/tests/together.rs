@@ -61,6 +61,10 @@ fn rules_displace_from() {
         &["spec.from", "`meshtrafficpermission/m/new` has `rules`"],
     );
     assert!(told(&world(&[&old]), "OV1613").is_empty());
+    // Beside rules that admit nobody, a deny changes nothing and an allow would.
+    let denies = new.replace("allow:", "deny:");
+    assert!(told(&world(&[&old, &denies]), "OV1613").is_empty());
+    assert_eq!(told(&world(&[&old.replace("Deny", "Allow"), &denies]), "OV1613").len(), 1);
 }
 
 #[test]

@@ -151,12 +151,12 @@ fn what_comes_in_is_shown_by_port_with_name_and_tags() {
 fn a_target_that_is_not_there_is_a_warning_where_there_is_anything_to_warn_at() {
     let lost = timeout(
         "lost",
-        "targetRef: {kind: MeshHTTPRoute, name: r}, to: [{targetRef: {kind: Mesh}, default: {idleTimeout: 1s}}]",
+        "targetRef: {kind: MeshHTTPRoute, name: r}, to: [{targetRef: {kind: Mesh}, default: {http: {requestTimeout: 1s}}}]",
     );
     assert_eq!(kinds(&compat(&[MESH, WEB, &lost]), RULES).len(), 0);
     let other = timeout("other", "to: [{targetRef: {kind: Mesh}, default: {idleTimeout: 1s}}]");
     let rules = kinds(&compat(&[MESH, WEB, &lost, &other]), RULES);
-    let want = "unable to resolve TargetRef on policy: mesh:m name:lost error:\"couldn't resolve MeshHTTPRoute targetRef\"";
+    let want = "unable to resolve TargetRef on policy: mesh:m name:lost error:\"couldn't resolve MeshHTTPRoute targetRef with name 'r'\"";
     assert_eq!(rules[0]["warnings"], json!([want]));
 }
 
@@ -369,4 +369,19 @@ fn generated_configuration_is_refused_honestly() {
     assert_eq!(bad.0, 400);
     assert_eq!(title(&world, "/meshes/m/dataplanes/web/_config?shadow=true&include=diff").0, 404);
     assert_eq!(title(&world, "/meshes/m/dataplanes/none/_config").0, 404);
+}
+
+#[test]
+fn what_is_refused_counts_nowhere_even_if_somebody_stored_it() {
+    let of = |conf: &str| {
+        timeout("a", &format!("to: [{{targetRef: {{kind: Mesh}}, default: {{{conf}}}}}], tpyo: 1"))
+    };
+    let good = of("http: {requestTimeout: 1s}");
+    assert_eq!(
+        kinds(&compat(&[MESH, WEB, &good]), RULES).len(),
+        1,
+        "unknown fields are passed over"
+    );
+    let refused = of("http: {requestHeadersTimeout: 1s}");
+    assert_eq!(kinds(&compat(&[MESH, WEB, &refused]), RULES).len(), 0);
 }

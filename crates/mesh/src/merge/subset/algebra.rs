@@ -5,6 +5,9 @@ use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use overrule_access::ClientTags;
+use overrule_access::client_set::TagCondition;
+
 /// One condition on the value of one key.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag {
@@ -81,6 +84,16 @@ impl Subset {
     /// The tags, in the order given.
     pub fn tags(&self) -> &[Tag] {
         &self.0
+    }
+
+    /// The tags as conditions on a client.
+    pub fn conditions(&self) -> impl Iterator<Item = TagCondition<'_>> + Clone {
+        self.0.iter().map(|Tag { key, value, not }| TagCondition { key, value, not: *not })
+    }
+
+    /// Whether a client is in the set, as a proxy sees it: by each identity of its certificate.
+    pub fn contains_client(&self, client: &ClientTags) -> bool {
+        self.conditions().all(|condition| condition.holds(client))
     }
 
     fn demands(&self) -> impl Iterator<Item = &Tag> {

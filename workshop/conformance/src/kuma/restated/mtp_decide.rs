@@ -88,7 +88,7 @@ fn rules(documents: &Documents, policies: &[Policy]) -> (Permissions, Vec<String
     let names = entries.iter().map(|(item, _)| item.policy.meta.kri().to_string()).collect();
     let of_policies =
         entries.iter().map(|(item, _)| (item.policy, item.entry.index, item.entry.node));
-    (permissions(documents, of_policies), names)
+    (permissions(documents, &Profile::Release, of_policies), names)
 }
 
 /// The order of policies is the one the case names. A policy with several entries may be named once or for each.
@@ -217,7 +217,8 @@ fn one_legacy(
     let word = |allowed| Value::from(if allowed { "ALLOW" } else { "DENY" });
     let allowed = action.is_some_and(|action| action != SubsetAction::Deny);
     verify(expected, "decision", &word(allowed)).map_err(|e| format!("decision: {e}"))?;
-    let client = Client::tagged(MESH, tags);
+    let one = |(key, value): (&String, &String)| (key.clone(), [value.clone()].into());
+    let client = Client::tagged(MESH, &tags.iter().map(one).collect());
     verify_or(expected, "kuma213Rbac", "decision", &word(answer(release, &client)?.0))?;
     verify(expected, "decision", &word(answer(own, &client)?.0))
         .map_err(|e| format!("our filter: {e}"))

@@ -3,8 +3,7 @@
 //!
 //! Only what filters of permissions have is understood; everything else is an error, never an answer.
 
-use std::collections::BTreeMap;
-
+use overrule_access::ClientTags;
 use serde_json::Value;
 
 use super::read::{list, need, text};
@@ -22,13 +21,14 @@ impl Client {
         Self { sans: vec![id.to_owned()] }
     }
 
-    /// One whose certificate has a SAN for each tag.
-    pub(super) fn tagged(mesh: &str, tags: &BTreeMap<String, String>) -> Self {
+    /// One whose certificate has a SAN for each value of each tag.
+    pub(super) fn tagged(mesh: &str, tags: &ClientTags) -> Self {
         let san = |(key, value): (&String, &String)| match key.as_str() {
             "kuma.io/service" => format!("spiffe://{mesh}/{value}"),
             key => format!("kuma://{key}/{value}"),
         };
-        Self { sans: tags.iter().map(san).collect() }
+        let each = tags.iter().flat_map(|(key, values)| values.iter().map(move |v| (key, v)));
+        Self { sans: each.map(san).collect() }
     }
 }
 
