@@ -31,6 +31,7 @@ mod operations;
 mod prepared;
 mod problem;
 mod reader;
+mod readiness;
 mod records;
 mod resolving;
 mod run;

@@ -34,6 +34,9 @@ const PORT: u16 = 5681;
 /// How often the history is pruned.
 const PRUNING: Duration = Duration::from_secs(600);
 
+/// How often the clock is looked at.
+const LOOKING: Duration = Duration::from_secs(1);
+
 /// How long work that nobody waits for may take at the end.
 const LINGER: Duration = Duration::from_secs(1);
 
@@ -322,6 +325,7 @@ fn start_with(
         reading: reading.clone(),
         extensions: config.extensions.clone(),
         doors: Arc::new(doors),
+        request_limit: limits(&config).request_timeout,
     });
     app.metrics.set_tls(acceptor.is_some());
     app.metrics.resolved(app.live.state().took);
@@ -363,6 +367,7 @@ fn start_with(
         let report = runtime.block_on(async move {
             tokio::spawn(keep_live(Arc::clone(&app)));
             tokio::spawn(keep_tokens(Arc::clone(&app)));
+            tokio::spawn(keep_time(Arc::clone(&app)));
             if let Some(retention) = retention {
                 tokio::spawn(keep_short(Arc::clone(&app), retention));
             }
@@ -438,6 +443,23 @@ async fn keep_live(app: Arc<App>) {
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
         }
+    }
+}
+
+/// Says when something is wrong with the clock, and when it is right again.
+async fn keep_time(app: Arc<App>) {
+    let mut last = None;
+    loop {
+        let found = app.store.clock_trouble();
+        // By how much changes all the time; that is no news.
+        if found.map(|found| std::mem::discriminant(&found)) != last {
+            match found {
+                Some(trouble) => tracing::error!(%trouble, "the clock cannot be trusted"),
+                None => tracing::info!("the clock can be trusted again"),
+            }
+            last = found.map(|found| std::mem::discriminant(&found));
+        }
+        tokio::time::sleep(LOOKING).await;
     }
 }
 

@@ -25,7 +25,7 @@ pub struct Load {
 pub enum Trouble {
     /// Connections break, because the server is killed. Then they stop.
     Killed,
-    /// Answers say 503, because the database is away. Then they try something else.
+    /// Answers say 503 or 504, because the database is away. Then they try something else.
     Unavailable,
     /// Either, because the server ends by itself.
     Ending,
@@ -167,7 +167,8 @@ impl Client {
     }
 
     fn odd(&mut self, answer: &Answer) -> bool {
-        let expected = answer.status == 503 && self.trouble != Trouble::Killed;
+        // 504: nobody knows what became of a write.
+        let expected = matches!(answer.status, 503 | 504) && self.trouble != Trouble::Killed;
         if !expected {
             self.ledger.complain(format!("{answer:?}"));
         }
@@ -189,6 +190,7 @@ fn meaning(answer: &Answer) -> Told {
     match answer.status {
         200 | 201 => Told::Stored(answer.version()),
         400..500 => Told::Refused,
+        503 => Told::Failed,
         _ => Told::Nothing,
     }
 }

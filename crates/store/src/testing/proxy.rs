@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In: the port of a server. Out: an address that leads there over a line that can hang, lag, or be cut. Not here: when.
+//!
+//! What a hanging line was given it keeps, and delivers in order when it heals, the end of a connection last: the server may
+//! hear of a commit long after its client has gone.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, sleep};
+use std::time::Duration;
+
+/// A line to a server. It ends with this value.
+pub struct Proxy {
+    port: u16,
+    line: Arc<Line>,
+}
+
+/// Which way something goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// What clients say.
+    ToServer,
+    /// What the server says.
+    ToClient,
+}
+
+#[derive(Default)]
+struct Line {
+    to_server: Course,
+    to_client: Course,
+    closed: AtomicBool,
+    connections: Mutex<Vec<(Arc<AtomicBool>, TcpStream, TcpStream)>>,
+}
+
+/// One way of the line.
+#[derive(Default)]
+struct Course {
+    hangs: AtomicBool,
+    /// Pieces that still pass until it hangs; negative if it need not.
+    pieces: AtomicI64,
+    lag: AtomicU64,
+}
+
+impl Proxy {
+    /// A line that is fine.
+    pub fn new(server: u16) -> io::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let port = listener.local_addr()?.port();
+        let line = Arc::new(Line::default());
+        let proxy = Self { port, line: Arc::clone(&line) };
+        proxy.heal();
+        thread::spawn(move || {
+            for client in listener.incoming() {
+                if line.closed.load(Ordering::Relaxed) {
+                    return;
+                }
+                // A connection that cannot be made is cut.
+                let _ = client.and_then(|client| connect(&line, client, server));
+            }
+        });
+        Ok(proxy)
+    }
+
+    /// Where clients connect.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Delivers nothing any more, and keeps everything.
+    pub fn hang(&self, way: Way) {
+        self.line.course(way).hangs.store(true, Ordering::SeqCst);
+    }
+
+    /// The same after some more pieces have passed.
+    pub fn hang_after(&self, way: Way, pieces: u32) {
+        self.line.course(way).pieces.store(pieces.into(), Ordering::SeqCst);
+    }
+
+    /// Delivers every piece late.
+    pub fn lag(&self, way: Way, by: Duration) {
+        let millis = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
+        self.line.course(way).lag.store(millis, Ordering::SeqCst);
+    }
+
+    /// Delivers what was kept, and everything else as it comes.
+    pub fn heal(&self) {
+        for way in [Way::ToServer, Way::ToClient] {
+            let course = self.line.course(way);
+            course.pieces.store(-1, Ordering::SeqCst);
+            course.lag.store(0, Ordering::SeqCst);
+            course.hangs.store(false, Ordering::SeqCst);
+        }
+    }
+
+    /// Ends all connections at once. What was kept is lost.
+    pub fn cut(&self) {
+        let mut connections = self.line.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        for (cut, client, server) in connections.drain(..) {
+            cut.store(true, Ordering::SeqCst);
+            for end in [client, server] {
+                // It may have ended by itself.
+                let _ = end.shutdown(Shutdown::Both);
+            }
+        }
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.line.closed.store(true, Ordering::Relaxed);
+        self.cut();
+        // Wakes the thread that listens.
+        let _ = TcpStream::connect(("127.0.0.1", self.port));
+    }
+}
+
+impl Line {
+    fn course(&self, way: Way) -> &Course {
+        match way {
+            Way::ToServer => &self.to_server,
+            Way::ToClient => &self.to_client,
+        }
+    }
+}
+
+impl Course {
+    /// Waits until a piece may pass; false if the connection was cut meanwhile.
+    fn pass(&self, cut: &AtomicBool) -> bool {
+        let lag = self.lag.load(Ordering::SeqCst);
+        if lag > 0 {
+            sleep(Duration::from_millis(lag));
+        }
+        let counted = |left: i64| (left >= 0).then(|| (left - 1).max(0));
+        if self.pieces.fetch_update(Ordering::SeqCst, Ordering::SeqCst, counted) == Ok(0) {
+            self.hangs.store(true, Ordering::SeqCst);
+        }
+        while self.hangs.load(Ordering::SeqCst) && !cut.load(Ordering::SeqCst) {
+            sleep(Duration::from_millis(1));
+        }
+        !cut.load(Ordering::SeqCst)
+    }
+}
+
+fn connect(line: &Arc<Line>, client: TcpStream, server: u16) -> io::Result<()> {
+    let server = TcpStream::connect(("127.0.0.1", server))?;
+    client.set_nodelay(true)?;
+    server.set_nodelay(true)?;
+    let cut = Arc::new(AtomicBool::new(false));
+    let ends = (Arc::clone(&cut), client.try_clone()?, server.try_clone()?);
+    line.connections.lock().unwrap_or_else(PoisonError::into_inner).push(ends);
+    let there = (client.try_clone()?, server.try_clone()?);
+    pump(Arc::clone(line), Way::ToServer, there, Arc::clone(&cut));
+    pump(Arc::clone(line), Way::ToClient, (server, client), cut);
+    Ok(())
+}
+
+fn pump(
+    line: Arc<Line>,
+    way: Way,
+    (mut from, mut to): (TcpStream, TcpStream),
+    cut: Arc<AtomicBool>,
+) {
+    thread::spawn(move || {
+        let mut piece = vec![0; 64 * 1024];
+        loop {
+            let read = from.read(&mut piece).unwrap_or(0);
+            if !line.course(way).pass(&cut) {
+                return;
+            }
+            let told = piece.get(..read).filter(|told| !told.is_empty());
+            match told.map(|told| to.write_all(told)) {
+                Some(Ok(())) => {}
+                // The end of one way is passed on like everything else.
+                None => return drop(to.shutdown(Shutdown::Write)),
+                Some(Err(_)) => return drop(from.shutdown(Shutdown::Both)),
+            }
+        }
+    });
+}
