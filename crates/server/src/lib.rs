@@ -17,6 +17,7 @@ mod app;
 mod call;
 mod changes;
 mod clock;
+mod concerns;
 mod config;
 mod derived;
 mod differences;

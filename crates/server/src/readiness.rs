@@ -72,10 +72,11 @@ fn attempts(store: &dyn Store, wishes: &Receiver<()>, found: &watch::Sender<Atte
     while wishes.recv().is_ok() {
         let begun = Some(clock::instant());
         let tried = store.healthy();
-        let result = tried.as_ref().map(|()| ()).map_err(|error| match error {
-            StoreError::OtherSchema { .. } => OTHER_SCHEMA,
-            _ => REFUSED,
-        });
+        let result = match &tried {
+            Ok(()) => Ok(()),
+            Err(StoreError::OtherSchema { .. }) => Err(OTHER_SCHEMA),
+            Err(_) => Err(REFUSED),
+        };
         if result != last {
             match &tried {
                 Ok(()) => tracing::info!("ready: the store takes writes again"),

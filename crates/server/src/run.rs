@@ -21,6 +21,7 @@ use tokio::sync::oneshot;
 use tower::Layer;
 
 use crate::app::{App, Parts};
+use crate::concerns;
 use crate::config::{Auth, Config, LogFormat};
 use crate::first_token;
 use crate::folder;
@@ -33,9 +34,6 @@ use crate::stop::told_to_stop;
 const PORT: u16 = 5681;
 /// How often the history is pruned.
 const PRUNING: Duration = Duration::from_secs(600);
-
-/// How often the clock is looked at.
-const LOOKING: Duration = Duration::from_secs(1);
 
 /// How long work that nobody waits for may take at the end.
 const LINGER: Duration = Duration::from_secs(1);
@@ -367,7 +365,7 @@ fn start_with(
         let report = runtime.block_on(async move {
             tokio::spawn(keep_live(Arc::clone(&app)));
             tokio::spawn(keep_tokens(Arc::clone(&app)));
-            tokio::spawn(keep_time(Arc::clone(&app)));
+            tokio::spawn(concerns::tell(Arc::clone(&app.store)));
             if let Some(retention) = retention {
                 tokio::spawn(keep_short(Arc::clone(&app), retention));
             }
@@ -443,23 +441,6 @@ async fn keep_live(app: Arc<App>) {
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
         }
-    }
-}
-
-/// Says when something is wrong with the clock, and when it is right again.
-async fn keep_time(app: Arc<App>) {
-    let mut last = None;
-    loop {
-        let found = app.store.clock_trouble();
-        // By how much changes all the time; that is no news.
-        if found.map(|found| std::mem::discriminant(&found)) != last {
-            match found {
-                Some(trouble) => tracing::error!(%trouble, "the clock cannot be trusted"),
-                None => tracing::info!("the clock can be trusted again"),
-            }
-            last = found.map(|found| std::mem::discriminant(&found));
-        }
-        tokio::time::sleep(LOOKING).await;
     }
 }
 

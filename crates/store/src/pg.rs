@@ -160,7 +160,10 @@ impl Engine for Postgres {
                 *kept = Some(link);
             }
             return match done {
-                Ok(()) => Ok(()),
+                Ok(()) => {
+                    self.pool.back();
+                    Ok(())
+                }
                 // One that was kept for long may have ended.
                 Err(Failure::Stale(_)) if !is_new => continue,
                 Err(Failure::Stale(error) | Failure::Refused(error) | Failure::Broken(error)) => {
@@ -228,9 +231,13 @@ impl<'a> PgTx<'a> {
                  SET LOCAL idle_in_transaction_session_timeout = '60s'",
             ),
         };
+        let now = clock::instant();
+        if now >= end {
+            return Err(Failure::Refused(StoreError::too_late()));
+        }
         link.is_busy = true;
         let sql = format!("{begin}{limits}");
-        let until = end.min(clock::instant() + ROUND);
+        let until = end.min(now + ROUND);
         let begun = link.wait(until, |client| client.batch_execute(&sql));
         begun.map_err(|error| Failure::Stale(error.told()))?;
         Ok(Self { link, pace, end, clock, server: None })

@@ -8,16 +8,20 @@ use crate::clock;
 use crate::error::StoreError;
 use crate::sql::{Tx, Value};
 
-/// What is written at least and at most.
-const LEAST: usize = 16 * 1024;
+/// What is written usually; at least, after a commit was refused: the last bit of a disk is not room for the next commits; and
+/// at most.
+const USUAL: usize = 16 * 1024;
+const REFUSED: usize = 256 * 1024;
 const MOST: usize = 4 * 1024 * 1024;
 
-/// Writes a revision with an entry of a size, and removes it. Its number is below all others, and nobody else sees it.
-pub(crate) fn write_nothing(tx: &mut dyn Tx, size: usize) -> Result<(), StoreError> {
+/// Writes a revision with an entry, and removes it. Its number is below all others, and nobody else sees it. The size of the
+/// last commit matters if the database did not take it.
+pub(crate) fn write_nothing(tx: &mut dyn Tx, refused: Option<usize>) -> Result<(), StoreError> {
+    let size = refused.map_or(USUAL, |size| size.clamp(REFUSED, MOST));
     // Two that try in the same microsecond wait for each other.
     let [now, _] = tx.now();
     let number = Value::Int(-clock::number(now));
-    let text = incompressible(size.clamp(LEAST, MOST));
+    let text = incompressible(size);
     let none = Value::Int(0);
     tx.run(
         "INSERT INTO revisions (revision, at, author) VALUES ($1, $2, $3)",

@@ -2,8 +2,8 @@
 //! In: any database. Out: a store on it. Not here: the work of each method; every one is a transaction and a function.
 
 use std::io::{BufRead, Write};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -27,15 +27,22 @@ use crate::{change, clock, dump, feed, probe, read, restore, retain, trust};
 pub(crate) struct News {
     revision: watch::Sender<u64>,
     tokens: watch::Sender<u64>,
+    /// The version of the schema as last seen; 0 before that.
+    schema: AtomicU64,
 }
 
 impl News {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { revision: watch::Sender::new(0), tokens: watch::Sender::new(0) })
+        let [revision, tokens] = [0, 0].map(watch::Sender::new);
+        Arc::new(Self { revision, tokens, schema: AtomicU64::new(0) })
     }
 
     pub(crate) fn revision(&self, newest: u64) {
         raise(&self.revision, newest);
+    }
+
+    pub(crate) fn schema(&self, version: u64) {
+        self.schema.store(version, Ordering::Relaxed);
     }
 
     pub(crate) fn tokens(&self, count: u64) {
@@ -61,13 +68,18 @@ const AGAIN: Duration = Duration::from_millis(50);
 /// How long the database is asked whether it takes writes.
 const PROBING: Duration = Duration::from_millis(700);
 
+/// What is behind a lock that nobody leaves half done.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A store on a database.
 pub(crate) struct Shared<E: Engine> {
     engine: E,
     news: Arc<News>,
     schema: Schema,
-    /// The size of the last commit that the database could not take, such as for want of room; 0 if it has taken one since.
-    refused: AtomicUsize,
+    /// The size of the last commit if the database could not take it, such as for want of room.
+    refused: Mutex<Option<usize>>,
     /// The time of the newest revision known here.
     newest: AtomicI64,
 }
@@ -77,7 +89,7 @@ impl<E: Engine> Shared<E> {
     pub(crate) fn open(engine: E, news: Arc<News>, schema: Schema) -> Result<Self, StoreError> {
         schema.migrate(&engine)?;
         let shared =
-            Self { engine, news, schema, refused: AtomicUsize::new(0), newest: AtomicI64::new(0) };
+            Self { engine, news, schema, refused: Mutex::default(), newest: AtomicI64::new(0) };
         shared.look()?;
         Ok(shared)
     }
@@ -151,13 +163,13 @@ impl<E: Engine> Store for Shared<E> {
             }
             (Err(error), _) => {
                 if matches!(error, StoreError::Unavailable(_)) {
-                    self.refused.store(change::size(changes), Ordering::Relaxed);
+                    *locked(&self.refused) = Some(change::size(changes));
                 }
                 return Err(error);
             }
             (Ok(()), None) => return Err(nothing_ran()),
         };
-        self.refused.store(0, Ordering::Relaxed);
+        *locked(&self.refused) = None;
         self.newest.store(clock::number(committed.at), Ordering::Relaxed);
         self.news.revision(committed.revision);
         Ok(committed)
@@ -266,6 +278,11 @@ impl<E: Engine> Store for Shared<E> {
         self.news.tokens.subscribe()
     }
 
+    fn other_schema(&self) -> Option<StoreError> {
+        let (found, known) = (self.news.schema.load(Ordering::Relaxed), self.schema.known());
+        (found != 0 && found != known).then_some(StoreError::OtherSchema { found, known })
+    }
+
     fn clock_trouble(&self) -> Option<ClockTrouble> {
         let newest = clock::time(self.newest.load(Ordering::Relaxed)).ok();
         let future = newest.and_then(|newest| clock::beyond(newest, self.engine.now()));
@@ -273,13 +290,13 @@ impl<E: Engine> Store for Shared<E> {
     }
 
     fn healthy(&self) -> Result<(), StoreError> {
-        let size = self.refused.load(Ordering::Relaxed);
+        let refused = *locked(&self.refused);
         let end = clock::instant() + PROBING;
         self.engine.probe(end, &mut |tx| {
             self.schema.check(tx)?;
-            probe::write_nothing(tx, size)
+            probe::write_nothing(tx, refused)
         })?;
-        self.refused.store(0, Ordering::Relaxed);
+        *locked(&self.refused) = None;
         Ok(())
     }
 }

@@ -93,6 +93,9 @@ pub trait Store: Send + Sync {
     /// A number that grows whenever a token is added or revoked, by any instance.
     fn token_changes(&self) -> watch::Receiver<u64>;
 
+    /// That another release has changed the schema, so that this one writes no more; known within a second.
+    fn other_schema(&self) -> Option<StoreError>;
+
     /// What is wrong with the clocks that changes are dated by, as far as is known here.
     fn clock_trouble(&self) -> Option<ClockTrouble>;
 

@@ -102,6 +102,8 @@ impl PgLab {
     /// Stops the server and all its processes where they are. Connections stay, and nobody answers on them.
     pub fn freeze(&self) {
         self.signal("STOP");
+        // The first time, the server may have started another process just then.
+        self.signal("STOP");
     }
 
     /// Lets them go on.

@@ -3,10 +3,11 @@
 //! writes. Not here: what needs nothing but the public interface (`tests`).
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::clock::{ClockReading, ClockTrouble, SteadyClock};
+use crate::clock::{self, ClockReading, ClockTrouble, SteadyClock};
 use crate::pg::open_with as open_release;
 use crate::schema::Schema;
 use crate::sqlite::open_with as open_dated;
@@ -164,6 +165,13 @@ fn of_two_releases_only_the_later_one_writes() {
     assert_eq!(new.revision().unwrap(), 1);
     put(&*new, "3").unwrap();
     new.healthy().unwrap();
+    // They know it without being asked to write.
+    let start = clock::instant();
+    while old.iter().any(|store| store.other_schema() != Some(other.clone())) {
+        assert!(start.elapsed() < Duration::from_secs(20), "nobody noticed");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(new.other_schema(), None);
     // They go on reading, so that they can be replaced without a pause.
     for store in &old {
         assert_eq!(store.get(&key("a"), None).unwrap().unwrap().text, "3");

@@ -17,8 +17,8 @@ use crate::random::Random;
 use crate::server::{Server, Start};
 use crate::{number, turn};
 
-/// Pieces that pass before a line hangs: enough for a whole write.
-const PIECES: u32 = 16;
+/// Pieces that pass before a line hangs: from none to a whole write. `crates/store/tests/store/lines.rs` takes every number.
+const PIECES: [u32; 8] = [0, 1, 3, 6, 9, 11, 12, 13];
 /// How often something happens to a line.
 const TROUBLES: u64 = 25;
 
@@ -29,23 +29,23 @@ fn over(lab: &PgLab) -> (Server, Proxy) {
     (start.with("OVERRULE_POSTGRES", &lab.url_over(proxy.port())).run(), proxy)
 }
 
-/// Waits until readiness says this; how long the slowest answer took until then.
-fn readiness(server: &Server, status: u16) -> Duration {
-    let (since, mut slowest) = (Instant::now(), Duration::ZERO);
+/// Waits until readiness says yes.
+fn ready(server: &Server) {
+    let since = Instant::now();
     loop {
         let answer = server.ask(&Ask::new("GET", "/readyz"));
-        slowest = slowest.max(answer.took);
-        if answer.status == status {
-            return slowest;
+        if answer.status == 200 {
+            return;
         }
         assert!(since.elapsed() < Duration::from_secs(20), "{answer:?}: {}", server.log());
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// The first answer of readiness must be this, and must not keep who asks waiting.
+/// Readiness must say no, once what it found out before does not count as now any more, and must keep nobody waiting.
 #[track_caller]
 fn not_ready(server: &Server) -> Answer {
+    std::thread::sleep(Duration::from_millis(300));
     let answer = server.ask(&Ask::new("GET", "/readyz")).expect(503);
     // A second, and what a busy machine adds.
     assert!(answer.took < Duration::from_secs(2), "{answer:?}");
@@ -57,7 +57,8 @@ fn given_up(servers: [&Server; 2], line: &Proxy, way: Way, pieces: u32) -> u16 {
     let key = Key::Limit(u64::from(pieces % 8));
     let (early, late) = (u64::from(pieces) + 1000, u64::from(pieces) + 2000);
     let put = |value| Ask::new("PUT", &key.path()).body(&key.text(value));
-    servers[1].ask(&put(u64::from(pieces) + 500));
+    let first = servers[1].ask(&put(u64::from(pieces) + 500));
+    settle_at(servers, first.version());
     line.hang_after(way, pieces);
     let ask = match pieces % 4 {
         0 => Ask::new("DELETE", &key.path()),
@@ -69,7 +70,7 @@ fn given_up(servers: [&Server; 2], line: &Proxy, way: Way, pieces: u32) -> u16 {
     let acknowledged = servers[1].ask(&put(late));
     assert!([200, 201].contains(&acknowledged.status), "{acknowledged:?}");
     line.heal();
-    readiness(servers[0], 200);
+    ready(servers[0]);
     settle_at(servers, acknowledged.version());
     for server in servers {
         let now = server.get(&format!("{}?output=text", key.own_path())).body;
@@ -101,13 +102,13 @@ fn what_was_answered_503_is_never_done() {
     one.ask(&Ask::new("POST", "/v1/apply").body(&ground())).expect(201);
     let mut told = std::collections::BTreeMap::new();
     for way in [Way::ToServer, Way::ToClient] {
-        for pieces in 0..PIECES {
+        for pieces in PIECES {
             let status = given_up([&one, &other], &line, way, pieces);
             *told.entry(status).or_insert(0) += 1;
         }
     }
     eprintln!("writes over lines that hang: {told:?}");
-    assert!(told.get(&503).is_some_and(|n| *n >= 8), "{told:?}");
+    assert!(told.get(&503).is_some_and(|n| *n >= 6), "{told:?}");
 }
 
 /// Whatever happens to the lines, what two servers told their clients fits what is there.
@@ -122,7 +123,7 @@ fn lines_that_break_lose_nothing_and_bring_nothing_back() {
     ledger.ground(servers[0].ask(&ask).expect(201).version());
     let mut random = Random::new(number("OVERRULE_SEED", 7), 500);
     let addresses = [servers[0].address, servers[1].address];
-    let load = Load::start(&addresses, &ledger, Trouble::Unavailable, 6, random.next());
+    let load = Load::start(&addresses, &ledger, Trouble::Lines, 6, random.next());
     for _ in 0..TROUBLES {
         let line = &lines[usize::try_from(random.below(2)).unwrap()];
         let way = *random.of(&[Way::ToServer, Way::ToClient]);
@@ -132,13 +133,13 @@ fn lines_that_break_lose_nothing_and_bring_nothing_back() {
             2 => line.lag(way, Duration::from_millis(random.below(50))),
             _ => line.cut(),
         }
-        std::thread::sleep(Duration::from_millis(100 + random.below(1500)));
+        // Some stay longer than a request may take.
+        let longest = if random.below(4) == 0 { 5000 } else { 1000 };
+        std::thread::sleep(Duration::from_millis(100 + random.below(longest)));
         line.heal();
         std::thread::sleep(Duration::from_millis(random.below(300)));
     }
-    for server in &servers {
-        readiness(server, 200);
-    }
+    servers.iter().for_each(ready);
     load.stop();
     ledger.assert_fine();
     settle(&servers);
@@ -147,7 +148,7 @@ fn lines_that_break_lose_nothing_and_bring_nothing_back() {
     eprintln!(
         "{all} writes, {stored} acknowledged, {unclear} failed or unclear, version {version}"
     );
-    assert!(stored > 50 && unclear > 0, "the load was none");
+    assert!(stored > 50 && unclear > 5, "the load was none");
 }
 
 #[test]
@@ -156,7 +157,7 @@ fn readiness_tells_at_once_that_a_database_stands_still() {
     let lab = PgLab::new().unwrap();
     let start = Start::new(&[]).with("OVERRULE_POSTGRES", &lab.url());
     let servers = [start.run(), start.run()];
-    servers.iter().for_each(|server| drop(readiness(server, 200)));
+    servers.iter().for_each(ready);
     lab.freeze();
     // Requests that wait for the database must not keep readiness waiting.
     std::thread::scope(|scope| {
@@ -172,7 +173,7 @@ fn readiness_tells_at_once_that_a_database_stands_still() {
         }
         lab.thaw();
     });
-    servers.iter().for_each(|server| drop(readiness(server, 200)));
+    servers.iter().for_each(ready);
     assert!(servers[0].log().contains("not ready"), "{}", servers[0].log());
 }
 
@@ -187,12 +188,11 @@ fn readiness_tells_that_a_database_refuses() {
     );
     let theirs = lab.url().replacen("//postgres:", "//app:", 1);
     let server = Start::new(&[]).with("OVERRULE_POSTGRES", &theirs).run();
-    readiness(&server, 200);
+    ready(&server);
     lab.run("REVOKE INSERT ON overrule.entries FROM app");
-    std::thread::sleep(Duration::from_millis(300));
     not_ready(&server);
     lab.run("GRANT INSERT ON overrule.entries TO app");
-    readiness(&server, 200);
+    ready(&server);
 }
 
 /// A limit on the size of files stands for a disk of that size.
@@ -202,21 +202,19 @@ fn readiness_tells_that_a_disk_is_full() {
     let data = folder.path().join("data");
     let start = Start::new(&["--data", data.to_str().unwrap()]);
     let server = start.clone().after("trap '' XFSZ; ulimit -f 3000").run();
-    readiness(&server, 200);
-    let key = Key::Timeout(0);
+    ready(&server);
+    let key = Key::Limit(0);
     let put = |n: u64| {
         let filler = format!("# {}\n", "x".repeat(20_000));
         server.ask(&Ask::new("PUT", &key.path()).body(&format!("{filler}{}", key.text(n))))
     };
     let refused = (1..1000).map(put).find(|answer| ![200, 201].contains(&answer.status)).unwrap();
     assert_eq!(refused.status, 503, "{refused:?}");
-    assert!(refused.body.contains("disk is full"), "{refused:?}");
     for _ in 0..5 {
         not_ready(&server);
-        std::thread::sleep(Duration::from_millis(300));
     }
     drop(server);
-    readiness(&start.run(), 200);
+    ready(&start.run());
 }
 
 /// While instances are replaced one by one, one of the release before neither writes nor says that it could.
@@ -230,18 +228,52 @@ fn a_server_stops_writing_when_another_release_has_changed_the_schema() {
     let set =
         |by: i64| format!("UPDATE overrule.meta SET number = number + {by} WHERE name = 'schema'");
     lab.run(&set(1));
+    // It says so without being asked.
+    let since = Instant::now();
+    while !server.log().contains("nothing is written any more") {
+        assert!(since.elapsed() < Duration::from_secs(20), "{}", server.log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
     let other = Ask::new("PUT", &Key::Limit(0).path()).body(&Key::Limit(0).text(2));
     let refused = server.ask(&other).expect(503);
     assert!(refused.body.contains("schema"), "{refused:?}");
-    std::thread::sleep(Duration::from_millis(300));
     assert!(not_ready(&server).body.contains("schema"));
-    assert!(server.log().contains("schema"), "{}", server.log());
     // Questions are still answered.
     assert_eq!(
         server.get(&format!("{}?output=text", Key::Limit(0).own_path())).body,
         Key::Limit(0).text(1)
     );
     lab.run(&set(-1));
-    readiness(&server, 200);
+    ready(&server);
     server.ask(&other).expect(200);
+}
+
+/// A change that a clock ahead has dated makes no question by time wrong for those that follow.
+#[test]
+fn a_change_that_is_dated_in_the_future_is_named_and_hides_no_other() {
+    let lab = PgLab::new().unwrap();
+    let start = Start::new(&[]).with("OVERRULE_POSTGRES", &lab.url());
+    let server = start.run();
+    server.ask(&Ask::new("POST", "/v1/apply").body(&ground())).expect(201);
+    let put = |server: &Server, n| {
+        server.ask(&Ask::new("PUT", &Key::Limit(0).path()).body(&Key::Limit(0).text(n))).version()
+    };
+    let wrong = put(&server, 1);
+    drop(server);
+    // As a clock that was an hour ahead would have left it.
+    lab.run(&format!(
+        "UPDATE overrule.meta SET number = number + 3600000000 WHERE name = 'at';
+         UPDATE overrule.revisions SET at = at + 3600000000 WHERE revision = {wrong}"
+    ));
+    let server = start.run();
+    let since = Instant::now();
+    while !server.log().contains("in the future") {
+        assert!(since.elapsed() < Duration::from_secs(20), "{}", server.log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let right = put(&server, 2);
+    let history = server.get("/v1/history?size=1").json();
+    let at = history["items"][0]["at"].as_str().unwrap();
+    let answer = server.get(&format!("/v1/effective?as-of={at}"));
+    assert_eq!(answer.version(), right, "{history}");
 }

@@ -27,6 +27,8 @@ pub enum Trouble {
     Killed,
     /// Answers say 503 or 504, because the database is away. Then they try something else.
     Unavailable,
+    /// The same, because lines to the database hang. What is stored may then be read back late.
+    Lines,
     /// Either, because the server ends by itself.
     Ending,
 }
@@ -150,7 +152,7 @@ impl Client {
 
     /// Who was told that something is stored sees it at once.
     fn reads_own(&mut self, to: SocketAddr, stored: &Answer) -> bool {
-        if self.random.below(8) > 0 {
+        if self.random.below(8) > 0 || self.trouble == Trouble::Lines {
             return true;
         }
         match Ask::new("GET", "/v1/resources?size=1").send(to) {
@@ -178,7 +180,7 @@ impl Client {
     }
 
     fn broken(&mut self, error: &std::io::Error) -> bool {
-        if self.trouble == Trouble::Unavailable {
+        if matches!(self.trouble, Trouble::Unavailable | Trouble::Lines) {
             self.ledger.complain(format!("no answer: {error}"));
         }
         false

@@ -56,7 +56,7 @@ fn listen(pool: &Pool, news: &Weak<News>) -> Result<(), StoreError> {
 }
 
 fn look(link: &Link, news: &News) -> Result<(), StoreError> {
-    let sql = "SELECT name, number FROM meta WHERE name IN ('revision', 'tokens')";
+    let sql = "SELECT name, number FROM meta WHERE name IN ('revision', 'tokens', 'schema')";
     let damaged = |error: tokio_postgres::Error| StoreError::Damaged(error.to_string());
     let rows = link.wait(clock::instant() + ROUND, |client| client.query(sql, &[]));
     for row in rows.map_err(|error| error.told())? {
@@ -64,6 +64,7 @@ fn look(link: &Link, news: &News) -> Result<(), StoreError> {
         let number = unsigned(row.try_get(1).map_err(damaged)?)?;
         match name {
             "revision" => news.revision(number),
+            "schema" => news.schema(number),
             _ => news.tokens(number),
         }
     }

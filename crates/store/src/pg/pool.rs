@@ -153,6 +153,11 @@ impl Pool {
         result
     }
 
+    /// Says that the server is not away, so that nobody is told so any more.
+    pub(super) fn back(&self) {
+        self.locked().away = None;
+    }
+
     /// A new connection, prepared for our work, if it comes in time.
     pub(super) fn connect(&self, end: Instant) -> Result<Link, StoreError> {
         if self.closed.load(Ordering::Relaxed) {
@@ -165,7 +170,7 @@ impl Pool {
         // nothing any more must not keep other writers waiting.
         let settings = format!(
             "SET search_path TO \"{}\"; SET statement_timeout = '30s'; SET lock_timeout = '15s';
-             SET idle_in_transaction_session_timeout = '8s'; SET client_min_messages = warning;
+             SET idle_in_transaction_session_timeout = '5s'; SET client_min_messages = warning;
              SELECT set_config('synchronous_commit', 'on', false)
              WHERE current_setting('synchronous_commit') = 'off'",
             self.schema

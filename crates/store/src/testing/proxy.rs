@@ -6,8 +6,8 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, sleep};
 use std::time::Duration;
 
@@ -36,11 +36,14 @@ struct Line {
 
 /// One way of the line.
 #[derive(Default)]
-struct Course {
-    hangs: AtomicBool,
-    /// Pieces that still pass until it hangs; negative if it need not.
-    pieces: AtomicI64,
-    lag: AtomicU64,
+struct Course(Mutex<Condition>);
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Condition {
+    hangs: bool,
+    /// Pieces that still pass until it hangs.
+    pieces: Option<u32>,
+    lag: Duration,
 }
 
 impl Proxy {
@@ -50,7 +53,6 @@ impl Proxy {
         let port = listener.local_addr()?.port();
         let line = Arc::new(Line::default());
         let proxy = Self { port, line: Arc::clone(&line) };
-        proxy.heal();
         thread::spawn(move || {
             for client in listener.incoming() {
                 if line.closed.load(Ordering::Relaxed) {
@@ -70,27 +72,23 @@ impl Proxy {
 
     /// Delivers nothing any more, and keeps everything.
     pub fn hang(&self, way: Way) {
-        self.line.course(way).hangs.store(true, Ordering::SeqCst);
+        self.line.course(way).condition().hangs = true;
     }
 
     /// The same after some more pieces have passed.
     pub fn hang_after(&self, way: Way, pieces: u32) {
-        self.line.course(way).pieces.store(pieces.into(), Ordering::SeqCst);
+        self.line.course(way).condition().pieces = Some(pieces);
     }
 
     /// Delivers every piece late.
     pub fn lag(&self, way: Way, by: Duration) {
-        let millis = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
-        self.line.course(way).lag.store(millis, Ordering::SeqCst);
+        self.line.course(way).condition().lag = by;
     }
 
     /// Delivers what was kept, and everything else as it comes.
     pub fn heal(&self) {
         for way in [Way::ToServer, Way::ToClient] {
-            let course = self.line.course(way);
-            course.pieces.store(-1, Ordering::SeqCst);
-            course.lag.store(0, Ordering::SeqCst);
-            course.hangs.store(false, Ordering::SeqCst);
+            *self.line.course(way).condition() = Condition::default();
         }
     }
 
@@ -126,17 +124,20 @@ impl Line {
 }
 
 impl Course {
+    fn condition(&self) -> MutexGuard<'_, Condition> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Waits until a piece may pass; false if the connection was cut meanwhile.
     fn pass(&self, cut: &AtomicBool) -> bool {
-        let lag = self.lag.load(Ordering::SeqCst);
-        if lag > 0 {
-            sleep(Duration::from_millis(lag));
+        let lag = self.condition().lag;
+        sleep(lag);
+        {
+            let mut now = self.condition();
+            now.hangs |= now.pieces == Some(0);
+            now.pieces = now.pieces.map(|left| left.saturating_sub(1));
         }
-        let counted = |left: i64| (left >= 0).then(|| (left - 1).max(0));
-        if self.pieces.fetch_update(Ordering::SeqCst, Ordering::SeqCst, counted) == Ok(0) {
-            self.hangs.store(true, Ordering::SeqCst);
-        }
-        while self.hangs.load(Ordering::SeqCst) && !cut.load(Ordering::SeqCst) {
+        while self.condition().hangs && !cut.load(Ordering::SeqCst) {
             sleep(Duration::from_millis(1));
         }
         !cut.load(Ordering::SeqCst)
