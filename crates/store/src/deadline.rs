@@ -9,7 +9,7 @@ use crate::clock;
 /// How long a call may take that nobody has given a deadline.
 const USUAL: Duration = Duration::from_secs(40);
 
-/// How long a backup, a restore or a migration may take.
+/// How long a backup, a restore or a migration may take, and at most anything else.
 const LONG: Duration = Duration::from_secs(24 * 3600);
 
 /// When a write must be over. A caller who was told that a write failed goes on as if it had never been, so nothing may be
@@ -24,6 +24,7 @@ impl Deadline {
     /// For a caller who began to wait at a moment and goes away when the limit is over: a quarter of it is left to find out
     /// what became of the commit, and to answer.
     pub fn of(since: Instant, limit: Duration) -> Self {
+        let limit = limit.min(LONG);
         Self { commit: since + limit * 3 / 4, answer: since + limit * 7 / 8 }
     }
 
@@ -37,8 +38,8 @@ impl Deadline {
         Self::within(USUAL)
     }
 
-    /// For work that nobody waits for, such as pruning.
-    pub(crate) fn long() -> Self {
+    /// For work that nobody waits for, such as pruning or an import.
+    pub fn long() -> Self {
         Self::within(LONG)
     }
 
