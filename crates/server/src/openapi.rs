@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::extension::{Extension, Extensions};
 use crate::http::endpoints;
 use crate::shapes as s;
-use crate::table::{BodySpec, Endpoint, EndpointAccess, Media, Param, ResponseSpec, Type, Verb};
+use crate::table::{BodySpec, Endpoint, EndpointAccess, Media, Param, ResponseSpec, Type};
 
 /// The document as text.
 pub fn text(extensions: &Extensions) -> Bytes {
@@ -137,7 +137,7 @@ fn responses(endpoint: &Endpoint, of: Option<&dyn Extension>) -> Value {
         Some(extension) => ("application/json", extension.error_schema()),
     };
     let mut errors: Vec<u16> = vec![400, 401, 403, 405, 408, 413, 421, 429, 431, 503];
-    if endpoint.method != Verb::Get {
+    if endpoint.writes() {
         // Nobody knows whether it was written.
         errors.push(504);
     }
