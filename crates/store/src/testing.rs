@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-pub use proxy::{Proxy, Way};
+pub use proxy::{FaultyLine, Way};
 
 /// The password of the server's only user, `postgres`.
 pub const PASSWORD: &str = "only-for-tests";
@@ -64,7 +64,7 @@ impl PgLab {
         self.url_over(self.port)
     }
 
-    /// The same over another port, such as that of a [`Proxy`].
+    /// The same over another port, such as that of a [`FaultyLine`].
     pub fn url_over(&self, port: u16) -> String {
         format!("postgres://postgres:{PASSWORD}@127.0.0.1:{port}/postgres")
     }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use overrule_store::testing::{PgLab, Proxy, Way};
+use overrule_store::testing::{FaultyLine, PgLab, Way};
 use tempfile::TempDir;
 
 use crate::ask::{Answer, Ask};
@@ -23,8 +23,8 @@ const PIECES: [u32; 8] = [0, 1, 3, 6, 9, 11, 12, 13];
 const TROUBLES: u64 = 25;
 
 /// A server over a line of its own.
-fn over(lab: &PgLab) -> (Server, Proxy) {
-    let proxy = Proxy::new(lab.port()).unwrap();
+fn over(lab: &PgLab) -> (Server, FaultyLine) {
+    let proxy = FaultyLine::new(lab.port()).unwrap();
     let start = Start::new(&["--request-timeout", "4"]);
     (start.with("OVERRULE_POSTGRES", &lab.url_over(proxy.port())).run(), proxy)
 }
@@ -53,7 +53,7 @@ fn not_ready(server: &Server) -> Answer {
 }
 
 /// A write over a line that hangs after some pieces; then another server writes, and the line heals.
-fn given_up(servers: [&Server; 2], line: &Proxy, way: Way, pieces: u32) -> u16 {
+fn given_up(servers: [&Server; 2], line: &FaultyLine, way: Way, pieces: u32) -> u16 {
     let key = Key::Limit(u64::from(pieces % 8));
     let (early, late) = (u64::from(pieces) + 1000, u64::from(pieces) + 2000);
     let put = |value| Ask::new("PUT", &key.path()).body(&key.text(value));

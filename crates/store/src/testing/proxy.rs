@@ -12,7 +12,7 @@ use std::thread::{self, sleep};
 use std::time::Duration;
 
 /// A line to a server. It ends with this value.
-pub struct Proxy {
+pub struct FaultyLine {
     port: u16,
     line: Arc<Line>,
 }
@@ -46,7 +46,7 @@ struct Condition {
     lag: Duration,
 }
 
-impl Proxy {
+impl FaultyLine {
     /// A line that is fine.
     pub fn new(server: u16) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
@@ -105,7 +105,7 @@ impl Proxy {
     }
 }
 
-impl Drop for Proxy {
+impl Drop for FaultyLine {
     fn drop(&mut self) {
         self.line.closed.store(true, Ordering::Relaxed);
         self.cut();

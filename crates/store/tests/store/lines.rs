@@ -14,7 +14,7 @@ use overrule_store::{
 
 use crate::common::{author, delete, fresh_url, key, lab, put};
 use crate::linear::{Act, Op, is_linear};
-use crate::testing::{PgLab, Proxy, Way};
+use crate::testing::{FaultyLine, PgLab, Way};
 
 /// Seeds of the storm, and what each of its clients does. More with `OVERRULE_STORM`.
 const SEEDS: [u64; 3] = [1, 2, 3];
@@ -22,8 +22,8 @@ const CALLS: u64 = 40;
 const KEYS: [&str; 3] = ["a", "b", "c"];
 
 /// An instance of its own schema's address, over a line of its own.
-fn over(lab: &PgLab, url: &str) -> (Box<dyn Store>, Proxy) {
-    let proxy = Proxy::new(lab.port()).unwrap();
+fn over(lab: &PgLab, url: &str) -> (Box<dyn Store>, FaultyLine) {
+    let proxy = FaultyLine::new(lab.port()).unwrap();
     let url = url.replace(&lab.url(), &lab.url_over(proxy.port()));
     (open_postgres(&url, PgTls::Disabled).unwrap(), proxy)
 }
@@ -214,7 +214,7 @@ impl Book {
 }
 
 /// Does something to a line, and after a while something else.
-fn trouble(proxies: &[Proxy], seed: u64, over: &AtomicBool) {
+fn trouble(proxies: &[FaultyLine], seed: u64, over: &AtomicBool) {
     let mut chance = Chance::new(seed);
     while !over.load(Ordering::Relaxed) {
         let proxy = &proxies[usize::try_from(chance.below(2)).unwrap()];
@@ -234,7 +234,7 @@ fn trouble(proxies: &[Proxy], seed: u64, over: &AtomicBool) {
         proxy.heal();
         sleep(Duration::from_millis(chance.below(250)));
     }
-    proxies.iter().for_each(Proxy::heal);
+    proxies.iter().for_each(FaultyLine::heal);
 }
 
 /// Writes that were made, may have been, and failed, in one storm.
