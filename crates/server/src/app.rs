@@ -2,6 +2,7 @@
 //! In: a store and settings. Out: the running parts that endpoints share. Not here: HTTP, endpoints.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use bytes::Bytes;
 use overrule::Options;
@@ -14,6 +15,7 @@ use crate::differences::Differences;
 use crate::extension::Extensions;
 use crate::live::Live;
 use crate::metrics::Metrics;
+use crate::readiness::Readiness;
 
 /// How many clients may watch at a time.
 const WATCHERS: usize = 256;
@@ -34,6 +36,10 @@ pub struct App {
     pub metrics: Metrics,
     /// Who may come in.
     pub doors: Arc<Doors>,
+    /// How long a request is waited for.
+    pub request_limit: Duration,
+    /// Whether writes are taken.
+    pub readiness: Readiness,
     /// Places for questions that are being worked on.
     pub questions: Arc<Semaphore>,
     /// What watchers are told.
@@ -56,19 +62,23 @@ pub struct Parts {
     pub extensions: Extensions,
     /// Who may come in.
     pub doors: Arc<Doors>,
+    /// How long a request is waited for.
+    pub request_limit: Duration,
 }
 
 impl App {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Arc<Self> {
-        let Parts { store, live, reading, extensions, doors } = parts;
+        let Parts { store, live, reading, extensions, doors, request_limit } = parts;
         let processors = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         let places = processors * 4;
         let app = Arc::new(Self {
+            readiness: Readiness::new(Arc::clone(&store)),
             store,
             live,
             reading,
             extensions,
+            request_limit,
             document: OnceLock::new(),
             metrics: Metrics::new(),
             doors,

@@ -12,6 +12,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use overrule_ask::Arguments;
 use overrule_ask::percent::decode;
 use overrule_guard::Principal;
+use overrule_store::Deadline;
 
 use crate::app::App;
 use crate::prepared::PreparedGuard;
@@ -38,6 +39,8 @@ pub struct Call {
     pub base: String,
     /// Path as it was asked for.
     pub uri: String,
+    /// When a write must be over, so that its client is told what became of it.
+    pub deadline: Deadline,
     /// What was read of the body, until the call is answered.
     pub prepared: OnceLock<PreparedGuard>,
 }

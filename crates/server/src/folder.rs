@@ -11,8 +11,8 @@ use notify::{RecursiveMode, Watcher};
 use overrule::Options;
 use overrule::files;
 use overrule_store::{
-    Author, Change, ChangeKind, Committed, HistoryFilter, Precondition, ResourceKey, Store,
-    StoreError,
+    Author, Change, ChangeKind, Committed, Deadline, HistoryFilter, Precondition, ResourceKey,
+    Store, StoreError,
 };
 
 use crate::admission::{Manifest, admit, is_about_text};
@@ -91,7 +91,8 @@ pub fn import(
     let revision = match changes.is_empty() {
         true => None,
         false => {
-            let Committed { revision, .. } = store.commit(&author(), &changes)?;
+            let Committed { revision, .. } =
+                store.commit_before(Deadline::long(), &author(), &changes)?;
             Some(revision)
         }
     };

@@ -14,6 +14,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode, header};
 use http_body_util::BodyExt;
 use overrule_guard::{Principal, RequestId};
+use overrule_store::Deadline;
 
 use crate::app::App;
 use crate::call::{Call, Query};
@@ -121,6 +122,8 @@ async fn take(
     params: &RawPathParams,
     request: Request,
 ) -> Result<Call, Problem> {
+    // The guard's clock began to run just before.
+    let deadline = Deadline::within(app.request_limit);
     let (parts, body) = request.into_parts();
     // Without the guard in front there is nobody to answer to.
     let who = parts.extensions.get::<Principal>().cloned().unwrap_or_else(Principal::nobody);
@@ -152,6 +155,7 @@ async fn take(
         headers: parts.headers,
         body,
         uri,
+        deadline,
         prepared: OnceLock::new(),
     })
 }

@@ -137,6 +137,10 @@ fn responses(endpoint: &Endpoint, of: Option<&dyn Extension>) -> Value {
         Some(extension) => ("application/json", extension.error_schema()),
     };
     let mut errors: Vec<u16> = vec![400, 401, 403, 405, 408, 413, 421, 429, 431, 503];
+    if endpoint.writes() {
+        // Nobody knows whether it was written.
+        errors.push(504);
+    }
     errors.extend(endpoint.errors);
     errors.sort_unstable();
     errors.dedup();

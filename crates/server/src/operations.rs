@@ -12,7 +12,6 @@ use crate::call::{Call, Reply};
 use crate::problem::Problem;
 use crate::shapes::Health;
 use crate::table::{Endpoint, EndpointAccess, Media, ResponseSpec};
-use crate::v1::blocking;
 
 const fn simple(
     id: &'static str,
@@ -44,7 +43,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
     simple(
         "readyz",
         "/readyz",
-        "Whether requests can be answered: the store is there and its state is resolved.",
+        "Whether requests can be answered: a write was tried just now, and taken.",
         EndpointAccess::Anybody,
         HEALTH,
         |call| Box::pin(ready(call)),
@@ -90,15 +89,10 @@ async fn index(call: Call) -> Result<Reply, Problem> {
 }
 
 async fn ready(call: Call) -> Result<Reply, Problem> {
-    let store = Arc::clone(&call.app.store);
-    blocking(move || store.healthy()).await.map_err(|problem| Problem {
-        status: StatusCode::SERVICE_UNAVAILABLE,
-        retry_after: Some(1),
-        // Why is for logs: anybody may ask this.
-        detail: "the store does not answer".to_owned(),
-        ..problem
-    })?;
-    Ok(Reply::fine(&Health { status: "ok".to_owned() }))
+    match call.app.readiness.ask().await {
+        Ok(()) => Ok(Reply::fine(&Health { status: "ok".to_owned() })),
+        Err(why) => Err(Problem::unavailable(why)),
+    }
 }
 
 async fn metrics(call: Call) -> Result<Reply, Problem> {

@@ -21,6 +21,7 @@ use tokio::sync::oneshot;
 use tower::Layer;
 
 use crate::app::{App, Parts};
+use crate::concerns;
 use crate::config::{Auth, Config, LogFormat};
 use crate::first_token;
 use crate::folder;
@@ -322,6 +323,7 @@ fn start_with(
         reading: reading.clone(),
         extensions: config.extensions.clone(),
         doors: Arc::new(doors),
+        request_limit: limits(&config).request_timeout,
     });
     app.metrics.set_tls(acceptor.is_some());
     app.metrics.resolved(app.live.state().took);
@@ -363,6 +365,7 @@ fn start_with(
         let report = runtime.block_on(async move {
             tokio::spawn(keep_live(Arc::clone(&app)));
             tokio::spawn(keep_tokens(Arc::clone(&app)));
+            tokio::spawn(concerns::tell(Arc::clone(&app.store)));
             if let Some(retention) = retention {
                 tokio::spawn(keep_short(Arc::clone(&app), retention));
             }

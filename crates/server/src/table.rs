@@ -146,6 +146,11 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
+    /// Whether it writes. One question is asked with `POST`, because it is long.
+    pub fn writes(&self) -> bool {
+        self.method != Verb::Get && !matches!(self.body, BodySpec::Json("Matrix"))
+    }
+
     /// One that reads, for whoever may read something; the rest is said by whoever adds it.
     pub const fn reading(
         id: &'static str,

@@ -11,7 +11,7 @@ use crate::error::StoreError;
 use crate::plan::{Line, Plan, Present, plan};
 use crate::read::{KEY, key_at, key_values};
 use crate::record::{Author, Change, ChangeKind, Committed, ResourceKey, ResourceScope};
-use crate::schema::{meta, set_meta};
+use crate::schema::{Meta, set_meta};
 use crate::sql::{Tx, Value, first, placeholders};
 
 /// From this many changes on, the whole present is read in one query instead of key by key.
@@ -22,6 +22,7 @@ const ROWS: usize = 100;
 /// Makes the changes inside a writing transaction.
 pub(crate) fn commit(
     tx: &mut dyn Tx,
+    meta: &Meta,
     author: &Author,
     changes: &[Change],
 ) -> Result<Committed, StoreError> {
@@ -29,11 +30,10 @@ pub(crate) fn commit(
         check(change)?;
     }
     check_author(author)?;
-    let newest = meta(tx, "revision")?;
-    let last = clock::time(signed(meta(tx, "at")?)?)?;
+    let newest = meta.revision;
+    let last = clock::time(meta.at)?;
     let revision = newest + 1;
-    // Times never run backwards, whatever the clock does, so that a time names one revision.
-    let at = clock::now().max(last);
+    let at = date(tx, last)?;
     let present = present(tx, changes)?;
     let plan = plan(changes, present, revision, at)?;
     if plan.lines.is_empty() {
@@ -44,6 +44,47 @@ pub(crate) fn commit(
     set_meta(tx, "revision", signed(revision)?)?;
     set_meta(tx, "at", clock::number(at))?;
     Ok(Committed { revision, at, written: plan.written })
+}
+
+/// The time of a new revision. A clock that is a little behind does not make times run backwards. One that is far behind the
+/// last change is believed, unless that would be before all history: then it was the last change that was dated wrongly, and
+/// going on from its date would make every question by time wrong until that date has come.
+fn date(tx: &mut dyn Tx, last: Timestamp) -> Result<Timestamp, StoreError> {
+    let clocks = tx.now();
+    if let Some(now) = clocks.into_iter().find(|now| clock::beyond(last, *now).is_none()) {
+        return Ok(now.max(last));
+    }
+    let [_, now] = clocks;
+    let sql = "SELECT at FROM revisions ORDER BY revision LIMIT 1";
+    let oldest = first(tx, sql, &[], |row| clock::time(row.int(0)?))?;
+    Ok(if oldest.is_some_and(|oldest| oldest <= now) { now } else { last })
+}
+
+/// How much the changes write.
+pub(crate) fn size(changes: &[Change]) -> usize {
+    let text = |change: &Change| match change {
+        Change::Put { text, .. } => text.len(),
+        Change::Delete { .. } => 0,
+    };
+    changes.iter().map(text).sum()
+}
+
+/// Whether a commit that this author began has been made: its revision is there, and is theirs.
+pub(crate) fn is_made(
+    tx: &mut dyn Tx,
+    author: &Author,
+    made: &Committed,
+) -> Result<bool, StoreError> {
+    if made.written.iter().all(|change| change.done == ChangeKind::Unchanged) {
+        return Ok(true);
+    }
+    let sql = "SELECT at, author, token, request FROM revisions WHERE revision = $1";
+    let found = first(tx, sql, &[Value::Int(signed(made.revision)?)], |row| {
+        let name = row.text(1)?;
+        let (token, request) = (row.text_or_null(2)?, row.text_or_null(3)?);
+        Ok(row.int(0)? == clock::number(made.at) && Author { name, token, request } == *author)
+    })?;
+    Ok(found == Some(true))
 }
 
 fn check(change: &Change) -> Result<(), StoreError> {

@@ -16,7 +16,7 @@ use crate::clock;
 use crate::error::StoreError;
 use crate::read::{KEY, key_at};
 use crate::record::{Author, ChangeKind, ResourceKey, TextFormat};
-use crate::schema::{known, meta};
+use crate::schema::{Schema, meta};
 use crate::sql::Tx;
 use crate::trust::{AUDIT, audit_at, tokens};
 
@@ -132,7 +132,7 @@ pub(crate) fn dump(tx: &mut dyn Tx, out: &mut dyn Write) -> Result<(), StoreErro
     let mut lines = Lines { out, digest: Sha256::new(), count: 0 };
     let header = Header {
         format: FORMAT,
-        schema: known(),
+        schema: Schema::OURS.known(),
         revision: meta(tx, "revision")?,
         at: Time(clock::time(signed(meta(tx, "at")?)?)?),
         horizon: meta(tx, "horizon")?,

@@ -6,8 +6,8 @@ use std::fmt;
 
 use crate::record::{Precondition, ResourceKey};
 
-/// Why the store did not do what was asked. A failed call has changed nothing, with one exception that
-/// [`StoreError::Unavailable`] names.
+/// Why the store did not do what was asked. A failed call has changed nothing and never will, with one exception:
+/// [`StoreError::Unknown`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreError {
     /// The resource is not in the state the writer expected.
@@ -31,9 +31,11 @@ pub enum StoreError {
         /// The newest revision.
         newest: u64,
     },
-    /// The database cannot be reached or cannot write now; trying again later makes sense. If the connection broke in the
-    /// very moment of a commit, the commit is wholly there or wholly absent, and reading tells which.
+    /// The database cannot be reached or cannot write now; trying again later makes sense.
     Unavailable(String),
+    /// The connection broke in the very moment of a commit, and the database could not be asked in time what became of it. The
+    /// commit is wholly there or wholly absent, and reading tells which.
+    Unknown(String),
     /// The database contradicts itself.
     Damaged(String),
     /// The database or backup was written by a newer release.
@@ -41,6 +43,13 @@ pub enum StoreError {
         /// Its version.
         found: u64,
         /// The newest version this release knows.
+        known: u64,
+    },
+    /// Another release has changed the tables since this one opened the database, so this one writes no more.
+    OtherSchema {
+        /// The version of the database now.
+        found: u64,
+        /// The version that this release writes.
         known: u64,
     },
     /// A restore into a store that is not empty.
@@ -63,6 +72,12 @@ impl fmt::Display for StoreError {
                 "that revision does not exist yet; the newest is {newest}, ask for it or an earlier one"
             ),
             Self::Unavailable(why) => write!(f, "the store is not available: {why}"),
+            Self::Unknown(why) => {
+                write!(
+                    f,
+                    "it is not known whether the change is stored: {why}; read it to find out"
+                )
+            }
             Self::Damaged(why) => write!(
                 f,
                 "the store is damaged: {why}; keep a copy of it and restore the last backup into an empty store"
@@ -71,11 +86,23 @@ impl fmt::Display for StoreError {
                 f,
                 "written by a newer release (version {found}, this release knows {known}); use that release or a later one"
             ),
+            Self::OtherSchema { found, known } => write!(
+                f,
+                "the schema of the database is now version {found}, and this release writes version {known}, so it writes no more; \
+                 use an instance of the release that changed it"
+            ),
             Self::NotEmpty => {
                 f.write_str("the store is not empty; a backup is restored into an empty store only")
             }
             Self::Other(why) => f.write_str(why),
         }
+    }
+}
+
+impl StoreError {
+    /// A call that was not over when its caller was about to be told that it failed.
+    pub(crate) fn too_late() -> Self {
+        Self::Unavailable("the change was not made in time and was given up".to_owned())
     }
 }
 

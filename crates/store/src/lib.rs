@@ -8,11 +8,13 @@
 mod change;
 mod checked;
 mod clock;
+mod deadline;
 mod dump;
 mod error;
 mod feed;
 mod pg;
 mod plan;
+mod probe;
 mod read;
 mod record;
 mod restore;
@@ -22,10 +24,14 @@ mod shared;
 mod sql;
 mod sqlite;
 mod store;
-#[cfg(feature = "testing")]
+#[cfg(any(test, feature = "testing"))]
 pub mod testing;
+#[cfg(test)]
+mod tests;
 mod trust;
 
+pub use clock::ClockTrouble;
+pub use deadline::Deadline;
 pub use error::StoreError;
 pub use pg::{PgTls, open_postgres};
 pub use record::{

@@ -6,43 +6,85 @@
 //! gaps, and every expectation is checked against the newest state.
 
 mod address;
+mod failure;
+mod link;
 mod listen;
 mod password;
 mod pool;
 mod tls;
 
-use std::sync::Arc;
+use std::pin::pin;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use postgres::error::SqlState;
-use postgres::fallible_iterator::FallibleIterator;
-use postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
-use postgres::{IsolationLevel, Transaction};
+use futures_core::Stream;
+use jiff::{SignedDuration, Timestamp};
+use tokio_postgres::Client;
+use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
 
+use crate::clock::{self, ClockTrouble, SteadyClock};
+use crate::deadline::Deadline;
 use crate::error::StoreError;
+use crate::schema::Schema;
 use crate::shared::{News, Shared};
 use crate::sql::{Each, Engine, Manner, Row, Tx, Value, Work, first, reading, writing};
 use crate::store::Store;
 use address::Address;
-use pool::{Pool, Statements};
+use failure::{Failure, LinkError};
+use link::Link;
+use pool::Pool;
 pub use tls::PgTls;
+
+/// How long a round trip may take that makes the server do nothing.
+const ROUND: Duration = Duration::from_secs(3);
+/// How long a statement may keep silent, and one of those that may take long.
+const STATEMENT: Duration = Duration::from_secs(10);
+const LONG_STATEMENT: Duration = Duration::from_secs(600);
+/// How long other writers are waited for. Longer than the server keeps a transaction that says nothing, so that a writer whose
+/// connection hangs stops nobody.
+const TURN: Duration = Duration::from_secs(15);
+/// How long a reader waits in all.
+const READING: Duration = Duration::from_secs(60);
+/// What a commit may take once the server has begun with it.
+const COMMITTING: Duration = Duration::from_secs(1);
 
 /// Opens the store in a PostgreSQL database, `postgres://user@host:port/database?schema=overrule`. The tables are in a schema of
 /// their own, which is created if it is not there. The password is taken from the address, `PGPASSWORD`, or the password file
 /// (`PGPASSFILE`, else `~/.pgpass`), in this order, and never shown.
 pub fn open_postgres(url: &str, tls: PgTls) -> Result<Box<dyn Store>, StoreError> {
+    open_with(url, tls, Schema::OURS)
+}
+
+/// The same as a release with this schema does it.
+pub(crate) fn open_with(
+    url: &str,
+    tls: PgTls,
+    schema: Schema,
+) -> Result<Box<dyn Store>, StoreError> {
     let mut address = Address::parse(url, &tls)?;
     password::find(&mut address.config)?;
     let pool = Arc::new(Pool::new(address.config, tls.connector()?, address.schema));
     let news = News::new();
-    let engine = Postgres { pool: Arc::clone(&pool) };
+    let engine = Postgres {
+        pool: Arc::clone(&pool),
+        probing: Mutex::default(),
+        clock: SteadyClock::of_machine(),
+        apart: AtomicI64::new(0),
+    };
     engine.create_schema()?;
-    let shared = Shared::open(engine, Arc::clone(&news))?;
+    let shared = Shared::open(engine, Arc::clone(&news), schema)?;
     listen::start(pool, news)?;
     Ok(Box::new(shared))
 }
 
 struct Postgres {
     pool: Arc<Pool>,
+    /// A connection that no request can take away from who asks whether writes are taken.
+    probing: Mutex<Option<Link>>,
+    clock: SteadyClock,
+    /// How far the clock of this machine is from the database's, in microseconds, as last seen.
+    apart: AtomicI64,
 }
 
 impl Drop for Postgres {
@@ -61,7 +103,7 @@ impl Postgres {
             let why = "the database is not in UTF-8; create it with ENCODING 'UTF8'";
             return Err(StoreError::Other(why.to_owned()));
         }
-        writing(self, Manner::Long, |tx| {
+        writing(self, Manner::Long, Deadline::long(), |tx| {
             let sql = "SELECT count(*) FROM pg_namespace WHERE nspname = $1";
             // Creating it needs a right that using it does not.
             if first(tx, sql, &[Value::Text(schema)], |row| row.int(0))? == Some(0) {
@@ -74,28 +116,71 @@ impl Postgres {
 
 impl Engine for Postgres {
     fn read(&self, manner: Manner, work: Work<'_>) -> Result<(), StoreError> {
-        self.pool.with(|link| {
-            let begun = link
-                .client
-                .build_transaction()
-                .isolation_level(IsolationLevel::RepeatableRead)
-                .read_only(true)
-                .start();
-            within(begun, &mut link.statements, manner, None, work)
+        let begin = "START TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        let end = match manner {
+            Manner::Long => Deadline::long().commit(),
+            Manner::Quiet | Manner::Told => clock::instant() + READING,
+        };
+        self.pool.with(end, |link| {
+            let mut tx = PgTx::begin(link, begin, manner, end, &self.clock)?;
+            tx.perform(work)?;
+            tx.finish("COMMIT").map_err(|error| Failure::Broken(error.told()))
         })
     }
 
-    fn write(&self, manner: Manner, work: Work<'_>) -> Result<(), StoreError> {
-        self.pool.with(|link| {
-            // Each statement sees what was committed before it; behind the lock nothing else is committed.
-            let begun = link
-                .client
-                .build_transaction()
-                .isolation_level(IsolationLevel::ReadCommitted)
-                .read_only(false)
-                .start();
-            within(begun, &mut link.statements, manner, Some(&self.pool), work)
+    fn write(&self, manner: Manner, deadline: Deadline, work: Work<'_>) -> Result<(), StoreError> {
+        // Each statement sees what was committed before it; behind the lock nothing else is committed.
+        let begin = "START TRANSACTION ISOLATION LEVEL READ COMMITTED READ WRITE";
+        self.pool.with(deadline.commit(), |link| {
+            let mut tx = PgTx::begin(link, begin, manner, deadline.commit(), &self.clock)?;
+            let apart = tx.take_turn(&self.pool).map_err(Failure::Broken)?;
+            self.apart.store(apart, Ordering::Relaxed);
+            tx.perform(work)?;
+            let channel = (manner != Manner::Quiet).then(|| self.pool.channel());
+            tx.commit(deadline, channel).map_err(Failure::Broken)
         })
+    }
+
+    fn probe(&self, end: Instant, work: Work<'_>) -> Result<(), StoreError> {
+        let begin = "START TRANSACTION ISOLATION LEVEL READ COMMITTED READ WRITE";
+        let mut kept = self.probing.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let (mut link, is_new) = match kept.take() {
+                Some(link) => (link, false),
+                None => (self.pool.connect(end)?, true),
+            };
+            let begun = PgTx::begin(&mut link, begin, Manner::Quiet, end, &self.clock);
+            let done = begun.and_then(|mut tx| {
+                let apart = tx.look_at_clock("SELECT 0, ", &[]).map_err(Failure::Broken)?;
+                self.apart.store(apart, Ordering::Relaxed);
+                tx.perform(work)?;
+                tx.finish("COMMIT").map_err(|error| Failure::Broken(error.told()))
+            });
+            if !link.is_busy {
+                *kept = Some(link);
+            }
+            return match done {
+                Ok(()) => {
+                    self.pool.back();
+                    Ok(())
+                }
+                // One that was kept for long may have ended.
+                Err(Failure::Stale(_)) if !is_new => continue,
+                Err(Failure::Stale(error) | Failure::Refused(error) | Failure::Broken(error)) => {
+                    Err(error)
+                }
+            };
+        }
+    }
+
+    fn clock_trouble(&self) -> Option<ClockTrouble> {
+        let apart = SignedDuration::from_micros(self.apart.load(Ordering::Relaxed));
+        let apart = (apart.abs() > clock::STEP).then_some(ClockTrouble::Apart(apart));
+        self.clock.jumped().map(ClockTrouble::Jumped).or(apart)
+    }
+
+    fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     fn is_new(&self, tx: &mut dyn Tx) -> Result<bool, StoreError> {
@@ -104,62 +189,143 @@ impl Engine for Postgres {
     }
 }
 
-/// How a use of a connection failed.
-enum Failure {
-    /// Before anything was done: another connection may do.
-    Stale(StoreError),
-    /// The work itself refused; the connection is fine.
-    Refused(StoreError),
-    /// The database refused or broke; the connection is thrown away.
-    Broken(StoreError),
+/// What the server's clock said at a moment of ours. The server looked before we heard of it, so a moment of ours that is made
+/// one of the server's this way is never too late.
+struct ServerClock {
+    micros: i64,
+    heard: Instant,
 }
 
-fn within(
-    begun: Result<Transaction<'_>, postgres::Error>,
-    statements: &mut Statements,
-    manner: Manner,
-    writer: Option<&Pool>,
-    work: Work<'_>,
-) -> Result<(), Failure> {
-    let transaction = begun.map_err(|error| Failure::Stale(translate(&error)))?;
-    let mut tx = PgTx { transaction, statements };
-    if manner == Manner::Long {
-        let limits =
-            "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0";
-        tx.transaction.batch_execute(limits).map_err(|error| Failure::Broken(translate(&error)))?;
+impl ServerClock {
+    fn at(&self, moment: Instant) -> i64 {
+        let later = moment.saturating_duration_since(self.heard).as_micros();
+        self.micros.saturating_add(i64::try_from(later).unwrap_or(i64::MAX))
     }
-    if let Some(pool) = writer {
-        tx.run("SELECT pg_advisory_xact_lock($1)", &[Value::Int(pool.lock())])
-            .map_err(Failure::Broken)?;
-    }
-    work(&mut tx).map_err(|error| match error {
-        StoreError::Conflict { .. }
-        | StoreError::NotFound(_)
-        | StoreError::Gone { .. }
-        | StoreError::Future { .. }
-        | StoreError::NotEmpty => Failure::Refused(error),
-        other => Failure::Broken(other),
-    })?;
-    if let Some(pool) = writer.filter(|_| manner != Manner::Quiet) {
-        tx.run("SELECT pg_notify($1, '')", &[Value::Text(pool.channel())])
-            .map_err(Failure::Broken)?;
-    }
-    tx.transaction.commit().map_err(|error| Failure::Broken(translate(&error)))
 }
 
+/// A transaction on a connection, which nobody else gets before it is over.
 struct PgTx<'a> {
-    transaction: Transaction<'a>,
-    statements: &'a mut Statements,
+    link: &'a mut Link,
+    /// How long a statement may keep silent.
+    pace: Duration,
+    /// When everything must be over.
+    end: Instant,
+    /// This machine's clock and, of a writer, the server's.
+    clock: &'a SteadyClock,
+    server: Option<ServerClock>,
 }
 
-impl PgTx<'_> {
-    fn statement(&mut self, sql: &str) -> Result<postgres::Statement, StoreError> {
-        if let Some(statement) = self.statements.get(sql) {
-            return Ok(statement.clone());
+impl<'a> PgTx<'a> {
+    fn begin(
+        link: &'a mut Link,
+        begin: &str,
+        manner: Manner,
+        end: Instant,
+        clock: &'a SteadyClock,
+    ) -> Result<Self, Failure> {
+        let (pace, limits) = match manner {
+            Manner::Quiet | Manner::Told => (STATEMENT, ""),
+            Manner::Long => (
+                LONG_STATEMENT,
+                "; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;
+                 SET LOCAL idle_in_transaction_session_timeout = '60s'",
+            ),
+        };
+        let now = clock::instant();
+        if now >= end {
+            return Err(Failure::Refused(StoreError::too_late()));
         }
-        let statement = self.transaction.prepare(sql).map_err(|error| translate(&error))?;
-        self.statements.insert(sql.to_owned(), statement.clone());
-        Ok(statement)
+        link.is_busy = true;
+        let sql = format!("{begin}{limits}");
+        let until = end.min(now + ROUND);
+        let begun = link.wait(until, |client| client.batch_execute(&sql));
+        begun.map_err(|error| Failure::Stale(error.told()))?;
+        Ok(Self { link, pace, end, clock, server: None })
+    }
+
+    /// Until when the next answer is waited for. Nothing is asked any more when it would be too late.
+    fn until(&self) -> Result<Instant, StoreError> {
+        let now = clock::instant();
+        if now >= self.end {
+            return Err(StoreError::too_late());
+        }
+        Ok(self.end.min(now + self.pace))
+    }
+
+    fn ask<'b, T, F>(&'b self, ask: impl FnOnce(&'b Client) -> F) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, tokio_postgres::Error>>,
+    {
+        let until = self.until()?;
+        self.link.wait(until, ask).map_err(|error| error.told())
+    }
+
+    fn statement(&mut self, sql: &str) -> Result<tokio_postgres::Statement, StoreError> {
+        let until = self.until()?;
+        self.link.statement(sql, until).map_err(|error| error.told())
+    }
+
+    /// Waits until this is the only writer of all instances, and looks at the server's clock; tells how far ours is from it.
+    fn take_turn(&mut self, pool: &Pool) -> Result<i64, StoreError> {
+        let pace = self.pace;
+        self.pace = pace.max(TURN);
+        let apart =
+            self.look_at_clock("SELECT pg_advisory_xact_lock($1), ", &[Value::Int(pool.lock())]);
+        self.pace = pace;
+        apart
+    }
+
+    /// The same of the clock alone, in the second column of a query.
+    fn look_at_clock(&mut self, query: &str, values: &[Value<'_>]) -> Result<i64, StoreError> {
+        let sql = format!("{query} (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
+        let asked = clock::number(self.clock.now());
+        let micros = first(self, &sql, values, |row| row.int(1))?.unwrap_or_default();
+        self.server = Some(ServerClock { micros, heard: clock::instant() });
+        // It looked between our question and its answer.
+        let nearest = micros.clamp(asked, clock::number(self.clock.now()).max(asked));
+        Ok(nearest.saturating_sub(micros))
+    }
+
+    fn perform(&mut self, work: Work<'_>) -> Result<(), Failure> {
+        work(self).map_err(|error| match error {
+            StoreError::Conflict { .. }
+            | StoreError::NotFound(_)
+            | StoreError::Gone { .. }
+            | StoreError::Future { .. }
+            | StoreError::OtherSchema { .. }
+            | StoreError::NotEmpty => match self.finish("ROLLBACK") {
+                Ok(()) => Failure::Refused(error),
+                Err(_) => Failure::Broken(error),
+            },
+            other => Failure::Broken(other),
+        })
+    }
+
+    fn finish(&mut self, sql: &str) -> Result<(), LinkError> {
+        // Who asks whether writes are taken has less time than a round trip may take.
+        let until = self.end.max(clock::instant()).min(clock::instant() + ROUND);
+        self.link.wait(until, |client| client.batch_execute(sql))?;
+        self.link.is_busy = false;
+        Ok(())
+    }
+
+    /// Commits, unless it is too late. Whatever lies between us and the server may keep the commit back, so the server looks at
+    /// its clock once more, in the same message and just before it commits.
+    fn commit(&mut self, deadline: Deadline, channel: Option<&str>) -> Result<(), StoreError> {
+        self.until()?;
+        let arrival = deadline.commit().min(clock::instant() + ROUND);
+        let last = self.server.as_ref().map_or(i64::MAX, |server| server.at(arrival));
+        let told = channel.map(|name| format!("SELECT pg_notify('{name}', '');"));
+        let sql = format!(
+            "{} SELECT 1 / (extract(epoch FROM clock_timestamp()) * 1000000 < {last})::int; COMMIT",
+            told.unwrap_or_default()
+        );
+        let patience = if self.pace > STATEMENT { LONG_STATEMENT } else { COMMITTING };
+        let until = deadline.answer().min(arrival + patience);
+        let done = self.link.wait(until, |client| client.batch_execute(&sql));
+        done.map_err(|error| error.of_commit())?;
+        self.link.is_busy = false;
+        Ok(())
     }
 }
 
@@ -168,22 +334,33 @@ impl Tx for PgTx<'_> {
         let statement = self.statement(sql)?;
         let values: Vec<&(dyn ToSql + Sync)> =
             values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
-        self.transaction.execute(&statement, &values).map_err(|error| translate(&error))
+        self.ask(|client| client.execute(&statement, &values))
     }
 
     fn each(&mut self, sql: &str, values: &[Value<'_>], each: Each<'_>) -> Result<(), StoreError> {
         let statement = self.statement(sql)?;
         let values = values.iter().map(|value| value as &(dyn ToSql + Sync));
-        let mut rows =
-            self.transaction.query_raw(&statement, values).map_err(|error| translate(&error))?;
-        while let Some(row) = rows.next().map_err(|error| translate(&error))? {
-            each(&PgRow(row))?;
+        let rows = self.ask(|client| client.query_raw(&statement, values))?;
+        let mut rows = pin!(rows);
+        loop {
+            let next = std::future::poll_fn(|cx| rows.as_mut().poll_next(cx));
+            match self.ask(|_| async { next.await.transpose() })? {
+                Some(row) => each(&PgRow(row))?,
+                None => return Ok(()),
+            }
         }
-        Ok(())
+    }
+
+    fn now(&mut self) -> [Timestamp; 2] {
+        let ours = self.clock.now();
+        let server = self.server.as_ref().map(|server| server.at(clock::instant()));
+        let server = server.and_then(|micros| clock::time(micros).ok()).unwrap_or(ours);
+        [ours.min(server), ours.max(server)]
     }
 
     fn define(&mut self, sql: &str) -> Result<(), StoreError> {
-        self.transaction.batch_execute(&dialect(sql)).map_err(|error| translate(&error))
+        let sql = dialect(sql);
+        self.ask(|client| client.batch_execute(&sql))
     }
 }
 
@@ -216,10 +393,13 @@ impl ToSql for Value<'_> {
     to_sql_checked!();
 }
 
-struct PgRow(postgres::Row);
+struct PgRow(tokio_postgres::Row);
 
 impl PgRow {
-    fn get<'a, T: postgres::types::FromSql<'a>>(&'a self, column: usize) -> Result<T, StoreError> {
+    fn get<'a, T: tokio_postgres::types::FromSql<'a>>(
+        &'a self,
+        column: usize,
+    ) -> Result<T, StoreError> {
         self.0.try_get(column).map_err(|error| StoreError::Damaged(error.to_string()))
     }
 }
@@ -243,32 +423,6 @@ impl Row for PgRow {
 
     fn bytes(&self, column: usize) -> Result<Vec<u8>, StoreError> {
         self.get(column)
-    }
-}
-
-/// A driver's error in our words. Its message names users, hosts and tables, never a password.
-fn translate(error: &postgres::Error) -> StoreError {
-    let Some(database) = error.as_db_error() else {
-        return StoreError::Unavailable(without_answer(error));
-    };
-    let code = database.code();
-    let text = format!("{} (PostgreSQL {})", database.message(), code.code());
-    if *code == SqlState::DATA_CORRUPTED || *code == SqlState::INDEX_CORRUPTED {
-        return StoreError::Damaged(text);
-    }
-    // Connections, authorization, transactions that lost, resources, operators' commands, the system below.
-    let passing = ["08", "28", "40", "53", "57", "58", "25006", "25P03", "55P03", "3D000"];
-    if passing.iter().any(|class| code.code().starts_with(class)) {
-        return StoreError::Unavailable(text);
-    }
-    StoreError::Other(text)
-}
-
-/// What the driver says when the server said nothing.
-fn without_answer(error: &postgres::Error) -> String {
-    match std::error::Error::source(error) {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
     }
 }
 

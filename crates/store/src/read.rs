@@ -136,12 +136,18 @@ fn past_at(row: &dyn Row) -> Result<Past, StoreError> {
     present(row).map(Past::Record)
 }
 
+/// The newest of the revisions that are not after a time. One that is dated after a later one was dated wrongly: it was there
+/// when the later one was.
+pub(crate) fn newest_at(tx: &mut dyn Tx, time: Timestamp) -> Result<Option<u64>, StoreError> {
+    let sql = "SELECT max(revision) FROM revisions WHERE at <= $1";
+    let time = Value::Int(clock::number(time));
+    let found = first(tx, sql, &[time], |row| row.int_or_null(0))?.flatten();
+    found.map(unsigned).transpose()
+}
+
 /// The newest revision not after a time.
 pub(crate) fn revision_at(tx: &mut dyn Tx, time: Timestamp) -> Result<u64, StoreError> {
-    let sql =
-        "SELECT revision FROM revisions WHERE at <= $1 ORDER BY at DESC, revision DESC LIMIT 1";
-    let found = first(tx, sql, &[Value::Int(clock::number(time))], |row| row.int(0))?;
-    let revision = found.map_or(Ok(0), unsigned)?;
+    let revision = newest_at(tx, time)?.unwrap_or(0);
     let horizon = meta(tx, "horizon")?;
     if revision < horizon {
         return Err(StoreError::Gone { horizon });

@@ -4,9 +4,8 @@
 use jiff::Timestamp;
 
 use crate::checked::{DELETED, done, signed, unsigned};
-use crate::clock;
 use crate::error::StoreError;
-use crate::read::key_values;
+use crate::read::{key_values, newest_at};
 use crate::record::{AuditEvent, Author, ChangeKind, Pruned, ResourceKey, Retention};
 use crate::schema::{meta, set_meta};
 use crate::sql::{Tx, Value, first};
@@ -21,7 +20,8 @@ pub(crate) fn prune(tx: &mut dyn Tx, retention: &Retention) -> Result<Pruned, St
     }
     if let Some(age) = retention.age {
         // A span longer than time itself keeps everything.
-        let cut = clock::now().saturating_sub(age).unwrap_or(Timestamp::MIN);
+        let [now, _] = tx.now();
+        let cut = now.saturating_sub(age).unwrap_or(Timestamp::MIN);
         horizon = horizon.max(horizon_by_time(tx, cut)?);
     }
     if horizon == old {
@@ -56,9 +56,7 @@ fn horizon_by_count(tx: &mut dyn Tx, horizon: u64, entries: u64) -> Result<u64, 
 
 /// The newest revision that is not after the cut: the state at the cut.
 fn horizon_by_time(tx: &mut dyn Tx, cut: Timestamp) -> Result<u64, StoreError> {
-    let sql =
-        "SELECT revision FROM revisions WHERE at <= $1 ORDER BY at DESC, revision DESC LIMIT 1";
-    first(tx, sql, &[Value::Int(clock::number(cut))], |row| row.int(0))?.map_or(Ok(0), unsigned)
+    Ok(newest_at(tx, cut)?.unwrap_or(0))
 }
 
 /// Removes the past texts of a key.
@@ -84,9 +82,10 @@ pub(crate) fn redact(
            AND text IS NOT NULL AND (revision <> $6 OR item <> $7)",
         &[a, b, c, d, e, Value::Int(revision), Value::Int(item)],
     )?;
+    let [now, _] = tx.now();
     let event = AuditEvent {
         id: 0,
-        at: clock::now(),
+        at: now,
         author: author.clone(),
         action: "redact".to_owned(),
         what: key.to_string(),

@@ -6,6 +6,7 @@
 //! After pruning, `entries` still has the newest entry of every key at the horizon, so that every later state can be read.
 
 use crate::checked::{signed, unsigned};
+use crate::deadline::Deadline;
 use crate::error::StoreError;
 use crate::sql::{Engine, Manner, Tx, Value, first, writing};
 
@@ -40,32 +41,75 @@ const MIGRATIONS: &[&str] = &[
      CREATE INDEX revisions_by_author ON revisions (author, revision);",
 ];
 
-/// The version of a database written by this release.
-pub(crate) fn known() -> u64 {
-    u64::try_from(MIGRATIONS.len()).unwrap_or(u64::MAX)
+/// The version of a database that a release writes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Schema {
+    /// Migrations of a release after this one.
+    later: &'static [&'static str],
 }
 
-/// Brings a database to this release's version.
-pub(crate) fn migrate(engine: &dyn Engine) -> Result<(), StoreError> {
-    writing(engine, Manner::Long, |tx| {
-        let found = if engine.is_new(tx)? { 0 } else { version(tx)? };
-        if found > known() {
-            return Err(StoreError::TooNew { found, known: known() });
+impl Schema {
+    /// Of this release.
+    pub(crate) const OURS: Self = Self { later: &[] };
+
+    /// Of a release with further migrations.
+    #[cfg(test)]
+    pub(crate) const fn later(later: &'static [&'static str]) -> Self {
+        Self { later }
+    }
+
+    /// Its number.
+    pub(crate) fn known(self) -> u64 {
+        u64::try_from(MIGRATIONS.len() + self.later.len()).unwrap_or(u64::MAX)
+    }
+
+    /// Brings a database to this version.
+    pub(crate) fn migrate(self, engine: &dyn Engine) -> Result<(), StoreError> {
+        writing(engine, Manner::Long, Deadline::long(), |tx| {
+            let known = self.known();
+            let found = if engine.is_new(tx)? { 0 } else { meta(tx, "schema")? };
+            if found > known {
+                return Err(StoreError::TooNew { found, known });
+            }
+            let seen = usize::try_from(found).unwrap_or(usize::MAX);
+            for migration in MIGRATIONS.iter().chain(self.later).skip(seen) {
+                tx.define(migration)?;
+            }
+            if found < known {
+                set_meta(tx, "schema", signed(known)?)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The numbers that describe the store, behind the writers' lock. Nothing is written into a database of another version:
+    /// while instances are replaced one by one, those of the release before may still run.
+    pub(crate) fn check(self, tx: &mut dyn Tx) -> Result<Meta, StoreError> {
+        let mut found = Meta::default();
+        tx.each("SELECT name, number FROM meta", &[], &mut |row| {
+            match row.text(0)?.as_str() {
+                "schema" => found.schema = unsigned(row.int(1)?)?,
+                "revision" => found.revision = unsigned(row.int(1)?)?,
+                "at" => found.at = row.int(1)?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        match found.schema == self.known() {
+            true => Ok(found),
+            false => Err(StoreError::OtherSchema { found: found.schema, known: self.known() }),
         }
-        let seen = usize::try_from(found).unwrap_or(usize::MAX);
-        for migration in MIGRATIONS.iter().skip(seen) {
-            tx.define(migration)?;
-        }
-        if found < known() {
-            let number = Value::Int(signed(known())?);
-            tx.run("UPDATE meta SET number = $1 WHERE name = 'schema'", &[number])?;
-        }
-        Ok(())
-    })
+    }
 }
 
-fn version(tx: &mut dyn Tx) -> Result<u64, StoreError> {
-    meta(tx, "schema")
+/// The numbers that a commit goes on from.
+#[derive(Debug, Default)]
+pub(crate) struct Meta {
+    schema: u64,
+    /// The newest revision.
+    pub(crate) revision: u64,
+    /// Its time.
+    pub(crate) at: i64,
 }
 
 /// One of the numbers that describe the whole store.

@@ -2,35 +2,47 @@
 //! In: any database. Out: a store on it. Not here: the work of each method; every one is a transaction and a function.
 
 use std::io::{BufRead, Write};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::watch;
 
+use crate::checked::signed;
+use crate::clock::ClockTrouble;
+use crate::deadline::Deadline;
 use crate::error::StoreError;
 use crate::record::{
     AuditEvent, Author, Change, Committed, HistoryEntry, HistoryFilter, Pruned, Record,
     ResourceKey, Retention, StoreSnapshot, TokenRow,
 };
-use crate::schema::{meta, migrate};
-use crate::sql::{Engine, Manner, reading, writing};
+use crate::schema::{Meta, Schema, meta};
+use crate::sql::{Engine, Manner, Tx, nothing_ran, reading, writing};
 use crate::store::Store;
-use crate::{change, dump, feed, read, restore, retain, trust};
+use crate::{change, clock, dump, feed, probe, read, restore, retain, trust};
 
 /// Where news arrives: the newest revision, and the count of changes to tokens. Both only grow.
 #[derive(Debug)]
 pub(crate) struct News {
     revision: watch::Sender<u64>,
     tokens: watch::Sender<u64>,
+    /// The version of the schema as last seen; 0 before that.
+    schema: AtomicU64,
 }
 
 impl News {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { revision: watch::Sender::new(0), tokens: watch::Sender::new(0) })
+        let [revision, tokens] = [0, 0].map(watch::Sender::new);
+        Arc::new(Self { revision, tokens, schema: AtomicU64::new(0) })
     }
 
     pub(crate) fn revision(&self, newest: u64) {
         raise(&self.revision, newest);
+    }
+
+    pub(crate) fn schema(&self, version: u64) {
+        self.schema.store(version, Ordering::Relaxed);
     }
 
     pub(crate) fn tokens(&self, count: u64) {
@@ -49,25 +61,83 @@ fn raise(sender: &watch::Sender<u64>, number: u64) {
     });
 }
 
+/// How long the database is asked what became of a commit, and the pauses between attempts.
+const SETTLING: Duration = Duration::from_secs(4);
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// How long the database is asked whether it takes writes.
+const PROBING: Duration = Duration::from_millis(700);
+
+/// What is behind a lock that nobody leaves half done.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A store on a database.
 pub(crate) struct Shared<E: Engine> {
     engine: E,
     news: Arc<News>,
+    schema: Schema,
+    /// The size of the last commit if the database could not take it, such as for want of room.
+    refused: Mutex<Option<usize>>,
+    /// The time of the newest revision known here.
+    newest: AtomicI64,
 }
 
 impl<E: Engine> Shared<E> {
     /// Migrates the database and reads where it is.
-    pub(crate) fn open(engine: E, news: Arc<News>) -> Result<Self, StoreError> {
-        migrate(&engine)?;
-        let shared = Self { engine, news };
+    pub(crate) fn open(engine: E, news: Arc<News>, schema: Schema) -> Result<Self, StoreError> {
+        schema.migrate(&engine)?;
+        let shared =
+            Self { engine, news, schema, refused: Mutex::default(), newest: AtomicI64::new(0) };
         shared.look()?;
         Ok(shared)
     }
 
+    fn write<T>(
+        &self,
+        manner: Manner,
+        deadline: Deadline,
+        mut work: impl FnMut(&mut dyn Tx, &Meta) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        writing(&self.engine, manner, deadline, |tx| {
+            let meta = self.schema.check(tx)?;
+            work(tx, &meta)
+        })
+    }
+
+    /// Finds out what became of a commit that nobody heard of again. Whoever has the writers' lock knows that no other
+    /// transaction is open, so the revision is there now or never will be.
+    fn settle(
+        &self,
+        author: &Author,
+        made: Committed,
+        why: String,
+        deadline: Deadline,
+    ) -> Result<Committed, StoreError> {
+        let until = Deadline::of(clock::instant(), SETTLING).before(deadline.answer());
+        loop {
+            let mut found = None;
+            let asked = self.engine.write(Manner::Quiet, until, &mut |tx| {
+                found = Some(change::is_made(tx, author, &made)?);
+                Ok(())
+            });
+            match (found, asked) {
+                (Some(true), _) => return Ok(made),
+                (Some(false), _) => return Err(StoreError::Unavailable(why)),
+                (None, Err(StoreError::Unavailable(_))) if !until.is_over() => {
+                    std::thread::sleep(AGAIN);
+                }
+                (None, _) => return Err(StoreError::Unknown(why)),
+            }
+        }
+    }
+
     fn look(&self) -> Result<(), StoreError> {
-        let (revision, tokens) = reading(&self.engine, Manner::Quiet, |tx| {
-            Ok((meta(tx, "revision")?, meta(tx, "tokens")?))
+        let (revision, tokens, at) = reading(&self.engine, Manner::Quiet, |tx| {
+            Ok((meta(tx, "revision")?, meta(tx, "tokens")?, signed(meta(tx, "at")?)?))
         })?;
+        self.newest.store(at, Ordering::Relaxed);
         self.news.revision(revision);
         self.news.tokens(tokens);
         Ok(())
@@ -75,9 +145,32 @@ impl<E: Engine> Shared<E> {
 }
 
 impl<E: Engine> Store for Shared<E> {
-    fn commit(&self, author: &Author, changes: &[Change]) -> Result<Committed, StoreError> {
-        let committed =
-            writing(&self.engine, Manner::Told, |tx| change::commit(tx, author, changes))?;
+    fn commit_before(
+        &self,
+        deadline: Deadline,
+        author: &Author,
+        changes: &[Change],
+    ) -> Result<Committed, StoreError> {
+        let mut made = None;
+        let done = self.write(Manner::Told, deadline, |tx, meta| {
+            made = Some(change::commit(tx, meta, author, changes)?);
+            Ok(())
+        });
+        let committed = match (done, made) {
+            (Ok(()), Some(made)) => made,
+            (Err(StoreError::Unknown(why)), Some(made)) => {
+                self.settle(author, made, why, deadline)?
+            }
+            (Err(error), _) => {
+                if matches!(error, StoreError::Unavailable(_)) {
+                    *locked(&self.refused) = Some(change::size(changes));
+                }
+                return Err(error);
+            }
+            (Ok(()), None) => return Err(nothing_ran()),
+        };
+        *locked(&self.refused) = None;
+        self.newest.store(clock::number(committed.at), Ordering::Relaxed);
         self.news.revision(committed.revision);
         Ok(committed)
     }
@@ -107,11 +200,17 @@ impl<E: Engine> Store for Shared<E> {
     }
 
     fn prune(&self, retention: &Retention) -> Result<Pruned, StoreError> {
-        writing(&self.engine, Manner::Long, |tx| retain::prune(tx, retention))
+        self.write(Manner::Long, Deadline::long(), |tx, _| retain::prune(tx, retention))
     }
 
-    fn redact(&self, author: &Author, key: &ResourceKey) -> Result<u64, StoreError> {
-        let removed = writing(&self.engine, Manner::Quiet, |tx| retain::redact(tx, author, key))?;
+    fn redact(
+        &self,
+        deadline: Deadline,
+        author: &Author,
+        key: &ResourceKey,
+    ) -> Result<u64, StoreError> {
+        let removed =
+            self.write(Manner::Quiet, deadline, |tx, _| retain::redact(tx, author, key))?;
         self.engine.forget();
         Ok(removed)
     }
@@ -120,26 +219,32 @@ impl<E: Engine> Store for Shared<E> {
         reading(&self.engine, Manner::Quiet, trust::tokens)
     }
 
-    fn put_token(&self, row: &TokenRow) -> Result<(), StoreError> {
-        let count = writing(&self.engine, Manner::Told, |tx| trust::put_token(tx, row))?;
+    fn put_token(&self, deadline: Deadline, row: &TokenRow) -> Result<(), StoreError> {
+        let count = self.write(Manner::Told, deadline, |tx, _| trust::put_token(tx, row))?;
         self.news.tokens(count);
         Ok(())
     }
 
-    fn revoke_token(&self, id: &str, at: Timestamp) -> Result<bool, StoreError> {
-        let count = writing(&self.engine, Manner::Told, |tx| trust::revoke_token(tx, id, at))?;
+    fn revoke_token(
+        &self,
+        deadline: Deadline,
+        id: &str,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let count = self.write(Manner::Told, deadline, |tx, _| trust::revoke_token(tx, id, at))?;
         self.news.tokens(count.unwrap_or(0));
         Ok(count.is_some())
     }
 
     fn first_token(&self, row: &TokenRow) -> Result<bool, StoreError> {
-        let count = writing(&self.engine, Manner::Told, |tx| trust::first_token(tx, row))?;
+        let usual = Deadline::usual();
+        let count = self.write(Manner::Told, usual, |tx, _| trust::first_token(tx, row))?;
         self.news.tokens(count.unwrap_or(0));
         Ok(count.is_some())
     }
 
     fn audit(&self, event: &AuditEvent) -> Result<(), StoreError> {
-        writing(&self.engine, Manner::Quiet, |tx| trust::audit(tx, event))
+        self.write(Manner::Quiet, Deadline::usual(), |tx, _| trust::audit(tx, event))
     }
 
     fn audit_log(&self, before: Option<u64>, limit: usize) -> Result<Vec<AuditEvent>, StoreError> {
@@ -159,7 +264,8 @@ impl<E: Engine> Store for Shared<E> {
     }
 
     fn restore(&self, from: &mut dyn BufRead) -> Result<u64, StoreError> {
-        let revision = writing(&self.engine, Manner::Long, |tx| restore::restore(tx, from))?;
+        let long = Deadline::long();
+        let revision = self.write(Manner::Long, long, |tx, _| restore::restore(tx, from))?;
         self.look()?;
         Ok(revision)
     }
@@ -172,7 +278,25 @@ impl<E: Engine> Store for Shared<E> {
         self.news.tokens.subscribe()
     }
 
+    fn other_schema(&self) -> Option<StoreError> {
+        let (found, known) = (self.news.schema.load(Ordering::Relaxed), self.schema.known());
+        (found != 0 && found != known).then_some(StoreError::OtherSchema { found, known })
+    }
+
+    fn clock_trouble(&self) -> Option<ClockTrouble> {
+        let newest = clock::time(self.newest.load(Ordering::Relaxed)).ok();
+        let future = newest.and_then(|newest| clock::beyond(newest, self.engine.now()));
+        self.engine.clock_trouble().or(future.map(ClockTrouble::Future))
+    }
+
     fn healthy(&self) -> Result<(), StoreError> {
-        self.revision().map(drop)
+        let refused = *locked(&self.refused);
+        let end = clock::instant() + PROBING;
+        self.engine.probe(end, &mut |tx| {
+            self.schema.check(tx)?;
+            probe::write_nothing(tx, refused)
+        })?;
+        *locked(&self.refused) = None;
+        Ok(())
     }
 }

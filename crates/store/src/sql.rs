@@ -2,6 +2,12 @@
 //! In: statements that both databases understand, with `$1` for parameters. Out: rows, inside one transaction.
 //! Not here: what the statements mean; how a database is reached.
 
+use std::time::Instant;
+
+use jiff::Timestamp;
+
+use crate::clock::ClockTrouble;
+use crate::deadline::Deadline;
 use crate::error::StoreError;
 
 /// A parameter.
@@ -41,6 +47,8 @@ pub(crate) trait Tx {
     fn run(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, StoreError>;
     /// Runs a query and shows every row.
     fn each(&mut self, sql: &str, values: &[Value<'_>], each: Each<'_>) -> Result<(), StoreError>;
+    /// What time it is, by each clock there is to ask, the earliest first.
+    fn now(&mut self) -> [Timestamp; 2];
     /// Runs statements that define tables, written for SQLite; PostgreSQL translates the types.
     fn define(&mut self, sql: &str) -> Result<(), StoreError>;
 }
@@ -63,10 +71,17 @@ pub(crate) enum Manner {
 pub(crate) trait Engine: Send + Sync {
     /// Runs work on one consistent state.
     fn read(&self, manner: Manner, work: Work<'_>) -> Result<(), StoreError>;
-    /// Runs work as the only writer of all instances, wholly or not at all. When it returns, the work is on disk.
-    fn write(&self, manner: Manner, work: Work<'_>) -> Result<(), StoreError>;
+    /// Runs work as the only writer of all instances, wholly or not at all, and not after the deadline. When it returns, the
+    /// work is on disk; an error other than [`StoreError::Unknown`] means that it is not and never will be.
+    fn write(&self, manner: Manner, deadline: Deadline, work: Work<'_>) -> Result<(), StoreError>;
+    /// Runs work beside all others, wholly or not at all, on what is kept for that: it gets its turn until then, or fails.
+    fn probe(&self, end: Instant, work: Work<'_>) -> Result<(), StoreError>;
     /// Whether the database has none of our tables yet.
     fn is_new(&self, tx: &mut dyn Tx) -> Result<bool, StoreError>;
+    /// What is wrong with the clocks that changes are dated by.
+    fn clock_trouble(&self) -> Option<ClockTrouble>;
+    /// What time it is, as far as can be told without the database.
+    fn now(&self) -> Timestamp;
     /// Whether a read keeps writers waiting, so that a read must never wait for anyone else.
     fn is_alone(&self) -> bool {
         false
@@ -93,17 +108,18 @@ pub(crate) fn reading<T>(
 pub(crate) fn writing<T>(
     engine: &dyn Engine,
     manner: Manner,
+    deadline: Deadline,
     mut work: impl FnMut(&mut dyn Tx) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
     let mut result = None;
-    engine.write(manner, &mut |tx| {
+    engine.write(manner, deadline, &mut |tx| {
         result = Some(work(tx)?);
         Ok(())
     })?;
     result.ok_or_else(nothing_ran)
 }
 
-fn nothing_ran() -> StoreError {
+pub(crate) fn nothing_ran() -> StoreError {
     StoreError::Other("the transaction was not run".to_owned())
 }
 

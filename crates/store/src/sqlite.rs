@@ -8,13 +8,17 @@
 mod folder;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, TransactionBehavior, params_from_iter};
 
+use crate::clock::{self, ClockTrouble, SteadyClock};
+use crate::deadline::Deadline;
 use crate::error::StoreError;
+use crate::schema::Schema;
 use crate::shared::{News, Shared};
 use crate::sql::{Each, Engine, Manner, Row, Tx, Value, Work, first};
 use crate::store::Store;
@@ -22,26 +26,34 @@ use folder::Lock;
 
 /// Connections for reading that are kept open while nobody uses them.
 const IDLE: usize = 4;
+/// The pauses of who waits for the writer for a limited time.
+const AGAIN: Duration = Duration::from_millis(2);
 /// Prepared statements kept per connection.
 const STATEMENTS: usize = 64;
 
 /// Opens the store in a folder, which is created if it is not there. A second process cannot open it while this one lives.
 pub fn open_folder(dir: &Path) -> Result<Box<dyn Store>, StoreError> {
+    open_with(dir, SteadyClock::of_machine())
+}
+
+/// The same with a clock.
+pub(crate) fn open_with(dir: &Path, clock: SteadyClock) -> Result<Box<dyn Store>, StoreError> {
     let lock = folder::own(dir)?;
     let path = folder::database(dir)?;
     let writer = connect(&path)?;
     prepare(&writer)?;
     let disk = Disk { path, idle: Mutex::new(Vec::new()), _lock: lock };
-    let engine = Sqlite { writer: Mutex::new(writer), disk: Some(disk) };
-    Ok(Box::new(Shared::open(engine, News::new())?))
+    let engine = Sqlite { writer: Mutex::new(writer), disk: Some(disk), clock };
+    Ok(Box::new(Shared::open(engine, News::new(), Schema::OURS)?))
 }
 
 /// Opens a store that ends with the process.
 pub fn open_memory() -> Result<Box<dyn Store>, StoreError> {
     let connection = Connection::open_in_memory().map_err(error)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    let engine = Sqlite { writer: Mutex::new(connection), disk: None };
-    Ok(Box::new(Shared::open(engine, News::new())?))
+    let clock = SteadyClock::of_machine();
+    let engine = Sqlite { writer: Mutex::new(connection), disk: None, clock };
+    Ok(Box::new(Shared::open(engine, News::new(), Schema::OURS)?))
 }
 
 fn connect(path: &Path) -> Result<Connection, StoreError> {
@@ -85,6 +97,7 @@ struct Sqlite {
     // Before the disk, so that the last connection is closed before the lock is given up.
     writer: Mutex<Connection>,
     disk: Option<Disk>,
+    clock: SteadyClock,
 }
 
 /// A panic of another thread has ended its transaction, so the connection is as good as before.
@@ -113,16 +126,48 @@ impl Disk {
 impl Engine for Sqlite {
     fn read(&self, _manner: Manner, work: Work<'_>) -> Result<(), StoreError> {
         let Some(disk) = &self.disk else {
-            return within(&mut locked(&self.writer), TransactionBehavior::Deferred, work);
+            return within(
+                &mut locked(&self.writer),
+                &self.clock,
+                TransactionBehavior::Deferred,
+                None,
+                work,
+            );
         };
         let mut connection = disk.reader()?;
-        let result = within(&mut connection, TransactionBehavior::Deferred, work);
+        let result =
+            within(&mut connection, &self.clock, TransactionBehavior::Deferred, None, work);
         disk.give_back(connection);
         result
     }
 
-    fn write(&self, _manner: Manner, work: Work<'_>) -> Result<(), StoreError> {
-        within(&mut locked(&self.writer), TransactionBehavior::Immediate, work)
+    fn write(&self, _manner: Manner, deadline: Deadline, work: Work<'_>) -> Result<(), StoreError> {
+        let mut writer = locked(&self.writer);
+        within(&mut writer, &self.clock, TransactionBehavior::Immediate, Some(deadline), work)
+    }
+
+    fn probe(&self, end: Instant, work: Work<'_>) -> Result<(), StoreError> {
+        loop {
+            let held = match self.writer.try_lock() {
+                Ok(writer) => Some(writer),
+                Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => None,
+            };
+            if let Some(mut writer) = held {
+                return within(
+                    &mut writer,
+                    &self.clock,
+                    TransactionBehavior::Immediate,
+                    None,
+                    work,
+                );
+            }
+            if clock::instant() >= end {
+                let why = "another write is taking long";
+                return Err(StoreError::Unavailable(why.to_owned()));
+            }
+            std::thread::sleep(AGAIN);
+        }
     }
 
     fn is_new(&self, tx: &mut dyn Tx) -> Result<bool, StoreError> {
@@ -136,6 +181,14 @@ impl Engine for Sqlite {
         }
     }
 
+    fn clock_trouble(&self) -> Option<ClockTrouble> {
+        self.clock.jumped().map(ClockTrouble::Jumped)
+    }
+
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
     fn is_alone(&self) -> bool {
         self.disk.is_none()
     }
@@ -146,18 +199,26 @@ impl Engine for Sqlite {
     }
 }
 
-/// Runs work in a transaction; an error, or a panic, undoes it.
+/// Runs work in a transaction; an error, or a panic, undoes it, and so does a deadline that is over.
 fn within(
     connection: &mut Connection,
+    clock: &SteadyClock,
     behavior: TransactionBehavior,
+    deadline: Option<Deadline>,
     work: Work<'_>,
 ) -> Result<(), StoreError> {
+    let in_time = || match deadline.is_some_and(Deadline::is_over) {
+        true => Err(StoreError::too_late()),
+        false => Ok(()),
+    };
+    in_time()?;
     let transaction = connection.transaction_with_behavior(behavior).map_err(error)?;
-    work(&mut SqliteTx(&transaction))?;
+    work(&mut SqliteTx(&transaction, clock))?;
+    in_time()?;
     transaction.commit().map_err(error)
 }
 
-struct SqliteTx<'a>(&'a Connection);
+struct SqliteTx<'a>(&'a Connection, &'a SteadyClock);
 
 /// SQLite numbers `$1` by appearance and `?1` by number; ours are numbers.
 fn dialect(sql: &str) -> String {
@@ -178,6 +239,10 @@ impl Tx for SqliteTx<'_> {
             each(&SqliteRow(row))?;
         }
         Ok(())
+    }
+
+    fn now(&mut self) -> [Timestamp; 2] {
+        [self.1.now(); 2]
     }
 
     fn define(&mut self, sql: &str) -> Result<(), StoreError> {

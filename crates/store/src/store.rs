@@ -6,6 +6,8 @@ use std::io::{BufRead, Write};
 use jiff::Timestamp;
 use tokio::sync::watch;
 
+use crate::clock::ClockTrouble;
+use crate::deadline::Deadline;
 use crate::error::StoreError;
 use crate::record::{
     AuditEvent, Author, Change, Committed, HistoryEntry, HistoryFilter, Pruned, Record,
@@ -17,8 +19,18 @@ use crate::record::{
 /// Every method blocks and must not be called on a thread that drives asynchronous tasks.
 pub trait Store: Send + Sync {
     /// Makes all changes, in order, as one revision, or none of them. When it returns, they are on disk. If no change alters
-    /// anything there is no new revision and no history.
-    fn commit(&self, author: &Author, changes: &[Change]) -> Result<Committed, StoreError>;
+    /// anything there is no new revision and no history. When it fails, they are not made later either.
+    fn commit(&self, author: &Author, changes: &[Change]) -> Result<Committed, StoreError> {
+        self.commit_before(Deadline::usual(), author, changes)
+    }
+
+    /// The same for a caller who must know by a certain time.
+    fn commit_before(
+        &self,
+        deadline: Deadline,
+        author: &Author,
+        changes: &[Change],
+    ) -> Result<Committed, StoreError>;
 
     /// The newest revision.
     fn revision(&self) -> Result<u64, StoreError>;
@@ -43,16 +55,22 @@ pub trait Store: Send + Sync {
 
     /// Removes the texts of a resource from the history, except the one that is there now; tells how many. Who changed it
     /// when stays. The redaction itself goes to the audit log.
-    fn redact(&self, author: &Author, key: &ResourceKey) -> Result<u64, StoreError>;
+    fn redact(
+        &self,
+        deadline: Deadline,
+        author: &Author,
+        key: &ResourceKey,
+    ) -> Result<u64, StoreError>;
 
     /// All tokens, sorted by id.
     fn tokens(&self) -> Result<Vec<TokenRow>, StoreError>;
 
     /// Adds a token, or replaces the one with the same id.
-    fn put_token(&self, row: &TokenRow) -> Result<(), StoreError>;
+    fn put_token(&self, deadline: Deadline, row: &TokenRow) -> Result<(), StoreError>;
 
     /// Revokes a token; false if there is none of that id. One that is revoked keeps its first time.
-    fn revoke_token(&self, id: &str, at: Timestamp) -> Result<bool, StoreError>;
+    fn revoke_token(&self, deadline: Deadline, id: &str, at: Timestamp)
+    -> Result<bool, StoreError>;
 
     /// Adds a token only if there has never been one, over all instances; tells whether it did.
     fn first_token(&self, row: &TokenRow) -> Result<bool, StoreError>;
@@ -75,6 +93,13 @@ pub trait Store: Send + Sync {
     /// A number that grows whenever a token is added or revoked, by any instance.
     fn token_changes(&self) -> watch::Receiver<u64>;
 
-    /// Whether the database answers.
+    /// That another release has changed the schema, so that this one writes no more; known within a second.
+    fn other_schema(&self) -> Option<StoreError>;
+
+    /// What is wrong with the clocks that changes are dated by, as far as is known here.
+    fn clock_trouble(&self) -> Option<ClockTrouble>;
+
+    /// Whether a write would be taken now. Makes one that leaves nothing behind, and takes less than a second even if the
+    /// database does not answer.
     fn healthy(&self) -> Result<(), StoreError>;
 }

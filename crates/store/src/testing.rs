@@ -2,6 +2,9 @@
 //! In: a Debian machine. Out: a private PostgreSQL server for tests, which can be killed and started again on the same data.
 //! Not here: any test. If there is no server to be had, this fails and says why; it never skips.
 
+#[path = "testing/proxy.rs"]
+mod proxy;
+
 use std::fs;
 use std::io;
 use std::net::TcpListener;
@@ -12,6 +15,8 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use tempfile::TempDir;
+
+pub use proxy::{FaultyLine, Way};
 
 /// The password of the server's only user, `postgres`.
 pub const PASSWORD: &str = "only-for-tests";
@@ -56,7 +61,12 @@ impl PgLab {
 
     /// The address with the password, over loopback.
     pub fn url(&self) -> String {
-        format!("postgres://postgres:{PASSWORD}@127.0.0.1:{}/postgres", self.port)
+        self.url_over(self.port)
+    }
+
+    /// The same over another port, such as that of a [`FaultyLine`].
+    pub fn url_over(&self, port: u16) -> String {
+        format!("postgres://postgres:{PASSWORD}@127.0.0.1:{port}/postgres")
     }
 
     /// The port on loopback.
@@ -78,28 +88,58 @@ impl PgLab {
         Err(format!("the server does not start:\n{}", self.log()))
     }
 
+    /// Runs statements as its only user.
+    ///
+    /// # Panics
+    ///
+    /// If the server refuses them.
+    #[expect(clippy::expect_used, reason = "a test may fail loudly")]
+    pub fn run(&self, sql: &str) {
+        let client = postgres::Client::connect(&self.url(), postgres::NoTls);
+        client.and_then(|mut client| client.batch_execute(sql)).expect("the server refuses");
+    }
+
+    /// Stops the server and all its processes where they are. Connections stay, and nobody answers on them.
+    pub fn freeze(&self) {
+        self.signal("STOP");
+        // The first time, the server may have started another process just then.
+        self.signal("STOP");
+    }
+
+    /// Lets them go on.
+    pub fn thaw(&self) {
+        self.signal("CONT");
+    }
+
     /// Kills the server and all its processes at once, as a power cut would.
     pub fn kill(&mut self) {
-        let postmaster = fs::read_to_string(self.data().join("postmaster.pid")).ok();
-        let postmaster = postmaster.and_then(|text| text.lines().next()?.trim().parse().ok());
-        if let Some(postmaster) = postmaster.filter(|pid| self.is_ours(*pid)) {
-            let mut doomed = vec![postmaster];
-            doomed.extend(children(postmaster));
-            let list: Vec<String> = doomed.iter().map(u32::to_string).collect();
-            // One that ended by itself in the meantime is fine.
-            let kill = format!("kill -9 {} 2>/dev/null", list.join(" "));
-            let _ = Command::new("sh").arg("-c").arg(kill).status();
-            for _ in 0..ATTEMPTS {
-                if !doomed.iter().any(|pid| alive(*pid)) {
-                    break;
-                }
-                sleep(Duration::from_millis(5));
+        let doomed = self.signal("KILL");
+        for _ in 0..ATTEMPTS {
+            if !doomed.iter().any(|pid| alive(*pid)) {
+                break;
             }
+            sleep(Duration::from_millis(5));
         }
         if let Some(mut keeper) = self.keeper.take() {
             drop(keeper.stdin.take());
             let _ = keeper.wait();
         }
+    }
+
+    /// Sends a signal to all processes of the server; tells which.
+    fn signal(&self, name: &str) -> Vec<u32> {
+        let postmaster = fs::read_to_string(self.data().join("postmaster.pid")).ok();
+        let postmaster = postmaster.and_then(|text| text.lines().next()?.trim().parse().ok());
+        let Some(postmaster) = postmaster.filter(|pid| self.is_ours(*pid)) else {
+            return Vec::new();
+        };
+        let mut all = vec![postmaster];
+        all.extend(children(postmaster));
+        let list: Vec<String> = all.iter().map(u32::to_string).collect();
+        // One that ended by itself in the meantime is fine.
+        let kill = format!("kill -{name} {} 2>/dev/null", list.join(" "));
+        let _ = Command::new("sh").arg("-c").arg(kill).status();
+        all
     }
 
     fn data(&self) -> PathBuf {

@@ -25,6 +25,10 @@ mod crash;
 mod files;
 #[path = "store/history.rs"]
 mod history;
+#[path = "store/linear.rs"]
+mod linear;
+#[path = "store/lines.rs"]
+mod lines;
 #[path = "store/model.rs"]
 mod model;
 #[path = "store/postgresql.rs"]

@@ -29,6 +29,8 @@ pub enum Told {
     Stored(u64),
     /// It did not happen.
     Refused,
+    /// It could not be done (503): it is not, and never will be.
+    Failed,
 }
 
 /// A write that a client tried.
@@ -95,7 +97,7 @@ impl Ledger {
         book.attempts[attempt].told = told;
         match told {
             Told::Stored(version) => book.newest = book.newest.max(version),
-            Told::Nothing => book.unclear += 1,
+            Told::Nothing | Told::Failed => book.unclear += 1,
             Told::Refused => {}
         }
     }
@@ -277,7 +279,8 @@ impl Book {
         assert_eq!(found.found, None, "done twice, now as version {version}: {found:?}");
         found.found = Some(version);
         let attempt = &self.attempts[attempt];
-        assert!(attempt.told != Told::Refused, "refused and done as {version}: {attempt:?}");
+        let not_done = [Told::Refused, Told::Failed];
+        assert!(!not_done.contains(&attempt.told), "refused and done as {version}: {attempt:?}");
         if let Told::Stored(told) = attempt.told {
             assert_eq!(told, version, "another version was told: {attempt:?}");
         }

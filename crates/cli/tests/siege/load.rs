@@ -25,8 +25,10 @@ pub struct Load {
 pub enum Trouble {
     /// Connections break, because the server is killed. Then they stop.
     Killed,
-    /// Answers say 503, because the database is away. Then they try something else.
+    /// Answers say 503 or 504, because the database is away. Then they try something else.
     Unavailable,
+    /// The same, because lines to the database hang. What is stored may then be read back late.
+    Lines,
     /// Either, because the server ends by itself.
     Ending,
 }
@@ -150,7 +152,7 @@ impl Client {
 
     /// Who was told that something is stored sees it at once.
     fn reads_own(&mut self, to: SocketAddr, stored: &Answer) -> bool {
-        if self.random.below(8) > 0 {
+        if self.random.below(8) > 0 || self.trouble == Trouble::Lines {
             return true;
         }
         match Ask::new("GET", "/v1/resources?size=1").send(to) {
@@ -167,7 +169,8 @@ impl Client {
     }
 
     fn odd(&mut self, answer: &Answer) -> bool {
-        let expected = answer.status == 503 && self.trouble != Trouble::Killed;
+        // 504: nobody knows what became of a write.
+        let expected = matches!(answer.status, 503 | 504) && self.trouble != Trouble::Killed;
         if !expected {
             self.ledger.complain(format!("{answer:?}"));
         }
@@ -177,7 +180,7 @@ impl Client {
     }
 
     fn broken(&mut self, error: &std::io::Error) -> bool {
-        if self.trouble == Trouble::Unavailable {
+        if matches!(self.trouble, Trouble::Unavailable | Trouble::Lines) {
             self.ledger.complain(format!("no answer: {error}"));
         }
         false
@@ -189,6 +192,7 @@ fn meaning(answer: &Answer) -> Told {
     match answer.status {
         200 | 201 => Told::Stored(answer.version()),
         400..500 => Told::Refused,
+        503 => Told::Failed,
         _ => Told::Nothing,
     }
 }

@@ -24,6 +24,7 @@ mod crash;
 mod database;
 mod ending;
 mod ledger;
+mod lines;
 mod load;
 mod lock;
 mod manifests;

@@ -52,6 +52,8 @@ pub fn overrule(arguments: &[&str]) -> Command {
 pub struct Start {
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
+    /// What a shell does first; nothing if there is no shell.
+    shell: String,
 }
 
 impl Start {
@@ -59,12 +61,18 @@ impl Start {
     pub fn new(arguments: &[&str]) -> Self {
         let usual = ["serve", "--listen", "127.0.0.1:0"];
         let arguments = usual.iter().chain(arguments).map(|a| (*a).to_owned()).collect();
-        Self { arguments, environment: Vec::new() }
+        Self { arguments, environment: Vec::new(), shell: String::new() }
     }
 
     /// The same with a setting in the environment.
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The same by a shell, after some settings of its own.
+    pub fn after(mut self, settings: &str) -> Self {
+        settings.clone_into(&mut self.shell);
         self
     }
 
@@ -84,6 +92,18 @@ impl Start {
     fn command(&self) -> Command {
         let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
         let mut command = overrule(&arguments);
+        if !self.shell.is_empty() {
+            let script = format!("{}; exec \"$0\" \"$@\"", self.shell);
+            let ours = std::mem::replace(&mut command, Command::new("sh"));
+            command.arg("-c").arg(script).arg(ours.get_program()).args(ours.get_args());
+            command.stdin(Stdio::null());
+            for (name, value) in ours.get_envs() {
+                match value {
+                    Some(value) => command.env(name, value),
+                    None => command.env_remove(name),
+                };
+            }
+        }
         command.envs(self.environment.iter().map(|(n, v)| (n, v)));
         command
     }

@@ -8,8 +8,8 @@ use http::StatusCode;
 use overrule_ask::percent::encode;
 use overrule_store::{HistoryEntry, HistoryFilter, ResourceKey, ResourceScope};
 
-use super::blocking;
 use super::write::{author, word};
+use super::{blocking, writing};
 use crate::admission::{key_of, source_name};
 use crate::call::{Call, Reply};
 use crate::problem::Problem;
@@ -206,8 +206,8 @@ async fn audit(call: Call) -> Result<Reply, Problem> {
 async fn redact(call: Call) -> Result<Reply, Problem> {
     let text = call.query.text("target").unwrap_or_default().to_owned();
     let key = named(&call, &text).await?;
-    let (store, author) = (Arc::clone(&call.app.store), author(&call));
-    blocking(move || store.redact(&author, &key)).await?;
+    let author = author(&call);
+    writing(&call, move |store, by| store.redact(by, &author, &key)).await?;
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }
 

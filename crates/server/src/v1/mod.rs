@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
-use overrule_store::{StoreError, StoreError as E};
+use overrule_store::{Deadline, Store, StoreError, StoreError as E};
 
 use crate::call::Call;
 use crate::live::State;
@@ -92,6 +92,20 @@ pub async fn blocking<T: Send + 'static>(
     done.unwrap_or_else(|e| Err(E::Other(e.to_string()))).map_err(|e| problem(&e))
 }
 
+/// Runs something that writes. Who asked is answered before its time is over, whatever the store does; what is not written
+/// by then is not written later.
+pub async fn writing<T: Send + 'static>(
+    call: &Call,
+    work: impl FnOnce(&dyn Store, Deadline) -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, Problem> {
+    let (store, deadline) = (Arc::clone(&call.app.store), call.deadline);
+    let done = blocking(move || work(&*store, deadline));
+    match tokio::time::timeout_at(deadline.answer().into(), done).await {
+        Ok(done) => done,
+        Err(_elapsed) => Err(problem(&E::Unknown("the store did not answer in time".to_owned()))),
+    }
+}
+
 /// What a failure of the store means to who asked.
 pub fn problem(error: &StoreError) -> Problem {
     let say = |status, title: &str| Problem::new(status, title, error.to_string());
@@ -101,10 +115,12 @@ pub fn problem(error: &StoreError) -> Problem {
         E::Gone { .. } => say(StatusCode::GONE, "Gone"),
         E::Future { .. } => say(StatusCode::BAD_REQUEST, "Bad Request"),
         E::NotEmpty => say(StatusCode::CONFLICT, "Conflict"),
-        E::Unavailable(_) => Problem {
+        E::Unavailable(_) | E::OtherSchema { .. } => Problem {
             retry_after: Some(1),
             ..say(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable")
         },
+        // Not 503, which says that nothing was written.
+        E::Unknown(_) => say(StatusCode::GATEWAY_TIMEOUT, "Gateway Timeout"),
         _ => say(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
     }
 }

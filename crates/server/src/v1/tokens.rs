@@ -7,8 +7,8 @@ use http::StatusCode;
 use overrule_guard::{Grants, Token};
 use overrule_store::TokenRow;
 
-use super::blocking;
 use super::write::author;
+use super::{blocking, writing};
 use crate::call::{Call, Reply};
 use crate::clock;
 use crate::problem::Problem;
@@ -126,9 +126,8 @@ async fn new(
     expires: Option<jiff::Timestamp>,
 ) -> Result<Reply, Problem> {
     let (row, token) = mint(name, grants, expires)?;
-    let store = Arc::clone(&call.app.store);
     let stored = row.clone();
-    blocking(move || store.put_token(&stored)).await?;
+    writing(call, move |store, by| store.put_token(by, &stored)).await?;
     call.app.refresh_tokens().await;
     call.app.audit(author(call), "make token", &row.id, "done");
     let made = NewToken { api_version: API_VERSION, kind: "NewToken", item: item(&row), token };
@@ -178,9 +177,8 @@ async fn revoke(call: Call) -> Result<Reply, Problem> {
 }
 
 async fn end(call: &Call, id: &str) -> Result<(), Problem> {
-    let (store, at) = (Arc::clone(&call.app.store), clock::now());
-    let owned = id.to_owned();
-    blocking(move || store.revoke_token(&owned, at)).await?;
+    let (owned, at) = (id.to_owned(), clock::now());
+    writing(call, move |store, by| store.revoke_token(by, &owned, at)).await?;
     call.app.refresh_tokens().await;
     call.app.audit(author(call), "revoke token", id, "done");
     Ok(())

@@ -10,10 +10,10 @@ use http::{HeaderMap, StatusCode, header};
 use overrule::Options;
 use overrule::view::{self, v1};
 use overrule_store::{
-    Author, Change, ChangeKind, Committed, Precondition, Record, ResourceKey, TextFormat,
+    Author, Change, ChangeKind, Committed, Precondition, Record, ResourceKey, Store, TextFormat,
 };
 
-use super::{blocking, problem};
+use super::{problem, writing};
 use crate::admission::{Admitted, Manifest, admit, source_name};
 use crate::call::{Call, Reply};
 use crate::changes;
@@ -108,10 +108,11 @@ pub fn allowed(call: &Call, keys: &[ResourceKey]) -> Result<(), Problem> {
 /// Stores changes and waits until they are resolved, so that the writer reads what it wrote.
 pub async fn commit(call: &Call, changes: Vec<Change>) -> Result<Committed, Problem> {
     let author = author(call);
-    let store = Arc::clone(&call.app.store);
-    let committed = blocking(move || store.commit(&author, &changes)).await?;
+    let write = move |store: &dyn Store, by| store.commit_before(by, &author, &changes);
+    let committed = writing(call, write).await?;
     // It is stored, whatever happens now. A slow resolution does not change that.
-    let _ = call.app.live.wait(committed.revision, PATIENCE).await;
+    let left = call.deadline.answer().saturating_duration_since(clock::instant());
+    let _ = call.app.live.wait(committed.revision, PATIENCE.min(left)).await;
     Ok(committed)
 }
 

@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use postgres::Config;
-use postgres::config::SslMode;
+use tokio_postgres::Config;
+use tokio_postgres::config::SslMode;
 
 use super::tls::PgTls;
 use crate::error::StoreError;
@@ -43,7 +43,8 @@ impl Address {
         let joint = if rest.is_empty() { "" } else { "?" };
         let plain = format!("{base}{joint}{}", rest.join("&"));
         // The driver's message could quote a part of the password.
-        let mut config: Config = plain.parse().map_err(|_error: postgres::Error| unclear())?;
+        let mut config: Config =
+            plain.parse().map_err(|_error: tokio_postgres::Error| unclear())?;
         settle(&mut config, tls);
         Ok(Self { config, schema })
     }
@@ -108,7 +109,7 @@ fn check_mode(mode: Option<&str>, tls: &PgTls) -> Result<(), StoreError> {
 mod tests {
     use std::path::PathBuf;
 
-    use postgres::config::SslMode;
+    use tokio_postgres::config::SslMode;
 
     use super::{Address, PgTls};
 

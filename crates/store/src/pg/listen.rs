@@ -8,12 +8,11 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
-use postgres::Client;
-use postgres::fallible_iterator::FallibleIterator;
-
+use super::ROUND;
+use super::link::Link;
 use super::pool::Pool;
-use super::translate;
 use crate::checked::unsigned;
+use crate::clock;
 use crate::error::StoreError;
 use crate::shared::News;
 
@@ -21,6 +20,9 @@ use crate::shared::News;
 const LOOK: Duration = Duration::from_millis(500);
 /// How long it waits before it connects again.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// How long it tries to connect.
+const CONNECTING: Duration = Duration::from_secs(10);
 
 /// Starts the thread, which ends soon after the store is dropped.
 pub(super) fn start(pool: Arc<Pool>, news: Arc<News>) -> Result<(), StoreError> {
@@ -39,28 +41,30 @@ pub(super) fn start(pool: Arc<Pool>, news: Arc<News>) -> Result<(), StoreError> 
 }
 
 fn listen(pool: &Pool, news: &Weak<News>) -> Result<(), StoreError> {
-    let mut client = pool.connect()?.client;
+    let link = pool.connect(clock::instant() + CONNECTING)?;
     let sql = format!("LISTEN \"{}\"", pool.channel());
-    client.batch_execute(&sql).map_err(|error| translate(&error))?;
+    let until = clock::instant() + ROUND;
+    link.wait(until, |client| client.batch_execute(&sql)).map_err(|error| error.told())?;
     while !pool.is_closed() {
         let Some(news) = news.upgrade() else { break };
-        look(&mut client, &news)?;
+        look(&link, &news)?;
         drop(news);
-        let mut waiting = client.notifications();
-        waiting.timeout_iter(LOOK).next().map_err(|error| translate(&error))?;
         // Those that came together are one piece of news.
-        while waiting.iter().next().map_err(|error| translate(&error))?.is_some() {}
+        link.listen(LOOK)?;
     }
     Ok(())
 }
 
-fn look(client: &mut Client, news: &News) -> Result<(), StoreError> {
-    let sql = "SELECT name, number FROM meta WHERE name IN ('revision', 'tokens')";
-    for row in client.query(sql, &[]).map_err(|error| translate(&error))? {
-        let name: &str = row.try_get(0).map_err(|error| translate(&error))?;
-        let number = unsigned(row.try_get(1).map_err(|error| translate(&error))?)?;
+fn look(link: &Link, news: &News) -> Result<(), StoreError> {
+    let sql = "SELECT name, number FROM meta WHERE name IN ('revision', 'tokens', 'schema')";
+    let damaged = |error: tokio_postgres::Error| StoreError::Damaged(error.to_string());
+    let rows = link.wait(clock::instant() + ROUND, |client| client.query(sql, &[]));
+    for row in rows.map_err(|error| error.told())? {
+        let name: &str = row.try_get(0).map_err(damaged)?;
+        let number = unsigned(row.try_get(1).map_err(damaged)?)?;
         match name {
             "revision" => news.revision(number),
+            "schema" => news.schema(number),
             _ => news.tokens(number),
         }
     }

@@ -5,8 +5,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use postgres::Config;
-use postgres::config::Host;
+use tokio_postgres::Config;
+use tokio_postgres::config::Host;
 
 use crate::error::StoreError;
 
@@ -104,7 +104,7 @@ fn fields(line: &str) -> Vec<String> {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
-    use postgres::Config;
+    use tokio_postgres::Config;
 
     use super::{from_file, matching};
 

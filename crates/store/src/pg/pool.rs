@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: settings. Out: connections, lent one at a time, made anew after the server was away. Not here: what is said on them.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use postgres::{Client, Config, NoTls, Statement};
+use tokio_postgres::Config;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::{Failure, translate};
+use super::failure::Failure;
+use super::link::Link;
+use crate::clock::instant as now;
 use crate::error::StoreError;
 
 /// Connections of one instance for reads and writes; one more listens.
@@ -19,15 +20,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The pauses between attempts to connect, from the first to the longest.
 const PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-
-/// Statements that the server has prepared on a connection.
-pub(super) type Statements = BTreeMap<String, Statement>;
-
-/// A connection.
-pub(super) struct Link {
-    pub(super) client: Client,
-    pub(super) statements: Statements,
-}
 
 /// All connections of a store.
 pub(super) struct Pool {
@@ -52,11 +44,6 @@ struct Away {
     why: StoreError,
     pause: Duration,
     until: Instant,
-}
-
-#[expect(clippy::disallowed_methods, reason = "pauses and patience are measured by the clock")]
-fn now() -> Instant {
-    Instant::now()
 }
 
 impl Pool {
@@ -84,14 +71,15 @@ impl Pool {
         i64::from_ne_bytes(hash.to_ne_bytes())
     }
 
-    /// Uses a connection. One that turns out dead before anything was done is replaced, once.
+    /// Uses a connection, if one is free in time. One that turns out dead before anything was done is replaced, once.
     pub(super) fn with(
         &self,
+        end: Instant,
         mut work: impl FnMut(&mut Link) -> Result<(), Failure>,
     ) -> Result<(), StoreError> {
         let mut second = false;
         loop {
-            let mut lease = self.lend()?;
+            let mut lease = self.lend(end)?;
             let Some(link) = lease.link.as_mut() else { return Err(self.gone()) };
             let failure = match work(link) {
                 Ok(()) => return Ok(()),
@@ -121,8 +109,8 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lend(&self) -> Result<Lease<'_>, StoreError> {
-        let deadline = now() + PATIENCE;
+    fn lend(&self, end: Instant) -> Result<Lease<'_>, StoreError> {
+        let deadline = end.min(now() + PATIENCE);
         let mut state = self.locked();
         loop {
             if let Some(link) = state.idle.pop() {
@@ -146,13 +134,13 @@ impl Pool {
         drop(state);
         // From here the lease returns the place, whatever happens.
         let mut lease = Lease { pool: self, link: None };
-        lease.link = Some(self.attempt()?);
+        lease.link = Some(self.attempt(end)?);
         Ok(lease)
     }
 
     /// Connects, and remembers if that fails, so that a server that is away is not asked by every caller.
-    fn attempt(&self) -> Result<Link, StoreError> {
-        let result = self.connect();
+    fn attempt(&self, end: Instant) -> Result<Link, StoreError> {
+        let result = self.connect(end);
         let mut state = self.locked();
         match &result {
             Ok(_) => state.away = None,
@@ -165,26 +153,30 @@ impl Pool {
         result
     }
 
-    /// A new connection, prepared for our work.
-    pub(super) fn connect(&self) -> Result<Link, StoreError> {
+    /// Says that the server is not away, so that nobody is told so any more.
+    pub(super) fn back(&self) {
+        self.locked().away = None;
+    }
+
+    /// A new connection, prepared for our work, if it comes in time.
+    pub(super) fn connect(&self, end: Instant) -> Result<Link, StoreError> {
         if self.closed.load(Ordering::Relaxed) {
             return Err(self.gone());
         }
-        let client = match &self.tls {
-            Some(tls) => self.config.connect(tls.clone()),
-            None => self.config.connect(NoTls),
-        };
-        let mut client = client.map_err(|error| translate(&error))?;
-        // A commit is acknowledged when it is on disk, even where the server's default is not to wait.
+        let patience = self.config.get_connect_timeout().copied().unwrap_or(PATIENCE);
+        let end = end.min(now() + patience);
+        let link = Link::connect(&self.config, self.tls.as_ref(), end)?;
+        // A commit is acknowledged when it is on disk, even where the server's default is not to wait. A transaction that says
+        // nothing any more must not keep other writers waiting.
         let settings = format!(
-            "SET search_path TO \"{}\"; SET statement_timeout = '30s';
-             SET idle_in_transaction_session_timeout = '60s'; SET client_min_messages = warning;
+            "SET search_path TO \"{}\"; SET statement_timeout = '30s'; SET lock_timeout = '15s';
+             SET idle_in_transaction_session_timeout = '5s'; SET client_min_messages = warning;
              SELECT set_config('synchronous_commit', 'on', false)
              WHERE current_setting('synchronous_commit') = 'off'",
             self.schema
         );
-        client.batch_execute(&settings).map_err(|error| translate(&error))?;
-        Ok(Link { client, statements: Statements::new() })
+        link.wait(end, |client| client.batch_execute(&settings)).map_err(|error| error.told())?;
+        Ok(link)
     }
 
     fn gone(&self) -> StoreError {
@@ -195,12 +187,11 @@ impl Pool {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// Ends all connections, on a thread of their own: the driver must not wait on a thread that drives asynchronous tasks, and
-    /// a store may well be dropped on one.
+    /// Ends all connections.
     pub(super) fn close(&self) {
         self.closed.store(true, Ordering::Relaxed);
         let idle = std::mem::take(&mut self.locked().idle);
-        let _ = std::thread::Builder::new().spawn(move || drop(idle));
+        drop(idle);
     }
 }
 
@@ -220,7 +211,8 @@ impl Drop for Lease<'_> {
     fn drop(&mut self) {
         let mut state = self.pool.locked();
         state.lent -= 1;
-        state.idle.extend(self.link.take());
+        // One whose transaction is not over is of no use to anybody else.
+        state.idle.extend(self.link.take().filter(|link| !link.is_busy));
         drop(state);
         self.pool.freed.notify_one();
     }

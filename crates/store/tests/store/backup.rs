@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: backups, whole and spoilt. Out: the same store from a whole one, nothing from a spoilt one. Not here: migrations.
 
-use overrule_store::{HistoryFilter, Retention, Store, StoreError};
+use overrule_store::{Deadline, HistoryFilter, Retention, Store, StoreError};
 
 use crate::basics::token;
 use crate::common::{author, delete, folder, key, memory, named, postgres, put};
@@ -12,8 +12,8 @@ fn fill(store: &dyn Store) {
     store.commit(&author(), &[put("a", "3"), put("c", "1")]).unwrap();
     store.prune(&Retention { entries: Some(4), age: None }).unwrap();
     store.commit(&author(), &[put("a", "4")]).unwrap();
-    store.redact(&named("root"), &key("a")).unwrap();
-    store.put_token(&token("t")).unwrap();
+    store.redact(Deadline::usual(), &named("root"), &key("a")).unwrap();
+    store.put_token(Deadline::usual(), &token("t")).unwrap();
 }
 
 fn dumped(store: &dyn Store) -> Vec<u8> {

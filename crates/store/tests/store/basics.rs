@@ -3,8 +3,8 @@
 
 use jiff::Timestamp;
 use overrule_store::{
-    AuditEvent, Change, ChangeKind, Precondition, ResourceKey, ResourceScope, Store, StoreError,
-    TextFormat, TokenRow,
+    AuditEvent, Change, ChangeKind, Deadline, Precondition, ResourceKey, ResourceScope, Store,
+    StoreError, TextFormat, TokenRow,
 };
 
 use crate::common::{author, delete, each, key, named, put, put_if};
@@ -164,9 +164,9 @@ fn subscribers_hear_of_revisions_and_tokens() {
         store.commit(&author(), &[put("a", "1")]).unwrap();
         assert_eq!(*revisions.borrow(), 1);
         assert_eq!(*tokens.borrow(), 0);
-        store.put_token(&token("one")).unwrap();
+        store.put_token(Deadline::usual(), &token("one")).unwrap();
         assert_eq!(*tokens.borrow(), 1);
-        assert!(store.revoke_token("one", Timestamp::UNIX_EPOCH).unwrap());
+        assert!(store.revoke_token(Deadline::usual(), "one", Timestamp::UNIX_EPOCH).unwrap());
         assert_eq!(*tokens.borrow(), 2);
         assert_eq!(*revisions.borrow(), 1);
         store.healthy().unwrap();
@@ -190,14 +190,14 @@ fn tokens_are_kept_replaced_and_revoked_once() {
     each(|store| {
         assert!(store.first_token(&token("admin")).unwrap());
         assert!(!store.first_token(&token("second")).unwrap());
-        store.put_token(&token("b")).unwrap();
+        store.put_token(Deadline::usual(), &token("b")).unwrap();
         let renamed = TokenRow { name: "new".to_owned(), expires: None, ..token("b") };
-        store.put_token(&renamed).unwrap();
+        store.put_token(Deadline::usual(), &renamed).unwrap();
         assert_eq!(store.tokens().unwrap(), [token("admin"), renamed]);
         let at = Timestamp::from_second(1_750_000_000).unwrap();
-        assert!(store.revoke_token("admin", at).unwrap());
-        assert!(store.revoke_token("admin", Timestamp::UNIX_EPOCH).unwrap());
-        assert!(!store.revoke_token("nobody", at).unwrap());
+        assert!(store.revoke_token(Deadline::usual(), "admin", at).unwrap());
+        assert!(store.revoke_token(Deadline::usual(), "admin", Timestamp::UNIX_EPOCH).unwrap());
+        assert!(!store.revoke_token(Deadline::usual(), "nobody", at).unwrap());
         assert_eq!(store.tokens().unwrap()[0].revoked, Some(at));
         // A revoked token is still one that was there.
         assert!(!store.first_token(&token("third")).unwrap());

@@ -12,7 +12,7 @@ use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
 use overrule_store::{
-    PgTls, Retention, Store, StoreError, open_folder, open_memory, open_postgres,
+    Deadline, PgTls, Retention, Store, StoreError, open_folder, open_memory, open_postgres,
 };
 
 use crate::common::{author, key, named, put};
@@ -76,7 +76,7 @@ fn write_forever(store: &dyn Store) {
             store.prune(&Retention { entries: Some(60), age: None }).unwrap();
         }
         if n.is_multiple_of(25) {
-            store.redact(&named("root"), &key("c1")).unwrap();
+            store.redact(Deadline::usual(), &named("root"), &key("c1")).unwrap();
         }
     }
 }

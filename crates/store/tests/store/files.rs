@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use overrule_store::{Store, StoreError, open_folder};
+use overrule_store::{Deadline, Store, StoreError, open_folder};
 
 use crate::common::{author, key, named, put};
 
@@ -134,7 +134,7 @@ fn a_redacted_text_is_in_no_file() {
     store.commit(&author(), &[put("a", "hunter2-hunter2")]).unwrap();
     assert!(found(dir.path(), b"hunter2-hunter2"), "the search finds nothing at all");
     store.commit(&author(), &[put("a", "clean")]).unwrap();
-    store.redact(&named("root"), &key("a")).unwrap();
+    store.redact(Deadline::usual(), &named("root"), &key("a")).unwrap();
     assert!(!found(dir.path(), b"hunter2-hunter2"));
     assert_eq!(store.get(&key("a"), None).unwrap().unwrap().text, "clean");
 }

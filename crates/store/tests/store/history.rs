@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use overrule_store::{
-    Change, ChangeKind, HistoryFilter, Precondition, ResourceKey, ResourceScope, Retention, Store,
-    StoreError, TextFormat,
+    Change, ChangeKind, Deadline, HistoryFilter, Precondition, ResourceKey, ResourceScope,
+    Retention, Store, StoreError, TextFormat,
 };
 
 use crate::common::{author, delete, each, key, named, put};
@@ -152,7 +152,7 @@ fn pruning_by_age_keeps_reads_within_the_age() {
 fn a_redaction_removes_texts_and_nothing_else() {
     each(|store| {
         filled(store);
-        assert_eq!(store.redact(&named("root"), &key("a")).unwrap(), 2);
+        assert_eq!(store.redact(Deadline::usual(), &named("root"), &key("a")).unwrap(), 2);
         let past = store.snapshot(Some(2)).unwrap();
         assert_eq!(past.redacted, [key("a")]);
         assert_eq!(past.records.len(), 1);
@@ -164,10 +164,10 @@ fn a_redaction_removes_texts_and_nothing_else() {
         let shown: Vec<_> = entries.iter().map(|e| (e.text.as_deref(), e.redacted)).collect();
         assert_eq!(shown, [(Some("3"), false), (None, true), (None, true)]);
         assert_eq!(entries[1].author, named("bob"));
-        assert_eq!(store.redact(&named("root"), &key("a")).unwrap(), 0);
+        assert_eq!(store.redact(Deadline::usual(), &named("root"), &key("a")).unwrap(), 0);
         // A deleted key has no present to spare.
         store.commit(&author(), &[delete("a")]).unwrap();
-        assert_eq!(store.redact(&named("root"), &key("a")).unwrap(), 1);
+        assert_eq!(store.redact(Deadline::usual(), &named("root"), &key("a")).unwrap(), 1);
         assert_eq!(store.snapshot(Some(4)).unwrap().redacted, [key("a")]);
         let log = store.audit_log(None, 10).unwrap();
         assert_eq!(log.len(), 3);

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use overrule_store::{
-    Change, ChangeKind, Committed, HistoryEntry, HistoryFilter, Precondition, Pruned, Record,
-    ResourceKey, ResourceScope, Retention, Store, StoreError, StoreSnapshot, TextFormat,
+    Change, ChangeKind, Committed, Deadline, HistoryEntry, HistoryFilter, Precondition, Pruned,
+    Record, ResourceKey, ResourceScope, Retention, Store, StoreError, StoreSnapshot, TextFormat,
     WrittenChange,
 };
 use proptest::collection::vec;
@@ -318,7 +318,10 @@ fn run(store: &dyn Store, steps: &[Step]) {
             }
             Step::Redact(number) => {
                 let key = key(*number);
-                assert_eq!(store.redact(&named("root"), &key).unwrap(), model.redact(&key));
+                assert_eq!(
+                    store.redact(Deadline::usual(), &named("root"), &key).unwrap(),
+                    model.redact(&key)
+                );
             }
             Step::Feed { after, limit } => {
                 let after = u64::from(*after);
