@@ -23,6 +23,7 @@ mod rules;
 mod select;
 #[cfg(test)]
 mod tests;
+pub mod change;
 pub mod world;
 
 use std::collections::BTreeMap;
