@@ -154,13 +154,14 @@ impl Paths {
         };
         // The further down, the fewer paths.
         let Some(lowest) = nodes.iter().max_by_key(depth) else { return self.ids().collect() };
-        let mut found: Vec<PathId> = Vec::new();
+        let (preorder, mut found) = (self.by_node().preorder, Vec::new());
         for path in self.ending_at(*lowest) {
-            if found.last().is_none_or(|last| last < path) {
+            // In preorder, what is not behind the last one was found with it.
+            if !preorder || found.last().is_none_or(|last| last < path) {
                 found.extend(self.below(*path));
             }
         }
-        if !self.by_node().preorder {
+        if !preorder {
             found.sort_unstable();
             found.dedup();
         }
@@ -246,8 +247,11 @@ impl Paths {
     /// Bytes held.
     pub fn memory(&self) -> usize {
         let index = self.by_node.get();
-        let index = index.map_or(0, |i| (i.paths.capacity() + i.ends.capacity()) * size_of::<u32>());
-        self.blocks.capacity() * size_of::<Block>() + self.runs.capacity() * size_of::<Run>() + index
+        let index =
+            index.map_or(0, |i| (i.paths.capacity() + i.ends.capacity()) * size_of::<u32>());
+        self.blocks.capacity() * size_of::<Block>()
+            + self.runs.capacity() * size_of::<Run>()
+            + index
     }
 
     /// Reserves room for so many paths in so many runs, so that a big fleet does not copy as it grows.

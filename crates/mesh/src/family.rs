@@ -7,7 +7,8 @@ use hashbrown::HashMap;
 use overrule_engine::{FamilyWords, NodeId, Resolution, Topology};
 use overrule_family::{
     Access, ContentChange, Dialect, Extra, Family, Ground, NamedIdentity, OwnKind, Reading,
-    ResolveOptions as Asked, Resolved as Answer, Setting, SettingValues as Given, Updated, World as Known,
+    ResolveOptions as Asked, Resolved as Answer, Setting, SettingValues as Given, Updated,
+    World as Known,
 };
 use overrule_model::{ObjectId, Snapshot, Sym};
 use overrule_source::{Code, Documents};

@@ -39,7 +39,9 @@ impl<'a> Other<'a> {
     /// The path that visits the same nodes as a path of `part`; both must walk the same topology.
     pub fn path_like(&self, part: &ScenePart<'_>, path: PathId) -> Option<PathId> {
         let (paths, ours) = (&self.part.resolution.paths, &part.resolution.paths);
-        ours.nodes(path).into_iter().try_fold(None, |at, node| Some(Some(paths.child(at, node)?)))?
+        ours.nodes(path)
+            .into_iter()
+            .try_fold(None, |at, node| Some(Some(paths.child(at, node)?)))?
     }
 
     /// The kind that is the same kind of policies as one of `part`.

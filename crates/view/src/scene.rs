@@ -60,7 +60,6 @@ impl<'a> Findings<'a> {
         placed.sort_by(|a, b| (a.0, a.1.code.id).cmp(&(b.0, b.1.code.id)));
         Self(placed)
     }
-
 }
 
 impl PlacedFindings for Findings<'_> {

@@ -84,7 +84,6 @@ impl PermissionList {
     pub fn list(&self) -> &[u32] {
         &self.list
     }
-
 }
 
 /// The gates that lists of permissions are, by the number of the list. They are what permissions say, and lists are not,

@@ -203,9 +203,8 @@ impl<'a> Destinations<'a> {
             return None;
         }
         let whole = TargetRef { section_name: None, ..target.clone() };
-        let fits = |d: &&Destination| {
-            !resolve(&whole, &policy.meta, std::slice::from_ref(*d)).is_empty()
-        };
+        let fits =
+            |d: &&Destination| !resolve(&whole, &policy.meta, std::slice::from_ref(*d)).is_empty();
         let of_kind = among.filter(|d| d.meta.kind == target.kind);
         let found = of_kind.take_while(|_| self.here.world.budget.try_one()).find(fits)?;
         let name = found.meta.display_name();

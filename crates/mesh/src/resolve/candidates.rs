@@ -48,7 +48,8 @@ impl<'a> Candidates<'a> {
     ) -> Vec<&'a Policy> {
         let mut places: Vec<usize> = Vec::new();
         for namespace in [None, Some(proxy.meta.namespace())] {
-            let mut add = |asked| places.extend(self.places.get(&(namespace, asked)).into_iter().flatten());
+            let mut add =
+                |asked| places.extend(self.places.get(&(namespace, asked)).into_iter().flatten());
             add(Asked::Nothing);
             add(Asked::Name(proxy.meta.display_name()));
             if let Some(gateway) = gateway {

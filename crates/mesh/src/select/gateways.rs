@@ -42,7 +42,8 @@ impl<'a> GatewayIndex<'a> {
         places.dedup();
         let candidates = places.iter().filter_map(|place| self.gateways.get(*place));
         let found = gateway_of(proxy, candidates)?;
-        let is_it = |place: &&usize| self.gateways.get(**place).is_some_and(|g| std::ptr::eq(g, found));
+        let is_it =
+            |place: &&usize| self.gateways.get(**place).is_some_and(|g| std::ptr::eq(g, found));
         places.iter().find(is_it).copied()
     }
 }

@@ -11,7 +11,8 @@ pub fn is_policy(resource: &Value) -> bool {
     let ours = resource["type"].is_string()
         || resource["apiVersion"].as_str().is_some_and(|version| version.starts_with("kuma.io/"));
     let parts = ["to", "from", "rules", "default"];
-    ours && kind.starts_with("Mesh") && parts.iter().any(|part| resource["spec"][*part] != json!(null))
+    ours && kind.starts_with("Mesh")
+        && parts.iter().any(|part| resource["spec"][*part] != json!(null))
 }
 
 /// The same policy with another value in one of its confs; now and then with a member less.
@@ -38,10 +39,14 @@ pub fn other_conf(rng: &mut Rng, policy: &Value) -> Value {
         Value::String(text) if text.starts_with("spiffe://") || text.starts_with('/') => {
             format!("{text}x{number}").into()
         }
-        Value::String(text) if text.ends_with('s') && text.starts_with(|c: char| c.is_ascii_digit()) => {
+        Value::String(text)
+            if text.ends_with('s') && text.starts_with(|c: char| c.is_ascii_digit()) =>
+        {
             format!("{}s", number + 1).into()
         }
-        Value::String(text) if ["Allow", "Deny", "AllowWithShadowDeny"].contains(&text.as_str()) => {
+        Value::String(text)
+            if ["Allow", "Deny", "AllowWithShadowDeny"].contains(&text.as_str()) =>
+        {
             (*rng.pick(&["Allow", "Deny", "AllowWithShadowDeny"])).into()
         }
         value => value.clone(),

@@ -14,6 +14,7 @@
 //!  world     small random worlds                   fleet    fleets of any size
 //! ```
 
+pub mod change;
 mod confs;
 mod fleet;
 mod merge;
@@ -23,7 +24,6 @@ mod rules;
 mod select;
 #[cfg(test)]
 mod tests;
-pub mod change;
 pub mod world;
 
 use std::collections::BTreeMap;
