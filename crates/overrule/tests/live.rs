@@ -134,7 +134,9 @@ impl History {
         let kept = if kuma::change::is_policy(policy) {
             let mut kept = Kept::of(&kuma::change::other_conf(&mut self.rng, policy), created);
             // Now and then everything stands elsewhere.
-            kept.text.insert_str(0, ["", "", "# a remark\n"][self.rng.below(3) as usize]);
+            if self.rng.percent(30) {
+                kept.text.insert_str(0, "# a remark\n");
+            }
             kept
         } else {
             Kept::of(&other_content(&mut self.rng, policy), created)

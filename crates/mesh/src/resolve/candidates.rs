@@ -7,7 +7,33 @@ use crate::dataplane::{Dataplane, MeshGateway};
 use crate::kinds;
 use crate::policy::Policy;
 use crate::profile::Profile;
-use crate::select::stays_in_namespace;
+use crate::select::gateways::GatewayIndex;
+use crate::select::{SelectContext, stays_in_namespace};
+
+/// What the policies of a mesh are selected by, whatever the proxy.
+#[derive(Clone, Copy)]
+pub(super) struct Selecting<'c, 'a> {
+    /// By active kind.
+    pub(super) candidates: &'c [Candidates<'a>],
+    pub(super) gateways: &'c GatewayIndex<'a>,
+    /// The routes in force.
+    pub(super) routes: &'c [Policy],
+}
+
+impl<'c> Selecting<'c, '_> {
+    /// For a proxy that has this gateway or none: the others do not matter.
+    pub(super) fn context<'g>(
+        self,
+        gateway: Option<&'g MeshGateway>,
+        profile: &'g Profile,
+    ) -> SelectContext<'g>
+    where
+        'c: 'g,
+    {
+        let gateways = gateway.map_or(&[][..], std::slice::from_ref);
+        SelectContext { routes: self.routes, gateways, profile }
+    }
+}
 
 /// Policies by what a proxy must have for them; in a fleet most ask for something that few proxies have.
 pub(super) struct Candidates<'a> {

@@ -32,7 +32,7 @@ use overrule_model::{ObjectId, Snapshot};
 use overrule_source::Documents;
 
 use crate::conf::Plan;
-use crate::dataplane::{Dataplane, Inbound, InboundListener, MeshGateway};
+use crate::dataplane::{Dataplane, Inbound, InboundListener};
 use crate::gate::PermissionList;
 use crate::kinds::{self, ResourceKind};
 use crate::matched::{Matched, in_order};
@@ -40,8 +40,8 @@ use crate::order::{Names, rank_keys};
 use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::resources::{GROUP, MeshResources, Resources};
+use crate::select::HostListener;
 use crate::select::gateways::GatewayIndex;
-use crate::select::{HostListener, SelectContext};
 use crate::steps::Steps;
 use crate::targets::{DestinationIndex, Index};
 use crate::topology::{MeshNodes, MeshTopology};
@@ -52,7 +52,7 @@ pub(crate) use lists::taking_part;
 pub use lists::{AtPort, Lists};
 pub(crate) use update::update;
 
-use candidates::Candidates;
+use candidates::{Candidates, Selecting};
 use ladders::{Inbounds, Ladders, List};
 use lists::places;
 use plans::Spec;
@@ -468,31 +468,6 @@ impl<'a> OneMesh<'a> {
             }
         }
         rules
-    }
-}
-
-/// What the policies of a mesh are selected by, whatever the proxy.
-#[derive(Clone, Copy)]
-struct Selecting<'c, 'a> {
-    /// By active kind.
-    candidates: &'c [Candidates<'a>],
-    gateways: &'c GatewayIndex<'a>,
-    /// The routes in force.
-    routes: &'c [Policy],
-}
-
-impl<'c> Selecting<'c, '_> {
-    /// For a proxy that has this gateway or none: the others do not matter.
-    fn context<'g>(
-        self,
-        gateway: Option<&'g MeshGateway>,
-        profile: &'g Profile,
-    ) -> SelectContext<'g>
-    where
-        'c: 'g,
-    {
-        let gateways = gateway.map_or(&[][..], std::slice::from_ref);
-        SelectContext { routes: self.routes, gateways, profile }
     }
 }
 
