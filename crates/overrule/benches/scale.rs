@@ -6,6 +6,7 @@
 //! `cargo bench -p overrule --bench scale`; `-- --quick` a tenth, to see that it runs. Times are processor time, and every
 //! bar is a ratio of two of them in one run.
 #![allow(
+    clippy::disallowed_methods,
     clippy::print_stdout,
     clippy::unwrap_used,
     clippy::expect_used,
@@ -45,9 +46,12 @@ fn input(name: &str, text: &str) -> Input {
     Input::new(name, text.as_bytes())
 }
 
+/// Manifests of a world of a size.
+type World = fn(usize) -> String;
+
 /// The whole analysis, findings included, of a tenth and of all.
 fn directions(size: usize, report: &mut Report) {
-    let all: [(&str, fn(usize) -> String); 4] =
+    let all: [(&str, World); 4] =
         [("meshes", meshes), ("namespaces", namespaces), ("gateways", gateways), ("kinds", kinds)];
     for (name, world) in all {
         let mut time = |size: usize| {
