@@ -9,7 +9,7 @@ use overrule::gateway::codes_policy;
 use overrule::model::{Object, ObjectId};
 use overrule::source::{Diagnostic, Severity};
 use overrule::view::tenancy::Reader;
-use overrule::view::{self, Scene};
+use overrule::view::{self, PlacedFindings as _, Scene};
 use overrule::{Analysis, Stage};
 
 use crate::{Sees, Shared, Sink};
@@ -122,12 +122,24 @@ impl<'a> Known<'a> {
             ));
         }
         let unresolved = [&codes_policy::FOREIGN_KIND, &codes_policy::UNKNOWN_KIND];
-        let found = self.findings();
-        for d in found.iter().filter(|d| unresolved.iter().any(|c| c.id == d.code.id)) {
+        let say = |sink: &mut dyn Sink, d: &Diagnostic| {
             sink.remark(&format!("note: {}", view::escape::terminal(&d.message)));
-        }
-        let count = |severity| found.iter().filter(|d| d.severity() == severity).count();
-        let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+        };
+        let (errors, warnings) = if self.restricted() {
+            let found = self.findings();
+            let is_one = |d: &&Cow<'_, Diagnostic>| unresolved.iter().any(|c| c.id == d.code.id);
+            found.iter().filter(is_one).for_each(|d| say(sink, d));
+            let count = |severity| found.iter().filter(|d| d.severity() == severity).count();
+            (count(Severity::Error), count(Severity::Warning))
+        } else {
+            // Looked up: most answers are about one target of a fleet that has thousands of findings.
+            let all = &self.analysis.diagnostics;
+            let mut found: Vec<&Diagnostic> =
+                unresolved.into_iter().flat_map(|code| all.of_code(code)).collect();
+            found.sort_by_key(|d| d.primary.as_ref().map(|label| label.span));
+            found.into_iter().for_each(|d| say(sink, d));
+            (all.count(Severity::Error), all.count(Severity::Warning))
+        };
         if errors + warnings > 0 {
             sink.remark(&format!(
                 "note: the input has {}; to see more: {}",
@@ -140,7 +152,7 @@ impl<'a> Known<'a> {
     /// A target no path passes through has a reason, and the findings about it usually say which.
     pub(crate) fn mention_unreached(&self, node: NodeId, sink: &mut dyn Sink) {
         let analysis = self.analysis;
-        let on_path = |paths: &Paths| paths.ids().any(|p| paths.node(p) == Some(node));
+        let on_path = |paths: &Paths| !paths.ending_at(node).is_empty();
         // Whether a target that stands alone has a path depends on policies that may be hidden.
         if self.restricted() || analysis.shown().any(|a| on_path(&a.resolution.paths)) {
             return;
@@ -153,9 +165,8 @@ impl<'a> Known<'a> {
             .and_then(|o| analysis.snapshot.get(o));
         let Some(object) = object else { return };
         let span = analysis.documents.view(object.root).span();
-        let known = self.findings();
-        let findings = view::Findings::new(known.iter().map(|d| &**d));
-        let found: Vec<Diagnostic> = findings.within(span).cloned().collect();
+        let found: Vec<Diagnostic> =
+            analysis.diagnostics.within(span).into_iter().cloned().collect();
         let listed =
             view::diagnostics_short(&analysis.documents.sources, &found, &view::Styles::plain());
         sink.remark(&format!(

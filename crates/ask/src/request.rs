@@ -2,7 +2,7 @@
 //! `overrule effective --request`: the rule that takes a request, then what is in force there.
 
 use overrule::Fit;
-use overrule::engine::{NodeId, PathId};
+use overrule::engine::{LadderId, NodeId, PathId};
 use overrule::gateway::topology::{
     GatewayIx, HttpRequest, ListenerIx, Missed, RequestError, Taken, route_request,
 };
@@ -96,8 +96,9 @@ fn paths_of<'a>(
     let Some(way) = Way::of(known, taken) else { return Vec::new() };
     let mut found = Vec::new();
     for FamilyPolicyKind { part, id } in kinds {
-        for (path, ladder) in part.resolution.contexts(*id) {
-            if way.has(part, path) {
+        for path in way.paths(part) {
+            let ladder = part.resolution.ladder(*id, path);
+            if ladder != LadderId::NONE {
                 found.push(PolicyContext { part, kind: *id, path, ladder });
             }
         }
@@ -164,11 +165,11 @@ fn elsewhere<'a>(
     let Some(way) = Way::of(known, taken) else { return Vec::new() };
     let mut found = Vec::new();
     for part in scene.parts {
-        for (other, kind, path, _) in view::only_elsewhere(scene, part) {
+        for (other, kind, path, _) in view::only_elsewhere(scene, part, &|part| way.paths(part)) {
             let asked = |k: &FamilyPolicyKind<'_>| {
                 std::ptr::eq(k.part, part) && other.kind_like(part, k.id) == Some(kind)
             };
-            if kinds.iter().any(asked) && way.has(&other.part, path) {
+            if kinds.iter().any(asked) {
                 found.push(Elsewhere { part, other, kind, path });
             }
         }
@@ -192,11 +193,16 @@ impl Way {
         Some(Self { listener: listener.node, route, rule: rule.node })
     }
 
-    /// Whether a path goes through this listener and ends at (or below) the rule, or above it for kinds that end there.
-    fn has(&self, part: &ScenePart<'_>, path: PathId) -> bool {
+    /// The paths that go through this listener and end at (or below) the rule, or above it for kinds that end there.
+    fn paths(&self, part: &ScenePart<'_>) -> Vec<PathId> {
         let paths = &part.resolution.paths;
-        let above = paths.node(path).is_some_and(|n| n == self.listener || Some(n) == self.route);
-        paths.passes(path, self.listener) && (above || paths.passes(path, self.rule))
+        let mut found = paths.through(&[self.listener, self.rule]);
+        let above = [Some(self.listener), self.route].into_iter().flatten();
+        let above = above.flat_map(|node| paths.ending_at(node)).copied();
+        found.extend(above.filter(|path| paths.passes(*path, self.listener)));
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 }
 

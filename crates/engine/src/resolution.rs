@@ -136,6 +136,8 @@ struct Fixed {
     failures: Vec<PathFailure>,
     /// Made when it is first asked for.
     index: OnceLock<Index>,
+    /// Real policies by object; made when it is first asked for.
+    by_object: OnceLock<Vec<(ObjectId, PolicyId)>>,
 }
 
 /// A path that fails closed for a reason no policy has.
@@ -177,7 +179,17 @@ impl Resolution {
 
     /// The policy that is this object.
     pub fn policy_of(&self, object: ObjectId) -> Option<PolicyId> {
-        self.declared().find(|(_, p)| p.object == object).map(|(id, _)| id)
+        let all = self.by_object();
+        let place = all.partition_point(|(known, _)| *known < object);
+        all.get(place).filter(|(known, _)| *known == object).map(|(_, policy)| *policy)
+    }
+
+    fn by_object(&self) -> &[(ObjectId, PolicyId)] {
+        self.fixed.by_object.get_or_init(|| {
+            let mut all: Vec<_> = self.declared().map(|(id, p)| (p.object, id)).collect();
+            all.sort_unstable();
+            all
+        })
     }
 
     /// The ladder of a kind at a path.

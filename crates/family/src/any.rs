@@ -73,6 +73,7 @@ pub trait AnyFamily: FamilyWords {
     ) -> Option<AnyPolicies>;
     fn updated(&self, change: ContentChange<'_>) -> Option<Updated<AnyPolicies>>;
     fn is_policy(&self, policies: &AnyPolicies, object: ObjectId) -> bool;
+    fn may_update(&self, ground: &dyn AnyGround, policies: &AnyPolicies, object: ObjectId) -> bool;
     fn judge(&self, known: ReadWorld<'_>, profile: &str) -> Vec<Diagnostic>;
     fn concerns(&self, known: ReadWorld<'_>, asked: &[String]) -> bool;
     fn resolve(&self, known: ReadWorld<'_>, profile: &str, options: &ResolveOptions) -> AnyAnswer;
@@ -180,15 +181,20 @@ impl<F: Family> AnyFamily for F {
     }
 
     fn updated(&self, change: ContentChange<'_>) -> Option<Updated<AnyPolicies>> {
-        let Updated { policies, read, answers, findings, replaced } =
+        let Updated { policies, read, answers, extras, findings, replaced } =
             Family::updated(self, change)?;
         let policies: AnyPolicies = Arc::new(policies);
-        Some(Updated { policies, read, answers, findings, replaced })
+        Some(Updated { policies, read, answers, extras, findings, replaced })
     }
 
     fn is_policy(&self, policies: &AnyPolicies, object: ObjectId) -> bool {
         let policies = policies.downcast_ref();
         policies.is_some_and(|policies| Family::is_policy(self, policies, object))
+    }
+
+    fn may_update(&self, ground: &dyn AnyGround, policies: &AnyPolicies, object: ObjectId) -> bool {
+        let known = of::<F>(ground).zip(policies.downcast_ref());
+        known.is_some_and(|(ground, policies)| Family::may_update(self, ground, policies, object))
     }
 
     fn judge(&self, known: ReadWorld<'_>, profile: &str) -> Vec<Diagnostic> {

@@ -126,6 +126,11 @@ pub trait Family: FamilyWords + Sized + 'static {
     /// Whether an object is one of its policies.
     fn is_policy(&self, policies: &Self::Policies, object: ObjectId) -> bool;
 
+    /// Whether [`Family::updated`] may serve a change of an object: it is a policy, wherever the family keeps it.
+    fn may_update(&self, _: &Self::Ground, policies: &Self::Policies, object: ObjectId) -> bool {
+        self.is_policy(policies, object)
+    }
+
     /// The conditions its controller would write on each policy, in the order of policies.
     fn conditions(&self, _: World<'_, Self>, resolution: &Resolution) -> Vec<Vec<Condition>> {
         vec![Vec::new(); resolution.policies().count()]

@@ -5,6 +5,8 @@
 //! It serves policies that are the same objects as before, as old as before, and keep their places: the same targets, the
 //! same ranks, taking part as before. Anything else has everything resolved again.
 
+use std::sync::Arc;
+
 use overrule_engine::{
     Attachment, KindId, LadderId, NewSteps, PolicyId, Rejection, Resolution, Step, Subjects,
 };
@@ -35,6 +37,8 @@ pub struct ContentChange<'a> {
     pub own_kinds: &'a [OwnKind],
     /// Its previous answers, one for each profile.
     pub answers: &'a [Before<'a>],
+    /// Findings of before that point into the texts that changed.
+    pub findings: &'a [Arc<Diagnostic>],
 }
 
 /// A previous answer.
@@ -62,6 +66,8 @@ pub struct Updated<P> {
     pub read: Vec<Diagnostic>,
     /// The answers of today.
     pub answers: Vec<Refolded>,
+    /// What only this family's answers have, by answer, where it is another than before. Answers past the end keep theirs.
+    pub extras: Vec<Option<Arc<dyn AnyExtra>>>,
     /// Findings of today that may not have been there before.
     pub findings: Vec<Diagnostic>,
     /// Which previous findings they replace.
@@ -261,7 +267,8 @@ pub fn update<F: Incremental>(
         refolded.push((resolution, ladders));
     }
     F::list_mut(&mut now).compact();
-    Some(Updated { policies: now, read, answers: refolded, findings, replaced })
+    let extras = Vec::new();
+    Some(Updated { policies: now, read, answers: refolded, extras, findings, replaced })
 }
 
 /// Where the policies are written that findings are made about, by place.

@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: nothing. Out: Kuma as a family of policies. Not here: any rule.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use hashbrown::HashMap;
 use overrule_engine::{FamilyWords, NodeId, Resolution, Topology};
 use overrule_family::{
-    Access, Dialect, Extra, Family, Ground, NamedIdentity, OwnKind, Reading,
-    ResolveOptions as Asked, Resolved as Answer, Setting, SettingValues as Given, World as Known,
+    Access, ContentChange, Dialect, Extra, Family, Ground, NamedIdentity, OwnKind, Reading,
+    ResolveOptions as Asked, Resolved as Answer, Setting, SettingValues as Given, Updated,
+    World as Known,
 };
 use overrule_model::{ObjectId, Snapshot, Sym};
 use overrule_source::{Code, Documents};
 use serde_json::Value;
 
+use crate::conf::Plan;
 use crate::conf::duration::canonical;
+use crate::gate::Gates;
 use crate::inbounds::Lookup;
 use crate::kri::Kri;
-use crate::resolve::{FAMILY, ProxyRules};
+use crate::policy::Policy;
+use crate::resolve::{FAMILY, ProxyRules, update};
+use crate::resources::MeshResources;
 use crate::topology::{self, MeshTopology};
 use crate::{
     GROUP, Profile, ProxyOptions, Resources, Settings, World, codes, concerns, kinds, parse,
@@ -33,15 +39,59 @@ pub struct Meshes {
     pub resources: Resources,
     /// Their nodes.
     pub nodes: MeshTopology,
+    /// Objects by their KRI; made when one is first asked for.
+    by_kri: OnceLock<HashMap<Kri, ObjectId>>,
+    /// Mesh and place of every policy.
+    policies: HashMap<ObjectId, (u32, u32)>,
+    /// Place of every proxy in its mesh.
+    dataplanes: HashMap<NodeId, u32>,
+}
+
+impl Meshes {
+    /// A policy, and its mesh.
+    pub(crate) fn policy(&self, object: ObjectId) -> Option<(&MeshResources, &Policy)> {
+        let (mesh, place) = self.policies.get(&object)?;
+        let mesh = self.resources.meshes.get(*mesh as usize)?;
+        Some((mesh, mesh.policies.get(*place as usize)?))
+    }
+
+    /// The place in its mesh of the proxy that a node stands for.
+    pub(crate) fn dataplane(&self, node: NodeId) -> Option<u32> {
+        self.dataplanes.get(&node).copied()
+    }
+
+    fn object_of(&self, kri: &Kri) -> Option<ObjectId> {
+        let by_kri = self.by_kri.get_or_init(|| {
+            let mut found = HashMap::new();
+            for (object, meta) in &self.resources.metas {
+                found.entry(meta.kri()).or_insert(*object);
+            }
+            found
+        });
+        by_kri.get(kri).copied()
+    }
 }
 
 /// What only answers about meshes have.
 #[derive(Debug, Default)]
 pub struct Proxies {
     /// What each proxy gets, by mesh and place.
-    pub rules: Vec<Vec<Arc<ProxyRules>>>,
+    pub rules: Arc<Vec<Vec<Arc<ProxyRules>>>>,
     /// Proxies whose paths to destinations are left out, because one that sends by the same rules has them.
     pub alike: usize,
+    /// What decides about clients at each inbound, once for all with the same permissions.
+    pub gates: Gates,
+    /// How confs of each kind become one.
+    pub plans: Arc<Vec<Plan>>,
+}
+
+impl Proxies {
+    /// The same when permissions say something else.
+    pub(crate) fn without_gates(&self) -> Self {
+        let Self { rules, alike, gates, plans } = self;
+        let (rules, plans) = (Arc::clone(rules), Arc::clone(plans));
+        Self { rules, alike: *alike, gates: gates.fresh(), plans }
+    }
 }
 
 impl Extra for Proxies {
@@ -53,6 +103,14 @@ impl Extra for Proxies {
 impl Ground for Meshes {
     fn connect(&mut self, documents: &Documents, snapshot: &mut Snapshot, nodes: &mut Topology) {
         self.nodes = topology::build(documents, snapshot, &self.resources, nodes);
+        for (number, mesh) in (0..).zip(&self.resources.meshes) {
+            let places = (0..).zip(&mesh.policy_objects);
+            self.policies.extend(places.map(|(place, object)| (*object, (number, place))));
+        }
+        for mesh in &self.nodes.meshes {
+            let places = (0..).zip(&mesh.dataplanes);
+            self.dataplanes.extend(places.map(|(place, (node, _))| (*node, place)));
+        }
     }
 
     /// A KRI.
@@ -64,9 +122,8 @@ impl Ground for Meshes {
             Ok(kri) => kri,
             Err(why) => return NamedIdentity::Malformed(why.to_string()),
         };
-        let whole = kri.without_section();
-        match self.resources.metas.iter().find(|(_, meta)| meta.kri() == whole) {
-            Some((object, _)) => NamedIdentity::Object(*object, kri.section),
+        match self.object_of(&kri.without_section()) {
+            Some(object) => NamedIdentity::Object(object, kri.section),
             None => NamedIdentity::Unknown,
         }
     }
@@ -137,7 +194,7 @@ impl Family for Kuma {
         let settings = Settings::read(given.of(FAMILY));
         let (resources, found) = parse(reading.documents, reading.snapshot, &settings);
         reading.diagnostics.extend(found);
-        Meshes { resources, nodes: MeshTopology::default() }
+        Meshes { resources, ..Meshes::default() }
     }
 
     fn policies(&self, _: Reading<'_>, _: &Meshes) {}
@@ -148,7 +205,7 @@ impl Family for Kuma {
 
     fn resolve(&self, world: Known<'_, Self>, asked: &Asked) -> Answer<Proxies> {
         let Known { documents, snapshot, ground, .. } = world;
-        let Meshes { resources, nodes } = ground;
+        let Meshes { resources, nodes, .. } = ground;
         let named = |name: &str| Profile::from_name(name, &resources.settings);
         let profile = &named(world.profile);
         let world = World { documents, snapshot, resources, topology: nodes, profile };
@@ -161,7 +218,12 @@ impl Family for Kuma {
         let options = ProxyOptions { include, focus, beside, ..Default::default() };
         let resolved = resolve(world, &options);
         let diagnostics = if asked.silent { Vec::new() } else { report(world, &resolved) };
-        let extra = Proxies { rules: resolved.proxies, alike: resolved.alike };
+        let extra = Proxies {
+            rules: Arc::new(resolved.proxies),
+            alike: resolved.alike,
+            gates: Gates::new(resolved.permission_lists),
+            plans: Arc::new(resolved.plans),
+        };
         Answer { resolution: resolved.resolution, diagnostics, extra }
     }
 
@@ -172,7 +234,7 @@ impl Family for Kuma {
         proxies: &'a Proxies,
     ) -> Option<Box<dyn Access<'a> + 'a>> {
         let Known { documents, snapshot, ground, profile, .. } = world;
-        let Meshes { resources, nodes } = ground;
+        let Meshes { resources, nodes, .. } = ground;
         Some(Box::new(Lookup {
             documents,
             snapshot,
@@ -180,6 +242,7 @@ impl Family for Kuma {
             topology: nodes,
             resolution,
             proxies: &proxies.rules,
+            gates: &proxies.gates,
             profile: Profile::from_name(profile, &resources.settings),
         }))
     }
@@ -212,5 +275,13 @@ impl Family for Kuma {
     /// They are read with everything else of a mesh, so a change of one is a change of more than policies.
     fn is_policy(&self, (): &(), _: ObjectId) -> bool {
         false
+    }
+
+    fn may_update(&self, meshes: &Meshes, (): &(), object: ObjectId) -> bool {
+        meshes.policy(object).is_some()
+    }
+
+    fn updated(&self, change: ContentChange<'_>) -> Option<Updated<()>> {
+        update(change)
     }
 }

@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 use overrule_engine::{Fold, Group, Ladders, PolicyId, Rung, Step, StepId, Traced};
 use overrule_mesh::conf::plan::{KeyEquality, reversed};
 use overrule_mesh::conf::{
-    Append, ConfAlgebra, ConfStrategy, EntryPosition, Keyed, Merged, Plan, conf_of, merge_by,
+    Append, ConfAlgebra, ConfStrategy, EntryPosition, Keyed, Merged, Plan, StepConfs, conf_of,
+    merge_by,
 };
 use overrule_source::Documents;
 use serde_json::{Map, Value, json};
@@ -102,7 +103,7 @@ impl World {
             let algebra = ConfAlgebra {
                 documents: &self.documents,
                 plans: &plans,
-                confs: &confs,
+                confs: StepConfs::All(&confs),
                 hostnames: &hostnames,
             };
             let effective = Fold::new(&self.documents, &ladders, &algebra).ladder(ladder);

@@ -8,7 +8,7 @@ use std::hash::BuildHasher;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hashbrown::{DefaultHashBuilder, HashTable};
+use hashbrown::{DefaultHashBuilder, HashMap, HashSet, HashTable};
 use overrule_source::{CowVec, Diagnostic, ItemsRun, SourceMap};
 
 use crate::deletion::Deleted;
@@ -39,6 +39,30 @@ pub struct Snapshot {
     /// Ranges of `objects` that share group and kind, in order.
     kinds: Arc<[(GroupKind, u32, u32)]>,
     deleted: Arc<Deleted>,
+    by_kind: Arc<KindIndex>,
+}
+
+/// Kinds by what they are looked up by.
+#[derive(Debug, Default)]
+struct KindIndex {
+    /// Places in the list of kinds.
+    places: HashMap<GroupKind, usize>,
+    /// Kinds that share their name, in any case, with one of another group.
+    ambiguous: HashSet<GroupKind>,
+}
+
+impl KindIndex {
+    fn new(names: &Names, kinds: &[(GroupKind, u32, u32)]) -> Self {
+        let mut by_name: HashMap<String, Vec<GroupKind>> = HashMap::new();
+        for (kind, ..) in kinds {
+            by_name.entry(names.text(kind.kind).to_ascii_lowercase()).or_default().push(*kind);
+        }
+        let shared = by_name.into_values().filter(|same| same.len() > 1);
+        Self {
+            places: kinds.iter().enumerate().map(|(place, (kind, ..))| (*kind, place)).collect(),
+            ambiguous: shared.flatten().collect(),
+        }
+    }
 }
 
 impl Snapshot {
@@ -58,8 +82,9 @@ impl Snapshot {
                 _ => kinds.push((object.kind, object.id.0, object.id.0 + 1)),
             }
         }
+        let by_kind = Arc::new(KindIndex::new(&names, &kinds));
         let (objects, by_key, kinds) = (objects.into(), Arc::new(by_key), kinds.into());
-        Self { names, objects, by_key, hasher, kinds, deleted: Arc::new(deleted) }
+        Self { names, objects, by_key, hasher, kinds, deleted: Arc::new(deleted), by_kind }
     }
 
     /// The same set with other words of some of its objects, and which these are; none if one of them is not in it, or
@@ -72,6 +97,7 @@ impl Snapshot {
             hasher: self.hasher.clone(),
             kinds: Arc::clone(&self.kinds),
             deleted: Arc::clone(&self.deleted),
+            by_kind: Arc::clone(&self.by_kind),
         };
         let mut changed = Vec::with_capacity(objects.len());
         for mut object in objects {
@@ -212,9 +238,12 @@ impl Snapshot {
 
     /// The objects of one kind, by namespace and name.
     pub fn of_kind(&self, group: &str, kind: &str) -> ItemsRun<'_, Object> {
-        let found =
-            self.kinds().find(|(k, _)| self.text(k.kind) == kind && self.text(k.group) == group);
-        found.map_or_else(|| self.objects.range(0..0), |(_, objects)| objects)
+        let named = self.names.lookup(group).zip(self.names.lookup(kind));
+        let named = named.map(|(group, kind)| GroupKind { group, kind });
+        let place = named.and_then(|named| self.by_kind.places.get(&named));
+        let found = place.and_then(|place| self.kinds.get(*place));
+        let range = found.map_or(0..0, |(_, start, end)| *start as usize..*end as usize);
+        self.objects.range(range)
     }
 
     /// The object with this identity.
@@ -269,9 +298,8 @@ impl Snapshot {
     }
 
     /// Whether two groups of this snapshot have a kind of this name.
-    pub fn is_ambiguous(&self, kind: GroupKind) -> bool {
-        let name = self.text(kind.kind);
-        self.kinds().any(|(k, _)| k != kind && self.text(k.kind).eq_ignore_ascii_case(name))
+    fn is_ambiguous(&self, kind: GroupKind) -> bool {
+        self.by_kind.ambiguous.contains(&kind)
     }
 }
 

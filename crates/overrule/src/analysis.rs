@@ -16,7 +16,7 @@ use overrule_source::{
     Diagnostic, Documents, DuplicateKeys, Input, ParseCount, Read, ReadOptions, Redaction,
     SingleLetters, SourceId,
 };
-use overrule_view::{Findings, Other, Scene, ScenePart};
+use overrule_view::{Other, PlacedFindings, Scene, ScenePart};
 
 use crate::answers::{Answered, Resolving, nothing};
 use crate::families;
@@ -365,16 +365,16 @@ impl Analysis {
 
     /// What views read, with the storage it borrows from.
     pub fn stage(&self) -> Stage<'_> {
-        Stage { findings: Findings::new(self.diagnostics.iter()), ..self.bare_stage() }
+        Stage { findings: Some(&self.diagnostics), ..self.bare_stage() }
     }
 
-    /// The same without findings: to sort them takes longer than to compare two analyses.
+    /// The same without findings.
     pub fn bare_stage(&self) -> Stage<'_> {
         let beside = self.answers.iter().filter(|a| !a.shown);
         Stage {
             parts: self.shown().map(|a| a.part(&self.topology)).collect(),
             others: beside.map(|a| Other::new(a.part(&self.topology))).collect(),
-            findings: Findings::default(),
+            findings: None,
             analysis: self,
         }
     }
@@ -384,7 +384,7 @@ impl Analysis {
 pub struct Stage<'a> {
     parts: Vec<ScenePart<'a>>,
     others: Vec<Other<'a>>,
-    findings: Findings<'a>,
+    findings: Option<&'a FindingSet>,
     analysis: &'a Analysis,
 }
 
@@ -392,7 +392,8 @@ impl<'a> Stage<'a> {
     /// What views read.
     pub fn scene(&'a self) -> Scene<'a> {
         let scene = Scene::new(&self.analysis.documents, &self.analysis.snapshot, &self.parts);
-        Scene { findings: Some(&self.findings), others: &self.others, ..scene }
+        let findings = self.findings.map(|findings| findings as &dyn PlacedFindings);
+        Scene { findings, others: &self.others, ..scene }
     }
 }
 

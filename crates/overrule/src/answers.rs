@@ -55,10 +55,10 @@ pub struct Answered {
 }
 
 impl Answered {
-    /// The same answer with another resolution.
-    pub(crate) fn with(&self, resolution: Resolution) -> Self {
+    /// The same answer with another resolution, and with what else of it changed.
+    pub(crate) fn with(&self, resolution: Resolution, extra: Option<Arc<dyn AnyExtra>>) -> Self {
         let Self { family, profile, shown, .. } = *self;
-        let extra = Arc::clone(&self.extra);
+        let extra = extra.unwrap_or_else(|| Arc::clone(&self.extra));
         Self { family, profile, resolution, shown, missing: Vec::new(), extra }
     }
 

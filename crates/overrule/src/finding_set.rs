@@ -2,10 +2,11 @@
 //! In: findings of all stages. Out: them by place, none twice, where a change costs as much as the findings that change.
 //! Not here: finding anything.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use overrule_source::{Diagnostic, Label, SortedChunks, SourceId};
+use overrule_source::{Code, Diagnostic, Label, Severity, SortedChunks, SourceId, Span};
+use overrule_view::PlacedFindings;
 
 /// Where a finding points: a text and the offset in it, or nowhere. Texts are numbered in the order of their names.
 type Place = Option<(SourceId, u32)>;
@@ -16,6 +17,17 @@ pub struct FindingSet {
     places: SortedChunks<Place, Pointing>,
     /// Which places have a finding that also points into a text, as something related.
     mentions: SortedChunks<SourceId, Mentioned>,
+    /// Which places have findings of a code.
+    codes: SortedChunks<(&'static str, Place), OfCode>,
+    /// How many there are of each severity.
+    severities: BTreeMap<Severity, usize>,
+}
+
+/// How many findings of a code point to a place.
+#[derive(Debug, Clone)]
+struct OfCode {
+    key: (&'static str, Place),
+    count: usize,
 }
 
 /// The findings that point to one place, in order.
@@ -61,9 +73,18 @@ impl From<Vec<Diagnostic>> for FindingSet {
             let at = of_source.iter().map(|(_, place)| *place).collect();
             Some(Mentioned { source: *source, at })
         });
+        let mut severities = BTreeMap::new();
+        let mut codes: BTreeMap<(&str, Place), usize> = BTreeMap::new();
+        for (at, finding) in places.iter().flat_map(|p| p.findings.iter().map(|d| (p.place, d))) {
+            *severities.entry(finding.severity()).or_default() += 1;
+            *codes.entry((finding.code.id, at)).or_default() += 1;
+        }
+        let codes = codes.into_iter().map(|(key, count)| OfCode { key, count });
         Self {
             places: SortedChunks::new(|p| &p.place, places),
             mentions: SortedChunks::new(|m| &m.source, mentions),
+            codes: SortedChunks::new(|c| &c.key, codes),
+            severities,
         }
     }
 }
@@ -76,7 +97,36 @@ impl FindingSet {
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.places.values().map(|p| p.findings.len()).sum()
+        self.severities.values().sum()
+    }
+
+    /// How many there are of a severity.
+    pub fn count(&self, severity: Severity) -> usize {
+        self.severities.get(&severity).copied().unwrap_or(0)
+    }
+
+    /// Those of a code, by place.
+    pub fn of_code(&self, code: Code) -> impl Iterator<Item = &Diagnostic> {
+        let last = (SourceId(u32::MAX), u32::MAX);
+        let all = self.codes.range((code.id, None)..=(code.id, Some(last)));
+        let here = all.filter_map(|c| self.places.get(&c.key.1));
+        let here = here.flat_map(|p| p.findings.iter().map(|d| &**d));
+        here.filter(move |d| d.code.id == code.id)
+    }
+
+    /// Counts a finding that comes or goes.
+    fn tally(&mut self, finding: &Diagnostic, comes: bool) {
+        let step = |count: usize| if comes { count + 1 } else { count.saturating_sub(1) };
+        let all = self.severities.entry(finding.severity()).or_default();
+        *all = step(*all);
+        self.severities.retain(|_, count| *count > 0);
+        let key = (finding.code.id, place(finding));
+        let count = step(self.codes.get(&key).map_or(0, |c| c.count));
+        if count == 0 {
+            self.codes.remove(&key);
+        } else {
+            self.codes.insert(OfCode { key, count });
+        }
     }
 
     /// Whether there are none.
@@ -109,12 +159,16 @@ impl FindingSet {
         let place = place(finding);
         let Some(here) = self.places.get(&place) else { return };
         let rest: Arc<[_]> = here.findings.iter().filter(|d| ***d != *finding).cloned().collect();
+        if rest.len() == here.findings.len() {
+            return;
+        }
         let still: BTreeSet<SourceId> = rest.iter().flat_map(|d| elsewhere(d)).collect();
         if rest.is_empty() {
             self.places.remove(&place);
         } else {
             self.places.insert(Pointing { place, findings: rest });
         }
+        self.tally(finding, false);
         for source in elsewhere(finding).filter(|source| !still.contains(source)) {
             let Some(known) = self.mentions.get(&source) else { continue };
             let at: Arc<[_]> = known.at.iter().filter(|at| **at != place).copied().collect();
@@ -140,10 +194,25 @@ impl FindingSet {
         let known = self.places.get(&place).map_or(&[][..], |p| &p.findings);
         if let Err(to) = known.binary_search_by(|d| (**d).cmp(&finding)) {
             let (before, behind) = known.split_at(to);
-            let finding = Arc::new(finding);
-            let findings = before.iter().chain([&finding]).chain(behind).cloned().collect();
+            let told = Arc::new(finding);
+            let findings = before.iter().chain([&told]).chain(behind).cloned().collect();
             self.places.insert(Pointing { place, findings });
+            self.tally(&told, true);
         }
+    }
+}
+
+impl PlacedFindings for FindingSet {
+    fn within(&self, span: Span) -> Vec<&Diagnostic> {
+        let Some(last) = span.end.checked_sub(1).filter(|last| *last >= span.start) else {
+            return Vec::new();
+        };
+        let here = self.places.range(Some((span.source, span.start))..=Some((span.source, last)));
+        let mut found: Vec<&Diagnostic> =
+            here.flat_map(|p| p.findings.iter().map(|d| &**d)).collect();
+        let order = |d: &Diagnostic| (d.primary.as_ref().map(|label| label.span), d.code.id);
+        found.sort_by_key(|d| order(d));
+        found
     }
 }
 
@@ -199,6 +268,14 @@ mod tests {
                 prop_assert_eq!(set.concerning(&BTreeSet::from([text])), expected);
             }
             prop_assert_eq!(set.len(), set.iter().count());
+            let syntax: Vec<_> = set.of_code(&codes::SYNTAX).collect();
+            prop_assert_eq!(syntax, set.iter().collect::<Vec<_>>());
+            prop_assert_eq!(set.count(codes::SYNTAX.severity), set.len());
+            let sorted = overrule_view::Findings::new(set.iter());
+            for (source, start, end) in (0..4).flat_map(|s| (0..6).map(move |e| (s, e / 2, e))) {
+                let span = Span { source: SourceId(source), start, end };
+                prop_assert_eq!(set.within(span), sorted.within(span));
+            }
         }
     }
 }

@@ -71,8 +71,11 @@ impl Analysis {
         let (mut written, mut answers) = (self.written.clone(), self.answers.clone());
         let (mut touched, mut replaced, mut findings) = (Vec::new(), Vec::new(), read);
         let mut known = BTreeSet::new();
+        let concerning: Vec<Arc<Diagnostic>> =
+            self.diagnostics.concerning(&texts).into_iter().collect();
         for ((family, ground), written) in families().iter().zip(&self.grounds).zip(&mut written) {
-            let is_theirs = |object: &&ObjectId| family.is_policy(&written.policies, **object);
+            let is_theirs =
+                |object: &&ObjectId| family.may_update(&**ground, &written.policies, **object);
             let theirs: Vec<ObjectId> = objects.iter().filter(is_theirs).copied().collect();
             if theirs.is_empty() {
                 continue;
@@ -81,7 +84,7 @@ impl Analysis {
             let places = self.places_of(*family);
             let before: Vec<Before<'_>> =
                 places.iter().map(|(_, answer)| answer.before()).collect();
-            let Updated { policies, read, answers: now, findings: found, replaced: theirs } =
+            let Updated { policies, read, answers: now, extras, findings: found, replaced: theirs } =
                 family.updated(ContentChange {
                     documents: &documents,
                     snapshot: &mut snapshot,
@@ -92,10 +95,14 @@ impl Analysis {
                     objects: &theirs,
                     own_kinds: own_kinds(),
                     answers: &before,
+                    findings: &concerning,
                 })?;
-            for ((place, answer), (resolution, ladders)) in places.into_iter().zip(now) {
+            let extras = extras.into_iter().chain(std::iter::repeat(None));
+            for (((place, answer), (resolution, ladders)), extra) in
+                places.into_iter().zip(now).zip(extras)
+            {
                 touched.extend(ladders.into_iter().map(|ladder| (place, ladder)));
-                *answers.get_mut(place)? = Arc::new(answer.with(resolution));
+                *answers.get_mut(place)? = Arc::new(answer.with(resolution, extra));
             }
             findings.extend(read.iter().cloned());
             findings.extend(found);

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail loudly")]
 
 use overrule::kuma::inbounds::Lookup;
-use overrule::kuma::{Meshes, Profile};
+use overrule::kuma::{Kuma, Meshes, Profile};
 use overrule::source::Input;
 use overrule::{Analysis, Client, Options, Question};
 use serde_json::json;
@@ -45,14 +45,16 @@ fn the_example_of_the_design() {
     let (object, _) = analysis.named("dataplane/default/backend").unwrap();
     let at = analysis.inbounds(object, Some("http-port"))[0];
     let answer = analysis.shown().find(|a| a.family.name() == "kuma").unwrap();
-    let Meshes { resources, nodes } = analysis.meshes();
+    let Meshes { resources, nodes, .. } = analysis.meshes();
+    let proxies = answer.extra::<Kuma>().unwrap();
     let lookup = Lookup {
         documents: &analysis.documents,
         snapshot: &analysis.snapshot,
         resources,
         topology: nodes,
         resolution: &answer.resolution,
-        proxies: answer.proxies(),
+        proxies: &proxies.rules,
+        gates: &proxies.gates,
         profile: Profile::from_name(answer.profile, &resources.settings),
     };
     let shown = lookup.inspect_permissions(at).unwrap();

@@ -19,7 +19,7 @@ use overrule::gateway::Gep713;
 use overrule::live::{Edit, KeyedText, Workspace};
 use overrule::model::Created;
 use overrule::source::Input;
-use overrule::{Analysis, Assume, Options, Touched};
+use overrule::{Analysis, Assume, Client, Options, Question, Touched};
 use overrule_testkit::fleet::{FleetSpec, ManifestFormat, PerLevel, manifests};
 use overrule_testkit::rng::Rng;
 use overrule_testkit::{generate, kgateway, kuadrant, kuma, yaml};
@@ -131,8 +131,16 @@ impl History {
     fn content(&mut self, policy: &Value) -> Arc<Analysis> {
         let name = name_of(policy);
         let created = self.texts[&name].created;
-        let other = other_content(&mut self.rng, policy);
-        let kept = Kept::of(&other, created);
+        let kept = if kuma::change::is_policy(policy) {
+            let mut kept = Kept::of(&kuma::change::other_conf(&mut self.rng, policy), created);
+            // Now and then everything stands elsewhere.
+            if self.rng.percent(30) {
+                kept.text.insert_str(0, "# a remark\n");
+            }
+            kept
+        } else {
+            Kept::of(&other_content(&mut self.rng, policy), created)
+        };
         let edit = Edit::Put(kept.given(&name));
         self.texts.insert(name, kept);
         let changed = self.change(vec![edit]);
@@ -162,6 +170,9 @@ impl History {
 
 /// The family of a policy, by its API group.
 fn family_of(policy: &Value) -> &'static str {
+    if kuma::change::is_policy(policy) {
+        return "kuma";
+    }
     let group = policy["apiVersion"].as_str().and_then(|version| version.split('/').next());
     let is_ours = |groups: &[&str]| groups.iter().any(|g| Some(*g) == group);
     let family = overrule::families().iter().find(|family| is_ours(family.groups()));
@@ -170,6 +181,7 @@ fn family_of(policy: &Value) -> &'static str {
 
 fn is_policy(resource: &&Value) -> bool {
     resource["kind"].as_str().is_some_and(|kind| kind.ends_with("Policy"))
+        || kuma::change::is_policy(resource)
 }
 
 /// Everything an analysis says, under the profiles that are compared with too: every effective policy, every outcome, every
@@ -192,9 +204,26 @@ fn everything(analysis: &Analysis) -> Vec<String> {
             said.push(format!("{name} {} {tally:?} {landed:?}", outcome.word()));
         }
     }
+    said.extend(decisions(analysis));
     let found: Vec<_> = analysis.diagnostics.iter().cloned().collect();
     let found = overrule::view::diagnostics(&analysis.documents.sources, &found);
     said.extend(found.items.iter().map(overrule::view::json_line));
+    said
+}
+
+/// Whom each inbound takes of all clients there are.
+fn decisions(analysis: &Analysis) -> Vec<String> {
+    let objects = || analysis.snapshot.objects().map(|object| object.id);
+    let clients: Vec<_> = objects().filter(|object| analysis.is_client(*object)).collect();
+    let mut said = Vec::new();
+    for at in clients.iter().flat_map(|object| analysis.inbounds(*object, None)) {
+        for client in &clients {
+            let (from, question) = (Client::Object(*client), Question::default());
+            let (method, path) = (Some("GET"), Some("/a"));
+            let answer = analysis.can(Question { from, method, path, ..question }, "client", at);
+            said.extend(answer.map(|answer| overrule::view::json_line(&answer)));
+        }
+    }
     said
 }
 
@@ -336,8 +365,14 @@ fn kgateway_policies() {
 
 #[test]
 fn proxies_of_meshes() {
-    let world = |seed: u64| (kuma::world::documents(seed), Options::default());
-    histories((count(6), "kuma", 0), world);
+    for profile in ["design", "2.13"] {
+        let world = |seed: u64| {
+            let profiles = [("kuma".to_owned(), profile.to_owned())].into();
+            let options = Options { profiles, compare: true, ..Options::default() };
+            (kuma::world::documents(seed), options)
+        };
+        histories((count(8), "kuma", 30), world);
+    }
 }
 
 #[test]

@@ -187,17 +187,24 @@ pub fn elsewhere(
     policy
 }
 
-/// Kinds and paths with policies that some other profile has and `part` has not, each once, with whose they are.
+/// Kinds and paths with policies that some other profile has and `part` has not, each once, with whose they are: of the
+/// paths that `among` chooses, in order.
 pub fn only_elsewhere<'a>(
     scene: &Scene<'a>,
     part: &ScenePart<'a>,
+    among: &dyn Fn(&ScenePart<'a>) -> Vec<PathId>,
 ) -> Vec<(&'a Other<'a>, KindId, PathId, LadderId)> {
     let here = Other::new(*part);
     let mut before: Vec<&Other<'_>> = Vec::new();
     let mut found = Vec::new();
     for other in scene.others_of(part) {
+        let paths = among(&other.part);
         for (kind, _) in other.part.resolution.kinds() {
-            for (path, ladder) in other.part.resolution.contexts(kind) {
+            for path in paths.iter().copied() {
+                let ladder = other.part.resolution.ladder(kind, path);
+                if ladder == LadderId::NONE {
+                    continue;
+                }
                 let known = |o: &Other<'_>| o.like(&other.part, kind, path).is_some();
                 if ladder != LadderId::EMPTY && !known(&here) && !before.iter().any(|o| known(o)) {
                     found.push((other, kind, path, ladder));

@@ -63,7 +63,7 @@ pub use print::{PrintFormat, json, json_line, yaml};
 pub use reach::reach;
 pub use reach_text::reach_text;
 pub use rules::rules;
-pub use scene::{Findings, Scene, ScenePart};
+pub use scene::{Findings, PlacedFindings, Scene, ScenePart};
 pub use style::Styles;
 pub use table::{Cell, Table};
 pub use v1::schema;

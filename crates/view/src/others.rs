@@ -2,10 +2,10 @@
 //! In: the same family under another profile. Out: where its answer is about the same kind and path.
 //! Not here: what differs (`compare.rs`).
 
-use std::sync::{Mutex, OnceLock};
+use std::sync::Mutex;
 
-use hashbrown::{HashMap, HashSet};
-use overrule_engine::{KindId, LadderId, NodeId, PathId};
+use hashbrown::HashSet;
+use overrule_engine::{KindId, LadderId, PathId};
 
 use crate::{Scene, ScenePart};
 
@@ -14,8 +14,6 @@ use crate::{Scene, ScenePart};
 pub struct Other<'a> {
     /// The resolution.
     pub part: ScenePart<'a>,
-    /// Each path by the path it extends and its last node; built when it is first asked.
-    index: OnceLock<HashMap<(Option<PathId>, NodeId), PathId>>,
     /// Ladders of the answer shown and of this one that were found to say the same.
     same: Mutex<HashSet<(LadderId, LadderId)>>,
 }
@@ -23,7 +21,7 @@ pub struct Other<'a> {
 impl<'a> Other<'a> {
     /// A resolution to compare with.
     pub fn new(part: ScenePart<'a>) -> Self {
-        Self { part, index: OnceLock::new(), same: Mutex::default() }
+        Self { part, same: Mutex::default() }
     }
 
     /// Whether two ladders, of the answer shown and of this one, are known to say the same.
@@ -40,16 +38,10 @@ impl<'a> Other<'a> {
 
     /// The path that visits the same nodes as a path of `part`; both must walk the same topology.
     pub fn path_like(&self, part: &ScenePart<'_>, path: PathId) -> Option<PathId> {
-        let index = self.index.get_or_init(|| {
-            let paths = &self.part.resolution.paths;
-            let known = |p| Some(((paths.parent(p), paths.node(p)?), p));
-            paths.ids().filter_map(known).collect()
-        });
-        let mut found = None;
-        for node in part.resolution.paths.nodes(path) {
-            found = Some(*index.get(&(found, node))?);
-        }
-        found
+        let (paths, ours) = (&self.part.resolution.paths, &part.resolution.paths);
+        ours.nodes(path)
+            .into_iter()
+            .try_fold(None, |at, node| Some(Some(paths.child(at, node)?)))?
     }
 
     /// The kind that is the same kind of policies as one of `part`.

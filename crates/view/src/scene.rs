@@ -2,6 +2,8 @@
 //! In: the stages' results. Out: one borrowed bundle that every view reads, and the names of what is in it.
 //! Not here: computing anything, escaping (each renderer escapes for its own output).
 
+use std::fmt::Debug;
+
 use overrule_engine::{FamilyWords, NodeId, PathId, PolicyId, Resolution, StepId, Topology};
 use overrule_model::{ObjectId, Snapshot};
 use overrule_source::{Diagnostic, Documents, NodeRef, Position, Span};
@@ -37,7 +39,13 @@ pub struct Scene<'a> {
     /// The same families under other profiles, to compare with; none unless that is wanted.
     pub others: &'a [Other<'a>],
     /// What the stages found wrong, so that an answer can carry what concerns it.
-    pub findings: Option<&'a Findings<'a>>,
+    pub findings: Option<&'a dyn PlacedFindings>,
+}
+
+/// Diagnostics that can be looked up by place.
+pub trait PlacedFindings: Debug + Sync {
+    /// Those that start within a span.
+    fn within(&self, span: Span) -> Vec<&Diagnostic>;
 }
 
 /// Diagnostics in the order of their places, for asking which lie within an object.
@@ -52,14 +60,16 @@ impl<'a> Findings<'a> {
         placed.sort_by(|a, b| (a.0, a.1.code.id).cmp(&(b.0, b.1.code.id)));
         Self(placed)
     }
+}
 
-    /// Those that start within a span.
-    pub fn within(&self, span: Span) -> impl Iterator<Item = &'a Diagnostic> + '_ {
+impl PlacedFindings for Findings<'_> {
+    fn within(&self, span: Span) -> Vec<&Diagnostic> {
         let first =
             self.0.partition_point(|(s, _)| (s.source, s.start) < (span.source, span.start));
         let rest = self.0.iter().skip(first);
         rest.take_while(move |(s, _)| s.source == span.source && s.start < span.end)
             .map(|(_, d)| *d)
+            .collect()
     }
 }
 

@@ -45,6 +45,10 @@ fn two() -> ToyWorld {
     toy(TWO, &[("paper", &[1, 2], &paper), ("real", &[1, 3], &real)])
 }
 
+fn every_path(part: &overrule_view::ScenePart<'_>) -> Vec<PathId> {
+    part.resolution.paths.ids().collect()
+}
+
 #[test]
 fn another_profile_is_told_where_it_differs() {
     let world = two();
@@ -88,7 +92,7 @@ fn answers_with_all_of_it_fit_the_schema() {
             fits(overrule_view::json(&overrule_view::explain(scene, part, ONE, None, None)));
             fits(overrule_view::json(&overrule_view::policies(scene, part, &|_| true)));
             fits(overrule_view::json(&overrule_view::reach(scene, part, PolicyId(0), None)));
-            for (other, kind, path, _) in overrule_view::only_elsewhere(scene, part) {
+            for (other, kind, path, _) in overrule_view::only_elsewhere(scene, part, &every_path) {
                 let policy = overrule_view::elsewhere(scene, part, other, kind, path);
                 fits(overrule_view::json(&policy));
             }
@@ -120,7 +124,7 @@ spec:
 fn a_path_that_only_another_profile_has_is_found() {
     let world = two();
     world.see(|scene, part| {
-        let found = overrule_view::only_elsewhere(scene, part);
+        let found = overrule_view::only_elsewhere(scene, part, &every_path);
         let [(other, kind, path, _)] = found.as_slice() else { panic!("{}", found.len()) };
         assert_eq!(other.part.path_target(scene, *path), "thing/three");
         let policy = overrule_view::elsewhere(scene, part, other, *kind, *path);
@@ -140,7 +144,7 @@ fn a_profile_that_says_the_same_is_not_told() {
             assert_eq!(policy.other_profiles, []);
             assert!(!EffectiveTable::new().push(scene, part, KIND, path));
         }
-        assert!(overrule_view::only_elsewhere(scene, part).is_empty());
+        assert!(overrule_view::only_elsewhere(scene, part, &every_path).is_empty());
         let list = overrule_view::policies(scene, part, &|_| true);
         assert!(list.items.iter().all(|p| p.other_profiles.is_empty()));
     });
@@ -156,7 +160,7 @@ fn profiles_as_text() {
             overrule_view::effective_text(scene, part, KIND, path, &plain, &mut out).unwrap();
             out.push_str("---\n");
         }
-        let (other, kind, path, _) = overrule_view::only_elsewhere(scene, part)[0];
+        let (other, kind, path, _) = overrule_view::only_elsewhere(scene, part, &every_path)[0];
         let policy = overrule_view::elsewhere(scene, part, other, kind, path);
         overrule_view::effective_policy_text(&policy, &plain, &mut out).unwrap();
         out.push('\n');

@@ -207,7 +207,19 @@ impl ResolutionBuilder {
         outcomes.shrink();
         let Self { kinds, policies, ranks, kept, failures, .. } = self;
         let index = OnceLock::new();
-        let fixed = Fixed { kinds, policies, ranks, places, folds, by_spec, kept, failures, index };
+        let by_object = OnceLock::new();
+        let fixed = Fixed {
+            kinds,
+            policies,
+            ranks,
+            places,
+            folds,
+            by_spec,
+            kept,
+            failures,
+            index,
+            by_object,
+        };
         let groups: Vec<_> = groups.into_iter().map(|(id, group)| (id, Arc::new(group))).collect();
         Resolution {
             paths: Arc::new(self.paths),

@@ -55,9 +55,11 @@ impl<T: Copy> ByPolicy<T> {
 }
 
 impl Resolution {
-    /// Makes the index that [`Resolution::ladders_of`] needs, so that the first who asks need not wait.
+    /// Makes what changes and questions are looked up in, so that the first who asks need not wait.
     pub fn prepare(&self) {
         self.index();
+        self.by_object();
+        self.paths.prepare();
     }
 
     /// The ladders that have a policy, and that some path has, in the order of folding.

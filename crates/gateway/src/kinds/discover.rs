@@ -41,7 +41,7 @@ pub fn from_crds(
         let Some((group, kind)) = group_kind(root) else { continue };
         if others.resolve(group, kind)
             || foreign::owner(group, kind).is_some()
-            || kinds.descriptors.iter().any(|d| *d.group == *group && *d.kind == *kind)
+            || kinds.named(group, kind).is_some()
         {
             continue;
         }

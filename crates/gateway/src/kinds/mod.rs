@@ -11,6 +11,7 @@ mod read;
 use std::sync::LazyLock;
 
 use foreign::Others;
+use hashbrown::HashMap;
 use overrule_family::OwnKind;
 use overrule_model::{GroupKind, Names, Snapshot, Sym};
 use overrule_source::{Diagnostic, Documents};
@@ -42,6 +43,8 @@ static DESCRIBED: LazyLock<Vec<Descriptor>> = LazyLock::new(|| {
 #[derive(Debug, Default)]
 pub struct Kinds {
     descriptors: Vec<Descriptor>,
+    /// Places of descriptors, by the name of the kind.
+    by_name: HashMap<Box<str>, Vec<usize>>,
 }
 
 impl Kinds {
@@ -52,14 +55,21 @@ impl Kinds {
 
     /// The kinds of a family with rules of its own, which attaches its policies the way generic ones are.
     pub fn of(descriptors: Vec<Descriptor>) -> Self {
-        Self { descriptors }
+        let mut kinds = Self { descriptors, by_name: HashMap::new() };
+        for (place, descriptor) in kinds.descriptors.iter().enumerate() {
+            kinds.by_name.entry(descriptor.kind.clone()).or_default().push(place);
+        }
+        kinds
+    }
+
+    fn named(&self, group: &str, kind: &str) -> Option<&Descriptor> {
+        let places = self.by_name.get(kind)?.iter();
+        places.filter_map(|place| self.descriptors.get(*place)).find(|d| *d.group == *group)
     }
 
     /// The kind of an object, if it is a policy.
     pub fn find(&self, names: &Names, kind: GroupKind) -> Option<&Descriptor> {
-        self.descriptors
-            .iter()
-            .find(|d| *d.kind == *names.text(kind.kind) && *d.group == *names.text(kind.group))
+        self.named(names.text(kind.group), names.text(kind.kind))
     }
 
     /// Collects the kinds of a run: descriptors in the input first, then the built-in ones, then kinds discovered by
@@ -87,14 +97,15 @@ impl Kinds {
         DESCRIBED.iter().for_each(|descriptor| kinds.add(Some(descriptor.clone())));
         discover::from_crds(documents, snapshot, others, &mut kinds, &mut diagnostics);
         kinds.descriptors.sort_by(|a, b| (&a.group, &a.kind).cmp(&(&b.group, &b.kind)));
+        let kinds = Self::of(kinds.descriptors);
         foreign::report(documents, snapshot, others, &kinds, &mut diagnostics);
         (kinds, diagnostics)
     }
 
     fn add(&mut self, descriptor: Option<Descriptor>) {
         let Some(new) = descriptor else { return };
-        let known = self.descriptors.iter().any(|d| d.kind == new.kind && d.group == new.group);
-        if !known {
+        if self.named(&new.group, &new.kind).is_none() {
+            self.by_name.entry(new.kind.clone()).or_default().push(self.descriptors.len());
             self.descriptors.push(new);
         }
     }

@@ -70,27 +70,51 @@ pub struct Gate {
     release: OnceLock<Vec<(Subset, usize)>>,
 }
 
-/// The permissions that select an inbound, and the gate that they are. Inbounds with the same list share it.
+/// The permissions that select an inbound. Inbounds with the same list share it.
 #[derive(Debug, Default)]
 pub struct PermissionList {
+    number: u32,
     list: Vec<u32>,
-    gate: OnceLock<Gate>,
 }
 
 impl PermissionList {
-    /// Permissions by place, in merge order.
-    pub(crate) fn new(list: Vec<u32>) -> Self {
-        Self { list, gate: OnceLock::new() }
+    /// Permissions by place, in merge order; each list has a number of its own.
+    pub(crate) fn new(number: u32, list: Vec<u32>) -> Self {
+        Self { number, list }
     }
 
     /// The permissions.
     pub fn list(&self) -> &[u32] {
         &self.list
     }
+}
 
-    /// The gate. It is compiled when it is first asked for, from what the list was resolved from.
-    pub fn gate(&self, documents: &Documents, mesh: &MeshResources, profile: &Profile) -> &Gate {
-        self.gate.get_or_init(|| Gate::new(documents, mesh, profile, &self.list))
+/// The gates that lists of permissions are, by the number of the list. They are what permissions say, and lists are not,
+/// so that a permission that says something else changes these only.
+#[derive(Debug, Default)]
+pub struct Gates(Vec<OnceLock<Box<Gate>>>);
+
+impl Gates {
+    /// Of so many lists; none of them is compiled.
+    pub fn new(lists: u32) -> Self {
+        Self((0..lists).map(|_| OnceLock::new()).collect())
+    }
+
+    /// As many, none of them compiled.
+    pub fn fresh(&self) -> Self {
+        Self(self.0.iter().map(|_| OnceLock::new()).collect())
+    }
+
+    /// The gate of a list. It is compiled when it is first asked for, from what the list was resolved from.
+    pub fn get(
+        &self,
+        list: &PermissionList,
+        documents: &Documents,
+        mesh: &MeshResources,
+        profile: &Profile,
+    ) -> Option<&Gate> {
+        let gate = self.0.get(list.number as usize)?;
+        Some(gate.get_or_init(|| Box::new(Gate::new(documents, mesh, profile, &list.list))))
     }
 }
 

@@ -12,7 +12,7 @@ use overrule_source::{Documents, View};
 use serde_json::Value;
 
 use crate::dataplane::{Dataplane, Inbound};
-use crate::gate::{Asking, By, Gate, PermissionList};
+use crate::gate::{Asking, By, Gate, Gates, PermissionList};
 use crate::identity::{enforcement, enforcement_at_egress, tags_of, uses_egress};
 use crate::inspect;
 use crate::kinds;
@@ -128,6 +128,8 @@ pub struct Lookup<'a> {
     pub resolution: &'a Resolution,
     /// What each proxy gets, by mesh and place.
     pub proxies: &'a [Vec<Arc<ProxyRules>>],
+    /// The gates of inbounds.
+    pub gates: &'a Gates,
     /// The rule set.
     pub profile: Profile,
 }
@@ -151,7 +153,7 @@ impl<'a> Lookup<'a> {
     pub fn inbound(&self, at: InboundId) -> Option<GuardedInbound<'a>> {
         let (mesh, proxy, permissions) = self.find(at)?;
         let inbound = proxy.it.inbounds.get(at.inbound)?;
-        let gate = permissions.gate(self.documents, mesh, &self.profile);
+        let gate = self.gates.get(permissions, self.documents, mesh, &self.profile)?;
         let enforcement = self.enforcement(at, mesh, &proxy.it);
         Some(GuardedInbound { mesh, proxy, inbound, gate, enforcement })
     }
@@ -192,8 +194,9 @@ impl<'a> Lookup<'a> {
         let (kind, _) = resolution.kinds().find(|(_, k)| is_tls(k))?;
         let nodes = self.topology.meshes.get(at.mesh)?;
         let node = *nodes.dataplanes.get(at.proxy)?.1.get(at.inbound)?;
-        let mut paths = resolution.contexts(kind);
-        let (_, ladder) = paths.find(|(p, _)| resolution.paths.node(*p) == Some(node))?;
+        let paths = resolution.paths.ending_at(node).iter();
+        let mut ladders = paths.map(|path| resolution.ladder(kind, *path));
+        let ladder = ladders.find(|ladder| *ladder != LadderId::NONE)?;
         let value = resolution.effective(ladder).filter(|_| ladder != LadderId::EMPTY)?;
         let mode = value.value.as_ref()?.get(self.documents, "mode")?;
         self.documents.view(mode.node()?).scalar_text()

@@ -203,11 +203,10 @@ impl<'a> Destinations<'a> {
             return None;
         }
         let whole = TargetRef { section_name: None, ..target.clone() };
-        let fits = |d: &&Destination| {
-            self.here.world.budget.try_one()
-                && !resolve(&whole, &policy.meta, std::slice::from_ref(*d)).is_empty()
-        };
-        let found = among.filter(|d| d.meta.kind == target.kind).find(fits)?;
+        let fits =
+            |d: &&Destination| !resolve(&whole, &policy.meta, std::slice::from_ref(*d)).is_empty();
+        let of_kind = among.filter(|d| d.meta.kind == target.kind);
+        let found = of_kind.take_while(|_| self.here.world.budget.try_one()).find(fits)?;
         let name = found.meta.display_name();
         let because = format!("no port of `{name}` is called `{wanted}`");
         Some(Why::new("sectionName", because, Some(self.ports(wanted, &found.ports))))

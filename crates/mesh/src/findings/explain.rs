@@ -78,7 +78,7 @@ fn unmatched(here: &Here<'_>, proxies: &Proxies<'_>, policy: &Policy) -> Why {
         Some(&kinds::SUBSET | &kinds::SERVICE | &kinds::SERVICE_SUBSET) => {
             by_tags(here, proxies, target)
         }
-        Some(&kinds::GATEWAY) => by_gateway(here, target),
+        Some(&kinds::GATEWAY) => by_gateway(here, proxies, target),
         Some(&kinds::HTTP_ROUTE) => Why::new(
             "name",
             format!("the route `{}` it refers to selects none", target.name()),
@@ -147,16 +147,17 @@ fn no_service(here: &Here<'_>, proxies: &Proxies<'_>, name: &str) -> Why {
         let help = format!("no inbound has a tag `{SERVICE}`; refer to a Dataplane by its labels");
         return Why::new("kind", because, Some(help));
     };
-    let long = services.keys().find(|s| s.split('_').next() == Some(name));
+    let stem = format!("{name}_");
+    let long = services.range(stem.as_str()..).map(|(service, _)| *service).next();
     let near = long
-        .copied()
+        .filter(|service| service.starts_with(&stem))
         .or_else(|| here.world.budget.nearest(name, services.len(), services.keys().copied()));
     Why::new("name", because, near.map(|near| format!("did you mean `{near}`?")))
 }
 
-fn by_gateway(here: &Here<'_>, target: &TargetRef) -> Why {
-    let names: Vec<&str> = here.mesh.gateways.iter().map(|g| g.meta.display_name()).collect();
-    if !names.contains(&target.name()) {
+fn by_gateway(here: &Here<'_>, proxies: &Proxies<'_>, target: &TargetRef) -> Why {
+    let names = proxies.gateway_names();
+    if !names.contains(target.name()) {
         let near = here.world.budget.nearest(target.name(), names.len(), names.iter().copied());
         let because = format!("MeshGateway `{}` not found in the input", target.name());
         return Why::new("name", because, near.map(|near| format!("did you mean `{near}`?")));

@@ -8,7 +8,6 @@ use overrule_source::{Diagnostic, View};
 
 use super::{Here, some_of};
 use crate::codes;
-use crate::kinds;
 use crate::policy::Policy;
 
 pub(super) fn report(here: &Here<'_>, out: &mut Vec<Diagnostic>) {
@@ -66,8 +65,7 @@ fn no_mtls(here: &Here<'_>) -> Option<Diagnostic> {
     if backend.and_then(|b| b.scalar_text()).is_some_and(|b| !b.is_empty() && b != "null") {
         return None;
     }
-    let mut metas = here.world.resources.metas.values();
-    if metas.any(|m| m.kind == kinds::IDENTITY && m.mesh == *here.mesh.name) {
+    if here.world.with_identity.contains(&*here.mesh.name) {
         return None;
     }
     let needing: Vec<String> =

@@ -24,7 +24,8 @@ const DEFAULTS: [(ResourceKind, &str); 4] = [
 pub(super) fn report(world: &World<'_>, out: &mut Vec<Diagnostic>) {
     let members = members(world);
     let meshes = &world.resources.meshes;
-    let there: Vec<&str> = meshes.iter().filter(|m| m.object.is_some()).map(|m| &*m.name).collect();
+    let there = meshes.iter().filter(|m| m.object.is_some());
+    let there: Vec<String> = there.map(|m| m.name.to_string()).collect();
     for mesh in meshes {
         match mesh.object {
             Some(object) => out.extend(defaults(world, mesh, object)),
@@ -68,7 +69,7 @@ fn unknown(
     mesh: &str,
     first: ObjectId,
     number: usize,
-    there: &[&str],
+    there: &[String],
 ) -> Diagnostic {
     let who = count(number, "resource belongs", "resources belong");
     let place = world.document(first).and_then(named);
@@ -76,10 +77,10 @@ fn unknown(
         Some(_) => format!("{who} to mesh `{mesh}`, which is not in the input"),
         None => format!("{who} to mesh `{mesh}`, because no mesh is named; it is not in the input"),
     };
-    let names: Vec<String> = there.iter().map(|m| (*m).to_owned()).collect();
-    let help = match world.budget.nearest(mesh, there.len(), there.iter().copied()) {
+    let near = world.budget.nearest(mesh, there.len(), there.iter().map(String::as_str));
+    let help = match near {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("the input has {}; name one of them, or add the Mesh", some_of(&names)),
+        None => format!("the input has {}; name one of them, or add the Mesh", some_of(there)),
     };
     let d = Diagnostic::new(&codes::UNKNOWN_MESH, because).help(help);
     let d = match place {

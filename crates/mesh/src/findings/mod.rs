@@ -21,15 +21,21 @@ mod reach;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use overrule_family::some_of;
 use overrule_model::{ObjectId, Snapshot};
 use overrule_source::{Diagnostic, Documents, Span, View};
 
+use crate::kinds;
 use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::resolve::{FoundMesh, MeshFacts};
 use crate::resources::{MeshResources, Resources};
 use near::Budget;
+use proxies::Proxies;
+
+pub(crate) use permissions::CODES as ABOUT_PERMISSIONS;
 
 /// Reports on everything.
 pub fn report(
@@ -40,7 +46,11 @@ pub fn report(
     profile: &Profile,
 ) -> Vec<Diagnostic> {
     let mut out = Vec::new();
-    let world = World { documents, snapshot, resources, profile, budget: Budget::default() };
+    let metas = resources.metas.values();
+    let identities = metas.filter(|meta| meta.kind == kinds::IDENTITY);
+    let with_identity = identities.map(|meta| &*meta.mesh).collect();
+    let budget = Budget::default();
+    let world = World { documents, snapshot, resources, profile, with_identity, budget };
     let nothing = FoundMesh::default();
     for (place, mesh) in resources.meshes.iter().enumerate() {
         let found = found.meshes.get(place).unwrap_or(&nothing);
@@ -57,12 +67,30 @@ pub fn report(
     out
 }
 
+/// Reports on one policy of permissions, and says nothing that depends on other policies. `selected` are the proxies it
+/// selects; none if that must be found.
+pub(crate) fn of_permission(
+    (documents, snapshot, resources, profile): (&Documents, &Snapshot, &Resources, &Profile),
+    mesh: &MeshResources,
+    policy: &Policy,
+    selected: Option<Vec<u32>>,
+) -> Vec<Diagnostic> {
+    let (with_identity, budget) = (BTreeSet::new(), Budget::default());
+    let world = World { documents, snapshot, resources, profile, with_identity, budget };
+    let here = Here { world: &world, mesh, found: &FoundMesh::default() };
+    let mut out = Vec::new();
+    permissions::report_one(&here, policy, &Proxies::new(&here), selected, &mut out);
+    out
+}
+
 /// What findings are about.
 struct World<'a> {
     documents: &'a Documents,
     snapshot: &'a Snapshot,
     resources: &'a Resources,
     profile: &'a Profile,
+    /// Meshes that have a MeshIdentity.
+    with_identity: BTreeSet<&'a str>,
     budget: Budget,
 }
 

@@ -17,28 +17,51 @@ use super::proxies::Proxies;
 use super::{Here, count};
 use crate::codes;
 use crate::kinds::{self, TRAFFIC_PERMISSION};
-use crate::labels::{NAMESPACE, PolicyRole};
+use crate::labels::NAMESPACE;
 use crate::permission::{LISTS, MatchLocation, permissions, spiffe};
 use crate::policy::Policy;
 use crate::profile::Profile;
-use crate::select::{SelectContext, select};
+use crate::select::stays_in_namespace;
 
 /// How many matches of one policy are told under one code.
 const MOST_TOLD: usize = 20;
 
-/// How often something that could cover a match is looked up, in one mesh.
+/// What is found about permissions, each by itself.
+pub(crate) const CODES: [Code; 6] = [
+    &codes::PREFIX,
+    &codes::TCP_ALLOW,
+    &codes::TCP_DENY,
+    &codes::REPEATED,
+    &codes::NEVER_ADMITS,
+    &codes::COVERED,
+];
+
+/// How often something that could cover a match is looked up, in one policy.
 const MOST_LOOKUPS: usize = 2_000_000;
 
 pub(super) fn report(here: &Here<'_>, out: &mut Vec<Diagnostic>) {
     let proxies = Proxies::new(here);
-    let left = Cell::new(MOST_LOOKUPS);
-    for policy in here.live().filter(|p| *p.kind == TRAFFIC_PERMISSION && !p.rules.is_empty()) {
-        let one = One::new(here, policy);
-        told(one.prefixes(), out);
-        told(one.dropped(), out);
-        one.needing_http(&proxies, out);
-        one.useless(&left, out);
+    for policy in here.live().filter(|p| *p.kind == TRAFFIC_PERMISSION) {
+        report_one(here, policy, &proxies, None, out);
     }
+}
+
+/// Reports on one policy; `selected` are the proxies it selects, if that is known.
+pub(super) fn report_one(
+    here: &Here<'_>,
+    policy: &Policy,
+    proxies: &Proxies<'_>,
+    selected: Option<Vec<u32>>,
+    out: &mut Vec<Diagnostic>,
+) {
+    if policy.rules.is_empty() {
+        return;
+    }
+    let one = One { selected, ..One::new(here, policy) };
+    told(one.prefixes(), out);
+    told(one.dropped(), out);
+    one.needing_http(proxies, out);
+    one.useless(&Cell::new(MOST_LOOKUPS), out);
 }
 
 fn is_release(here: &Here<'_>) -> bool {
@@ -70,6 +93,8 @@ struct One<'a> {
     written: Vec<MatchLocation>,
     /// Whether the one rule is written as `spec.default`.
     is_short: bool,
+    /// The proxies it selects, if that is known.
+    selected: Option<Vec<u32>>,
 }
 
 impl<'a> One<'a> {
@@ -79,7 +104,8 @@ impl<'a> One<'a> {
         let found = permissions(documents, here.world.profile, entries);
         let spec = documents.view(policy.root).get("spec").map(|s| s.id());
         let is_short = policy.rules.iter().any(|e| spec == Some(e.node.node));
-        Self { here, policy, rules: found.rules, written: found.written, is_short }
+        let (rules, written) = (found.rules, found.written);
+        Self { here, policy, rules, written, is_short, selected: None }
     }
 
     fn all(&self) -> impl Iterator<Item = (&AccessRule, &MatchLocation)> {
@@ -211,14 +237,12 @@ impl<'a> One<'a> {
     }
 
     fn tcp_inbounds(&self, proxies: &Proxies<'_>) -> Option<Tcp> {
-        let (gateways, profile) = (&self.here.mesh.gateways, self.here.world.profile);
-        let context = SelectContext { routes: &[], gateways, profile };
         let mut found: Option<Tcp> = None;
         for proxy in self.candidates(proxies).into_iter().filter_map(|p| proxies.get(p)) {
             if proxy.inbounds.iter().all(|i| i.is_http()) {
                 continue;
             }
-            let Ok(selected) = select(context, self.policy, proxy) else { continue };
+            let selected = proxies.select(&[], self.policy, proxy);
             for listener in &selected.inbounds {
                 let inbound = proxy.inbounds.iter().find(|i| i.listener == *listener);
                 let Some(inbound) = inbound.filter(|i| !i.is_http()) else { continue };
@@ -231,16 +255,14 @@ impl<'a> One<'a> {
 
     /// Proxies the policy may select: never fewer than it does.
     fn candidates(&self, proxies: &Proxies<'_>) -> Vec<u32> {
+        if let Some(selected) = &self.selected {
+            return selected.clone();
+        }
         let (target, meta) = (&self.policy.target, &self.policy.meta);
         if target.kind == kinds::DATAPLANE && !target.name().is_empty() {
             return proxies.names().get(target.name()).cloned().unwrap_or_default();
         }
-        let stays = match self.here.world.profile {
-            Profile::Release => {
-                matches!(meta.role(), PolicyRole::Consumer | PolicyRole::WorkloadOwner)
-            }
-            Profile::Design { system } => meta.namespace() != &**system,
-        };
+        let stays = stays_in_namespace(self.here.world.profile, meta);
         let namespace = (NAMESPACE, if stays { meta.namespace() } else { "" });
         let labels = target.label_pairs().filter(|_| target.kind == kinds::DATAPLANE);
         match rarest(labels.chain([namespace]), proxies.labels()) {

@@ -3,15 +3,16 @@
 //! a little different. Not here: sentences (`explain`).
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Here;
 use super::near::{Pairs, add, rarest};
-use crate::dataplane::Dataplane;
+use crate::dataplane::{Dataplane, MeshGateway};
 use crate::kinds::{self, HTTP_ROUTE};
 use crate::labels::{NAMESPACE, ORIGIN, POLICY_ROLE};
 use crate::policy::Policy;
-use crate::select::{SelectContext, select};
+use crate::select::gateways::GatewayIndex;
+use crate::select::{SelectContext, Selected, select};
 use crate::targetref::TargetRef;
 
 /// The tag that names a service.
@@ -24,6 +25,10 @@ pub(super) struct Proxies<'a> {
     tags: OnceCell<Pairs<'a>>,
     names: OnceCell<BTreeMap<&'a str, Vec<u32>>>,
     routes: OnceCell<Vec<Policy>>,
+    gateways: OnceCell<GatewayIndex<'a>>,
+    /// Proxies by the name of their MeshGateway.
+    by_gateway: OnceCell<BTreeMap<&'a str, Vec<u32>>>,
+    gateway_names: OnceCell<BTreeSet<&'a str>>,
 }
 
 impl<'a> Proxies<'a> {
@@ -34,6 +39,9 @@ impl<'a> Proxies<'a> {
             tags: OnceCell::new(),
             names: OnceCell::new(),
             routes: OnceCell::new(),
+            gateways: OnceCell::new(),
+            by_gateway: OnceCell::new(),
+            gateway_names: OnceCell::new(),
         }
     }
 
@@ -82,6 +90,37 @@ impl<'a> Proxies<'a> {
         })
     }
 
+    /// Names of MeshGateways.
+    pub(super) fn gateway_names(&self) -> &BTreeSet<&'a str> {
+        let all = self.here.mesh.gateways.iter();
+        self.gateway_names.get_or_init(|| all.map(|g| g.meta.display_name()).collect())
+    }
+
+    /// The MeshGateway that configures a proxy.
+    fn gateway(&self, proxy: &Dataplane) -> Option<&'a MeshGateway> {
+        let all = &self.here.mesh.gateways;
+        all.get(self.gateways.get_or_init(|| GatewayIndex::new(all)).of(proxy)?)
+    }
+
+    fn by_gateway(&self) -> &BTreeMap<&'a str, Vec<u32>> {
+        self.by_gateway.get_or_init(|| {
+            let mut proxies: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+            for (place, proxy) in self.all() {
+                if let Some(gateway) = self.gateway(proxy) {
+                    proxies.entry(gateway.meta.display_name()).or_default().push(place);
+                }
+            }
+            proxies
+        })
+    }
+
+    /// What a policy selects of a proxy.
+    pub(super) fn select(&self, routes: &[Policy], policy: &Policy, proxy: &Dataplane) -> Selected {
+        let gateways = self.gateway(proxy).map_or(&[][..], std::slice::from_ref);
+        let context = SelectContext { routes, gateways, profile: self.here.world.profile };
+        select(context, policy, proxy).unwrap_or_default()
+    }
+
     /// Proxies that a target may mean, wherever they are: never fewer than it does.
     fn candidates(&self, target: &TargetRef) -> Vec<u32> {
         let chosen = match target.kind.known() {
@@ -89,6 +128,9 @@ impl<'a> Proxies<'a> {
                 return self.names().get(target.name()).cloned().unwrap_or_default();
             }
             Some(&kinds::DATAPLANE) => rarest(target.label_pairs(), self.labels()),
+            Some(&kinds::GATEWAY) => {
+                return self.by_gateway().get(target.name()).cloned().unwrap_or_default();
+            }
             Some(&kinds::SUBSET | &kinds::SERVICE_SUBSET | &kinds::SERVICE) => {
                 let service = (target.kind != kinds::SUBSET).then(|| (SERVICE, target.name()));
                 rarest(target.tag_pairs().chain(service), self.tags())
@@ -110,14 +152,11 @@ impl<'a> Proxies<'a> {
         let routes = self
             .routes
             .get_or_init(|| self.here.live().filter(|p| *p.kind == HTTP_ROUTE).cloned().collect());
-        let (gateways, profile) = (&self.here.mesh.gateways, self.here.world.profile);
-        let context = SelectContext { routes, gateways, profile };
-        let selects = |proxy: &&Dataplane| {
-            let fits = || select(context, policy, proxy).is_ok_and(|s| s.any());
-            self.here.world.budget.try_one() && fits()
-        };
+        let may_try = |_: &&Dataplane| self.here.world.budget.try_one();
+        let selects = |proxy: &&Dataplane| self.select(routes, policy, proxy).any();
         let candidates = self.candidates(&policy.target).into_iter();
-        candidates.filter_map(|place| self.get(place)).filter(selects).take(most).collect()
+        let proxies = candidates.filter_map(|place| self.get(place));
+        proxies.take_while(may_try).filter(selects).take(most).collect()
     }
 }
 

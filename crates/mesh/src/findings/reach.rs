@@ -2,7 +2,7 @@
 //! In: how many proxies each policy selects. Out: targets that lead nowhere, policies that select nobody, and sections
 //! that nobody has. Not here: why a policy selects nobody (`explain`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use overrule_source::Diagnostic;
 
@@ -21,16 +21,22 @@ pub(super) fn report(here: &Here<'_>, out: &mut Vec<Diagnostic>) {
         out.extend(no_dataplanes(here));
         return;
     }
-    let mut told = BTreeSet::new();
+    let mut names: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    if !here.found.unresolved.is_empty() {
+        for policy in here.live() {
+            names.entry(policy.kind.name).or_default().push(policy.meta.display_name());
+        }
+    }
     for (place, why) in &here.found.unresolved {
-        if let Some(policy) = here.policy(*place).filter(|_| told.insert(*place)) {
-            out.push(unresolved(here, policy, why));
+        if let Some(policy) = here.policy(*place) {
+            let names = names.get(policy.target.kind.as_str()).map_or(&[][..], Vec::as_slice);
+            out.push(unresolved(here, policy, why, names));
         }
     }
     let proxies = Proxies::new(here);
     for policy in here.live() {
         let selected = here.found.selected.get(policy.place as usize).copied();
-        if selected == Some(0) && !told.contains(&policy.place) {
+        if selected == Some(0) && !here.found.unresolved.contains_key(&policy.place) {
             let section = section(here, &proxies, policy);
             out.push(section.unwrap_or_else(|| explain::nobody(here, &proxies, policy)));
         }
@@ -54,8 +60,8 @@ fn no_dataplanes(here: &Here<'_>) -> Option<Diagnostic> {
     )))
 }
 
-/// A target that cannot be resolved, in the control plane's words.
-fn unresolved(here: &Here<'_>, policy: &Policy, why: &str) -> Diagnostic {
+/// A target that cannot be resolved, in the control plane's words. `names` are of the policies of the kind it names.
+fn unresolved(here: &Here<'_>, policy: &Policy, why: &str, names: &[&str]) -> Diagnostic {
     let message = format!(
         "unable to resolve TargetRef on policy: mesh:{} name:{} error:{}",
         here.mesh.name,
@@ -63,9 +69,7 @@ fn unresolved(here: &Here<'_>, policy: &Policy, why: &str) -> Diagnostic {
         quoted(why)
     );
     let target = &policy.target;
-    let routes: Vec<&str> =
-        here.live().filter(|p| target.kind == *p.kind).map(|p| p.meta.display_name()).collect();
-    let near = here.world.budget.nearest(target.name(), routes.len(), routes.iter().copied());
+    let near = here.world.budget.nearest(target.name(), names.len(), names.iter().copied());
     let help = match near {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!(

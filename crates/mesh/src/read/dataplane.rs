@@ -227,7 +227,7 @@ pub fn matches(wanted: &Tags, tags: &Tags) -> bool {
 /// Gateways of another zone do not count; one that does not say its zone is of every zone.
 pub fn gateway_of<'g>(
     dataplane: &Dataplane,
-    gateways: &'g [MeshGateway],
+    gateways: impl IntoIterator<Item = &'g MeshGateway>,
 ) -> Option<&'g MeshGateway> {
     let zone = dataplane.meta.zone();
     let near = |g: &&MeshGateway| {
@@ -240,7 +240,7 @@ pub fn gateway_of<'g>(
         None => dataplane.inbounds.iter().map(|i| &i.tags).collect(),
     };
     let fit = |g: &MeshGateway| tag_sets.iter().filter_map(|t| g.fit(t)).max();
-    let fitting = gateways.iter().filter(near).filter_map(|g| Some((fit(g)?, g)));
+    let fitting = gateways.into_iter().filter(near).filter_map(|g| Some((fit(g)?, g)));
     fitting
         .max_by(|(a, x), (b, y)| a.cmp(b).then_with(|| y.meta.name.cmp(&x.meta.name)))
         .map(|(_, g)| g)

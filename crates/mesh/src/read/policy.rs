@@ -9,7 +9,7 @@ use crate::resource::{Meta, PlacedResource};
 use crate::targetref::TargetRef;
 
 /// One element of `to`, `from` or `rules`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MeshEntry {
     /// Whom it is about; of an element of `rules`, nobody in particular.
     pub target: TargetRef,
@@ -20,7 +20,7 @@ pub struct MeshEntry {
 }
 
 /// A policy.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
     /// Who it is.
     pub meta: Meta,

@@ -137,15 +137,7 @@ pub fn parse(
     snapshot: &Snapshot,
     settings: &Settings,
 ) -> (Resources, Vec<Diagnostic>) {
-    let mut reader = Reader {
-        documents,
-        settings,
-        meshes: BTreeMap::new(),
-        metas: BTreeMap::new(),
-        roots: BTreeMap::new(),
-        diagnostics: Vec::new(),
-        by_release: Vec::new(),
-    };
+    let mut reader = Reader::new(documents, settings);
     let ours = |kind: &overrule_model::GroupKind| snapshot.text(kind.group) == GROUP;
     let mut all: Vec<_> = snapshot.kinds().filter(|(kind, _)| ours(kind)).collect();
     // Policies stand in the order of answers.
@@ -156,6 +148,19 @@ pub fn parse(
         }
     }
     reader.finish()
+}
+
+/// A policy by itself, as if it were alone in its mesh; none if it is none, or if anything is wrong with it.
+pub(crate) fn read_policy(
+    documents: &Documents,
+    object: &overrule_model::Object,
+    settings: &Settings,
+) -> Option<Policy> {
+    let mut reader = Reader::new(documents, settings);
+    reader.object(object);
+    let Reader { mut meshes, diagnostics, by_release, .. } = reader;
+    let (_, mut mesh) = meshes.pop_first()?;
+    mesh.policies.pop().filter(|_| diagnostics.is_empty() && by_release.is_empty())
 }
 
 fn place_of_kind(name: &str) -> usize {
@@ -172,7 +177,19 @@ struct Reader<'a> {
     by_release: Vec<Diagnostic>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(documents: &'a Documents, settings: &'a Settings) -> Self {
+        Self {
+            documents,
+            settings,
+            meshes: BTreeMap::new(),
+            metas: BTreeMap::new(),
+            roots: BTreeMap::new(),
+            diagnostics: Vec::new(),
+            by_release: Vec::new(),
+        }
+    }
+
     fn object(&mut self, object: &overrule_model::Object) {
         let Some(mut resource) = PlacedResource::read(self.documents, object.root) else { return };
         let role = self.complete(&mut resource, object);

@@ -3,47 +3,105 @@
 
 use hashbrown::HashMap;
 
-use crate::dataplane::Dataplane;
+use crate::dataplane::{Dataplane, MeshGateway};
 use crate::kinds;
 use crate::policy::Policy;
+use crate::profile::Profile;
+use crate::select::gateways::GatewayIndex;
+use crate::select::{SelectContext, stays_in_namespace};
 
-/// Policies by what a proxy must have for them; in a fleet most ask for a label that few proxies have.
+/// What the policies of a mesh are selected by, whatever the proxy.
+#[derive(Clone, Copy)]
+pub(super) struct Selecting<'c, 'a> {
+    /// By active kind.
+    pub(super) candidates: &'c [Candidates<'a>],
+    pub(super) gateways: &'c GatewayIndex<'a>,
+    /// The routes in force.
+    pub(super) routes: &'c [Policy],
+}
+
+impl<'c> Selecting<'c, '_> {
+    /// For a proxy that has this gateway or none: the others do not matter.
+    pub(super) fn context<'g>(
+        self,
+        gateway: Option<&'g MeshGateway>,
+        profile: &'g Profile,
+    ) -> SelectContext<'g>
+    where
+        'c: 'g,
+    {
+        let gateways = gateway.map_or(&[][..], std::slice::from_ref);
+        SelectContext { routes: self.routes, gateways, profile }
+    }
+}
+
+/// Policies by what a proxy must have for them; in a fleet most ask for something that few proxies have.
 pub(super) struct Candidates<'a> {
     list: &'a [&'a Policy],
-    /// Places of those that may select any proxy.
-    any: Vec<usize>,
-    /// Places of those that ask for a label, by one of the labels.
-    by_label: HashMap<(&'a str, &'a str), Vec<usize>>,
+    /// Places of policies, by the namespace that a proxy must be in, if any, and by what else it must have.
+    places: HashMap<(Option<&'a str>, Asked<'a>), Vec<usize>>,
+}
+
+/// What a policy asks of a proxy. It may ask for more; this is what it is looked up by.
+#[derive(PartialEq, Eq, Hash)]
+enum Asked<'a> {
+    /// Nothing that could be looked up.
+    Nothing,
+    /// This label.
+    Label(&'a str, &'a str),
+    /// This name.
+    Name(&'a str),
+    /// That this MeshGateway configures it.
+    Gateway(&'a str),
 }
 
 impl<'a> Candidates<'a> {
-    pub(super) fn new(list: &'a [&'a Policy]) -> Self {
-        let mut found = Self { list, any: Vec::new(), by_label: HashMap::new() };
+    pub(super) fn new(profile: &Profile, list: &'a [&'a Policy]) -> Self {
+        let mut places: HashMap<_, Vec<usize>> = HashMap::new();
         for (place, policy) in list.iter().enumerate() {
-            match label(policy) {
-                Some(label) => found.by_label.entry(label).or_default().push(place),
-                None => found.any.push(place),
-            }
+            let stays = stays_in_namespace(profile, &policy.meta);
+            let namespace = stays.then(|| policy.meta.namespace());
+            places.entry((namespace, Asked::by(policy))).or_default().push(place);
         }
-        found
+        Self { list, places }
     }
 
-    /// Those that may select a proxy, in the order of the list.
-    pub(super) fn of(&self, proxy: &'a Dataplane) -> Vec<&'a Policy> {
-        let mut places = self.any.clone();
-        for (key, value) in &proxy.meta.labels {
-            let with = self.by_label.get(&(key.as_str(), value.as_str()));
-            places.extend(with.into_iter().flatten().copied());
+    /// Those that may select a proxy that this gateway configures, in the order of the list.
+    pub(super) fn of(
+        &self,
+        proxy: &'a Dataplane,
+        gateway: Option<&'a MeshGateway>,
+    ) -> Vec<&'a Policy> {
+        let mut places: Vec<usize> = Vec::new();
+        for namespace in [None, Some(proxy.meta.namespace())] {
+            let mut add =
+                |asked| places.extend(self.places.get(&(namespace, asked)).into_iter().flatten());
+            add(Asked::Nothing);
+            add(Asked::Name(proxy.meta.display_name()));
+            if let Some(gateway) = gateway {
+                add(Asked::Gateway(gateway.meta.display_name()));
+            }
+            for (key, value) in &proxy.meta.labels {
+                add(Asked::Label(key, value));
+            }
         }
         places.sort_unstable();
         places.into_iter().filter_map(|place| self.list.get(place).copied()).collect()
     }
 }
 
-/// A label that a policy asks proxies for. An empty value is met by proxies without the label too, so it is none.
-fn label(policy: &Policy) -> Option<(&str, &str)> {
-    let target = &policy.target;
-    let named = !target.name().is_empty() || !target.namespace().is_empty();
-    let mut labels = target.label_pairs().filter(|(_, value)| !value.is_empty());
-    labels.next().filter(|_| target.kind == kinds::DATAPLANE && !named)
+impl<'a> Asked<'a> {
+    fn by(policy: &'a Policy) -> Self {
+        let target = &policy.target;
+        match target.kind.known() {
+            Some(&kinds::GATEWAY) => Self::Gateway(target.name()),
+            Some(&kinds::DATAPLANE) if !target.name().is_empty() => Self::Name(target.name()),
+            Some(&kinds::DATAPLANE) if target.namespace().is_empty() => {
+                // An empty value is met by proxies without the label too, so it cannot be looked up.
+                let mut labels = target.label_pairs().filter(|(_, value)| !value.is_empty());
+                labels.next().map_or(Self::Nothing, |(key, value)| Self::Label(key, value))
+            }
+            _ => Self::Nothing,
+        }
+    }
 }

@@ -112,6 +112,8 @@ pub(super) struct Ladders<'a, 'b> {
     pub(super) to: HashMap<List, Arc<Outbounds>>,
     pub(super) inbound: HashMap<List, Arc<Inbounds>>,
     pub(super) permission_lists: HashMap<List, Arc<PermissionList>>,
+    /// The number of the first of them: those of other meshes have lower ones.
+    pub(super) first_permission_list: u32,
 }
 
 impl<'a> Ladders<'a, '_> {
@@ -169,10 +171,7 @@ impl<'a> Ladders<'a, '_> {
             if let (Some(a), Some(b)) = (place(a), place(b))
                 && a != b
             {
-                let pair = (a.min(b), a.max(b));
-                if !self.found.ties.contains(&pair) {
-                    self.found.ties.push(pair);
-                }
+                self.found.ties.insert((a.min(b), a.max(b)));
             }
         }
     }
@@ -259,9 +258,16 @@ impl<'a> Ladders<'a, '_> {
         made
     }
 
+    /// The number of the next list of permissions.
+    pub(super) fn next_permission_list(&self) -> u32 {
+        let made = u32::try_from(self.permission_lists.len()).unwrap_or(u32::MAX);
+        self.first_permission_list.saturating_add(made)
+    }
+
     /// The permissions of an inbound.
     pub(super) fn permission_list(&mut self, list: List) -> Arc<PermissionList> {
-        let made = || Arc::new(PermissionList::new(list.clone()));
+        let number = self.next_permission_list();
+        let made = || Arc::new(PermissionList::new(number, list.clone()));
         self.permission_lists.entry_ref(&list).or_insert_with(made).clone()
     }
 
@@ -317,10 +323,7 @@ impl<'a> Ladders<'a, '_> {
             let entries: Vec<Item<'_>> =
                 entries.iter().map(|(item, _)| *item).filter(counts).collect();
             for item in &entries {
-                let pair = (item.policy.place, ruling);
-                if !self.found.displaced.contains(&pair) {
-                    self.found.displaced.push(pair);
-                }
+                self.found.displaced.insert((item.policy.place, ruling));
             }
             return;
         }
@@ -366,8 +369,8 @@ impl<'a> Ladders<'a, '_> {
         if *self.profile == Profile::Release && could_explode(&subsets) {
             let built = build(&subsets, true, MOST_RULES);
             let list: Vec<u32> = policies.iter().map(|p| p.place).collect();
-            if built.cut && !self.found.too_many.contains(&list) {
-                self.found.too_many.push(list);
+            if built.cut {
+                self.found.too_many.insert(list);
             }
         }
     }

@@ -2,7 +2,7 @@
 //! In: which proxies each policy selects. Out: where it landed, or why it did not. Not here: selecting.
 
 use overrule_engine::{Attachment, Reason, Rejection};
-use overrule_source::Span;
+use overrule_source::{Documents, Span};
 
 use super::found::FoundMesh;
 use super::ladders::Ladders;
@@ -29,7 +29,7 @@ impl OneMesh<'_> {
         }
         for (policy, chosen) in self.mesh.policies.iter().zip(selected) {
             let Some(id) = self.ids.get(policy.place as usize).copied() else { continue };
-            let at = self.target_span(policy);
+            let at = target_span(self.world.documents, policy);
             let total = chosen.iter().map(number).sum::<u32>();
             if let Some(selected) = ladders.found.selected.get_mut(policy.place as usize) {
                 *selected = total;
@@ -55,7 +55,7 @@ impl OneMesh<'_> {
     }
 
     fn why_not(&self, policy: &Policy, found: &FoundMesh) -> Reason {
-        let unresolved = || found.unresolved.iter().any(|(p, _)| *p == policy.place);
+        let unresolved = || found.unresolved.contains_key(&policy.place);
         match policy {
             p if self.mesh.is_refused(self.world.profile, p) => &reasons::REFUSED,
             shadow if shadow.is_shadow() => &reasons::SHADOW,
@@ -63,11 +63,11 @@ impl OneMesh<'_> {
             _ => &reasons::SELECTS_NOTHING,
         }
     }
+}
 
-    /// Where the target of a policy is written; the policy itself if it does not say.
-    fn target_span(&self, policy: &Policy) -> Span {
-        let root = self.world.documents.view(policy.root);
-        let target = root.get("spec").and_then(|s| s.get("targetRef"));
-        target.unwrap_or(root).span()
-    }
+/// Where the target of a policy is written; the policy itself if it does not say.
+pub(super) fn target_span(documents: &Documents, policy: &Policy) -> Span {
+    let root = documents.view(policy.root);
+    let target = root.get("spec").and_then(|s| s.get("targetRef"));
+    target.unwrap_or(root).span()
 }

@@ -20,6 +20,7 @@ mod lists;
 mod plans;
 pub mod reasons;
 mod shape;
+mod update;
 mod walk;
 
 use std::collections::BTreeSet;
@@ -30,7 +31,8 @@ use overrule_engine::{KindId, LadderId, NewKind, PolicyId, Resolution, Resolutio
 use overrule_model::{ObjectId, Snapshot};
 use overrule_source::Documents;
 
-use crate::dataplane::{Dataplane, Inbound, InboundListener, gateway_of};
+use crate::conf::Plan;
+use crate::dataplane::{Dataplane, Inbound, InboundListener};
 use crate::entries::subset_of;
 use crate::gate::PermissionList;
 use crate::kinds::{self, ResourceKind};
@@ -39,7 +41,8 @@ use crate::order::{Names, rank_keys};
 use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::resources::{GROUP, MeshResources, Resources};
-use crate::select::{HostListener, SelectContext};
+use crate::select::HostListener;
+use crate::select::gateways::GatewayIndex;
 use crate::steps::Steps;
 use crate::subset::{Subset, Tag};
 use crate::targets::{DestinationIndex, Index};
@@ -49,8 +52,9 @@ pub use found::{FoundMesh, MeshFacts};
 pub use ladders::Outbounds;
 pub(crate) use lists::taking_part;
 pub use lists::{AtPort, Lists};
+pub(crate) use update::update;
 
-use candidates::Candidates;
+use candidates::{Candidates, Selecting};
 use ladders::{Inbounds, Ladders, List};
 use lists::places;
 use plans::Spec;
@@ -98,6 +102,10 @@ pub struct MeshResolution {
     pub alike: usize,
     /// What each proxy gets, by mesh and place, for lookups; then what each external service gets.
     pub proxies: Vec<Vec<Arc<ProxyRules>>>,
+    /// How confs of each kind become one.
+    pub plans: Vec<Plan>,
+    /// How many lists of permissions there are.
+    pub permission_lists: u32,
 }
 
 /// What a proxy gets.
@@ -190,6 +198,7 @@ pub fn resolve(world: World<'_>, options: &ProxyOptions) -> MeshResolution {
     }
     let plans = plans::plans(&steps);
     resolved.resolution = builder.finish(documents, &steps.confs.algebra(&plans));
+    resolved.plans = plans;
     resolved
 }
 
@@ -299,6 +308,7 @@ impl<'a> OneMesh<'a> {
             to: HashMap::new(),
             inbound: HashMap::new(),
             permission_lists: HashMap::new(),
+            first_permission_list: resolved.permission_lists,
         };
         let lists = self.lists();
         let live: Vec<&Policy> = lists.iter().flatten().copied().collect();
@@ -307,9 +317,13 @@ impl<'a> OneMesh<'a> {
         let shapes = Shapes::new(&mesh.dataplanes, &live);
         let mut selected: Vec<Vec<u32>> = vec![Vec::new(); mesh.policies.len()];
         let mut rules: Vec<Arc<ProxyRules>> = Vec::with_capacity(shapes.first.len());
-        let candidates: Vec<Candidates<'_>> = lists.iter().map(|l| Candidates::new(l)).collect();
+        let profile = self.world.profile;
+        let candidates: Vec<Candidates<'_>> =
+            lists.iter().map(|l| Candidates::new(profile, l)).collect();
+        let gateways = GatewayIndex::new(&mesh.gateways);
+        let selecting = Selecting { candidates: &candidates, gateways: &gateways, routes: &routes };
         for (shape, place) in (0..).zip(&shapes.first) {
-            let made = self.shape(*place, &candidates, &routes, &mut ladders, &mut |policy| {
+            let made = self.shape(*place, selecting, &mut ladders, &mut |policy| {
                 if let Some(shapes) = selected.get_mut(policy as usize) {
                     shapes.push(shape);
                 }
@@ -320,9 +334,9 @@ impl<'a> OneMesh<'a> {
         let mut proxies: Vec<Arc<ProxyRules>> =
             shapes.of.iter().filter_map(|shape| rules.get(*shape as usize).cloned()).collect();
         proxies.extend(self.at_egress(&lists, &mut ladders));
-        let beside =
-            self.named_beside(&walk.options.beside, &shapes, &candidates, &routes, &ladders);
+        let beside = self.named_beside(&walk.options.beside, &shapes, &lists, selecting, &ladders);
         walk.mesh(self, &shapes, &rules, &beside, &mut ladders);
+        resolved.permission_lists = ladders.next_permission_list();
         resolved.found.meshes.push(ladders.found);
         resolved.proxies.push(proxies);
     }
@@ -365,18 +379,22 @@ impl<'a> OneMesh<'a> {
         &self,
         profiles: &[Profile],
         shapes: &Shapes,
-        lists: &[Candidates<'_>],
-        routes: &[Policy],
+        lists: &[Vec<&'a Policy>],
+        selecting: Selecting<'_, 'a>,
         ladders: &Ladders<'_, '_>,
     ) -> Vec<BTreeSet<DestinationIndex>> {
         let mut named = vec![BTreeSet::new(); shapes.first.len()];
         let others = profiles.iter().filter(|p| *p != self.world.profile);
         for profile in others {
-            let context = SelectContext { routes, gateways: &self.mesh.gateways, profile };
+            let candidates: Vec<Candidates<'_>> =
+                lists.iter().map(|list| Candidates::new(profile, list)).collect();
             for (place, named) in shapes.first.iter().zip(&mut named) {
                 let Some(proxy) = self.mesh.dataplanes.get(*place) else { continue };
-                for list in lists {
-                    let list = list.of(&proxy.it);
+                let gateway = selecting.gateways.of(&proxy.it);
+                let gateway = gateway.and_then(|g| self.mesh.gateways.get(g));
+                let context = selecting.context(gateway, profile);
+                for list in &candidates {
+                    let list = list.of(&proxy.it, gateway);
                     for (policy, _) in Matched::new(context, &list, &proxy.it).policies {
                         let meant = ladders.meant.get(policy.place as usize);
                         named.extend(meant.into_iter().flatten().flatten().copied());
@@ -396,30 +414,27 @@ impl<'a> OneMesh<'a> {
     fn shape(
         &self,
         place: usize,
-        lists: &[Candidates<'_>],
-        routes: &[Policy],
+        selecting: Selecting<'_, 'a>,
         ladders: &mut Ladders<'_, '_>,
         selected: &mut dyn FnMut(u32),
     ) -> ProxyRules {
         let Some(proxy) = self.mesh.dataplanes.get(place).map(|d| &d.it) else {
             return ProxyRules::default();
         };
-        let context =
-            SelectContext { routes, gateways: &self.mesh.gateways, profile: self.world.profile };
+        let place = selecting.gateways.of(proxy);
+        let near = place.and_then(|place| self.mesh.gateways.get(place));
+        let context = selecting.context(near, self.world.profile);
         // A MeshGateway only configures proxies that leave their listeners to it.
-        let gateway = gateway_of(proxy, &self.mesh.gateways).filter(|_| proxy.is_built_in());
-        let gateway =
-            gateway.and_then(|g| self.mesh.gateways.iter().position(|k| std::ptr::eq(k, g)));
+        let gateway = place.filter(|_| proxy.is_built_in());
         let unguarded =
             proxy.inbounds.iter().map(|_| ladders.permission_list(List::new())).collect();
         let mut made = ProxyRules { gateway, permissions: unguarded, ..ProxyRules::default() };
-        for (active, list) in self.active.iter().zip(lists) {
-            let list = list.of(proxy);
+        for (active, list) in self.active.iter().zip(selecting.candidates) {
+            let list = list.of(proxy, near);
             let matched = Matched::new(context, &list, proxy);
             for (policy, why) in &matched.warnings {
-                if !ladders.found.unresolved.iter().any(|(known, _)| *known == policy.place) {
-                    ladders.found.unresolved.push((policy.place, why.clone()));
-                }
+                let known = ladders.found.unresolved.entry(policy.place);
+                known.or_insert_with(|| why.clone());
             }
             matched.policies.iter().for_each(|(p, _)| selected(p.place));
             if *active.kind == kinds::TRAFFIC_PERMISSION {

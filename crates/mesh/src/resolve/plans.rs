@@ -40,3 +40,8 @@ pub(super) fn plans(steps: &Steps<'_>) -> Vec<Plan> {
     }
     plans
 }
+
+/// The plan by which confs of a kind are merged.
+pub(super) fn plan_of<'p>(plans: &'p [Plan], kind: &ResourceKind) -> Option<&'p Plan> {
+    plans.get(usize::from(Spec::of(kind).0))
+}

@@ -93,7 +93,10 @@ impl<'o> Walk<'o> {
             }
         }
         let proxies = proxies.filter(|(_, object)| is_asked(object)).map(|(place, _)| place);
-        Asked { proxies: proxies.collect(), places }
+        let objects = (0..).zip(&mesh.mesh.destination_objects).zip(&mesh.mesh.destinations);
+        let routes = objects.filter(|(_, target)| target.meta.kind == kinds::HTTP_ROUTE);
+        let routes = routes.filter_map(|((place, object), _)| Some(((*object)?, place))).collect();
+        Asked { proxies: proxies.collect(), places, routes }
     }
 }
 
@@ -287,9 +290,7 @@ impl InMesh<'_, '_, '_, '_, '_> {
             else {
                 continue;
             };
-            let objects = &self.mesh.mesh.destination_objects;
-            let route = objects.iter().position(|o| o.as_ref() == Some(object));
-            let Some(route) = route.and_then(|r| u32::try_from(r).ok()) else { continue };
+            let Some(route) = self.asked.routes.get(object).copied() else { continue };
             let own = |to: &Option<&Outbounds>| to.is_some_and(|t| t.own((route, 0)).is_some());
             if !start.to.iter().any(own) {
                 continue;
@@ -325,6 +326,8 @@ impl InMesh<'_, '_, '_, '_, '_> {
 struct Asked {
     proxies: BTreeSet<usize>,
     places: Vec<DestinationIndex>,
+    /// Places of all routes among the destinations.
+    routes: HashMap<ObjectId, u32>,
 }
 
 /// Destinations that some kind names for a proxy, and those asked about.

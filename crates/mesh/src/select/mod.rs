@@ -2,6 +2,7 @@
 //! In: a policy and a proxy. Out: which of its inbounds and gateway listeners the policy selects, or why that cannot be
 //! said. Not here: what the policy then does.
 
+pub(crate) mod gateways;
 pub mod matched;
 pub mod targets;
 
@@ -67,6 +68,18 @@ pub fn select(
     selector.target(&policy.meta, &policy.target, 0)
 }
 
+/// Whether a policy acts only on proxies of its own namespace.
+pub(crate) fn stays_in_namespace(profile: &Profile, policy: &Meta) -> bool {
+    match profile {
+        Profile::Release => {
+            matches!(policy.role(), PolicyRole::Consumer | PolicyRole::WorkloadOwner)
+        }
+        Profile::Design { system } => {
+            !policy.namespace().is_empty() && policy.namespace() != &**system
+        }
+    }
+}
+
 struct Selector<'a> {
     context: SelectContext<'a>,
     dataplane: &'a Dataplane,
@@ -87,14 +100,7 @@ impl Selector<'_> {
                 return false;
             }
         }
-        let local = match self.context.profile {
-            Profile::Release => {
-                matches!(policy.role(), PolicyRole::Consumer | PolicyRole::WorkloadOwner)
-            }
-            Profile::Design { system } => {
-                !policy.namespace().is_empty() && policy.namespace() != &**system
-            }
-        };
+        let local = stays_in_namespace(self.context.profile, policy);
         !local || (!policy.namespace().is_empty() && policy.namespace() == proxy.namespace())
     }
 

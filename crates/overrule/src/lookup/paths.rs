@@ -118,16 +118,20 @@ impl Finder<'_> {
     }
 }
 
-/// Paths of the given kinds that pass through all of these nodes, in order.
+/// Paths of the given kinds that pass through all of these nodes, in order. It costs these paths, not all there are.
 pub fn contexts<'a>(
     kinds: &'a [FamilyPolicyKind<'a>],
     through: &'a [NodeId],
 ) -> impl Iterator<Item = PolicyContext<'a>> + 'a {
     kinds.iter().flat_map(move |FamilyPolicyKind { part, id }| {
-        let paths = part.resolution.contexts(*id);
-        paths
-            .filter(move |(path, _)| passes(part, *path, through))
-            .map(move |(path, ladder)| PolicyContext { part, kind: *id, path, ladder })
+        let (all, few) = match through {
+            [] => (Some(part.resolution.contexts(*id)), Vec::new()),
+            _ => (None, part.resolution.paths.through(through)),
+        };
+        let few = few.into_iter().map(move |path| (path, part.resolution.ladder(*id, path)));
+        let few = few.filter(|(_, ladder)| *ladder != LadderId::NONE);
+        let paths = all.into_iter().flatten().chain(few);
+        paths.map(move |(path, ladder)| PolicyContext { part, kind: *id, path, ladder })
     })
 }
 
@@ -139,18 +143,15 @@ pub fn elsewhere<'a>(
 ) -> Vec<Elsewhere<'a>> {
     let mut found = Vec::new();
     for part in scene.parts {
-        for (other, kind, path, _) in view::only_elsewhere(scene, part) {
+        let among = |part: &ScenePart<'_>| part.resolution.paths.through(through);
+        for (other, kind, path, _) in view::only_elsewhere(scene, part, &among) {
             let asked = kinds
                 .iter()
                 .any(|k| std::ptr::eq(k.part, part) && other.kind_like(part, k.id) == Some(kind));
-            if asked && passes(&other.part, path, through) {
+            if asked {
                 found.push(Elsewhere { part, other, kind, path });
             }
         }
     }
     found
-}
-
-fn passes(part: &ScenePart<'_>, path: PathId, nodes: &[NodeId]) -> bool {
-    nodes.iter().all(|node| part.resolution.paths.passes(path, *node))
 }

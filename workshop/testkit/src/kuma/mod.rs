@@ -14,6 +14,7 @@
 //!  world     small random worlds                   fleet    fleets of any size
 //! ```
 
+pub mod change;
 mod confs;
 mod fleet;
 mod merge;

@@ -9,6 +9,7 @@ use overrule_family::Client;
 use overrule_source::{Input, ReadOptions, read};
 
 use super::COMPILED;
+use crate::gate::Gates;
 use crate::identity::caller;
 use crate::inbounds::{Lookup, inbounds};
 use crate::{Profile, ProxyOptions, Settings, World, resolve, topology};
@@ -72,6 +73,7 @@ fn a_matrix_compiles_each_inbound_once() {
             .flat_map(|object| inbounds(&documents, &resources, object, None))
             .collect();
         assert_eq!(all.len(), PROXIES);
+        let gates = Gates::new(resolved.permission_lists);
         COMPILED.set(0);
         let mut allowed = 0;
         let mut ask = |clients: usize, inbounds: &[_]| {
@@ -87,6 +89,7 @@ fn a_matrix_compiles_each_inbound_once() {
                         topology: &topology,
                         resolution: &resolved.resolution,
                         proxies: &resolved.proxies,
+                        gates: &gates,
                         profile: profile.clone(),
                     };
                     let request = Request { identity: None, sni: None, method: None, path: None };

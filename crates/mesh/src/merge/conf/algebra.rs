@@ -6,12 +6,21 @@
 //! MeshHTTPRoutes is about one hostname, or about none (0).
 
 use overrule_engine::{
-    Action, Algebra, Combine, Group, GuardCheck, Loss, Merger, Op, StepId, Traced, Turn,
+    Action, Algebra, Combine, Group, GuardCheck, Loss, Merger, Op, PerStep, StepId, Traced, Turn,
 };
 use overrule_source::Documents;
 
 use super::plan::{Plan, REASON};
 use super::reasons;
+
+/// Confs of all steps by number, or of those on a few ladders.
+#[derive(Debug, Clone, Copy)]
+pub enum StepConfs<'a> {
+    /// Of all of them.
+    All(&'a [Traced]),
+    /// Of those that are folded again.
+    Some(&'a PerStep<Traced>),
+}
 
 /// The algebra of all kinds whose confs are merged.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +30,7 @@ pub struct ConfAlgebra<'a> {
     /// Plans by `Group::spec`; each was made for its place.
     pub plans: &'a [Plan],
     /// Confs by step.
-    pub confs: &'a [Traced],
+    pub confs: StepConfs<'a>,
     /// Hostnames by `Group::extra`, less one.
     pub hostnames: &'a [Box<str>],
 }
@@ -33,7 +42,10 @@ impl ConfAlgebra<'_> {
 
     /// The conf of a step as far as it is about the hostname of a ladder.
     fn conf(&self, plan: &Plan, group: &Group, step: StepId) -> Option<Traced> {
-        let conf = self.confs.get(step.0 as usize)?;
+        let conf = match self.confs {
+            StepConfs::All(confs) => confs.get(step.0 as usize),
+            StepConfs::Some(confs) => confs.get(step),
+        }?;
         let place = (group.extra as usize).checked_sub(1);
         let name = place.and_then(|at| self.hostnames.get(at)).map(|name| &**name);
         plan.part(self.documents, conf, name)

@@ -8,7 +8,7 @@ use overrule_engine::{Fold, Group, Ladders, Loss, PolicyId, Rung, Step, StepId, 
 use overrule_source::{Documents, NodeRef};
 use smallvec::{SmallVec, smallvec};
 
-use super::algebra::ConfAlgebra;
+use super::algebra::{ConfAlgebra, StepConfs};
 use super::plan::{ConfStrategy, Plan};
 
 /// Steps that meet, low to high.
@@ -106,7 +106,7 @@ impl<'d> Confs<'d> {
     /// What ladders over these steps are folded by. Each plan was made for its place.
     pub(crate) fn algebra<'p>(&'p self, plans: &'p [Plan]) -> ConfAlgebra<'p> {
         let Self { documents, values, hostnames, .. } = self;
-        ConfAlgebra { documents, plans, confs: values, hostnames }
+        ConfAlgebra { documents, plans, confs: StepConfs::All(values), hostnames }
     }
 
     /// Merges steps, low to high, on ladders of their own. The plan was made for place 0.

@@ -21,7 +21,7 @@ pub mod plan;
 pub mod reasons;
 pub mod schema;
 
-pub use algebra::ConfAlgebra;
+pub use algebra::{ConfAlgebra, StepConfs};
 pub(crate) use confs::{Confs, stand_in};
 pub use confs::{Meeting, Merged, merge_by};
 pub use defaults::{EntryPosition, conf_of, entry_of, spec_of};

@@ -113,6 +113,8 @@ pub struct Plan {
     strategy: ConfStrategy,
     rules: MergePlan,
     element: MergePlan,
+    /// Lists that are appended because confs have them and they are called so.
+    appended: BTreeSet<Vec<Box<str>>>,
 }
 
 impl Plan {
@@ -143,7 +145,17 @@ impl Plan {
         let rules = MergePlan::with_rules(append.chain(keyed).chain(group), Nulls::Delete);
         let key = strategy.keyed.iter().map(|k| (vec![&*k.key], number(SAME)));
         let element = MergePlan::with_rules(key, Nulls::Delete);
-        Self { strategy, rules, element }
+        Self { strategy, rules, element, appended: paths }
+    }
+
+    /// Whether a conf has no list to append that the confs it was made for did not have.
+    pub(crate) fn knows(&self, documents: &Documents, conf: &Traced) -> bool {
+        if self.strategy.append != Append::ByName {
+            return true;
+        }
+        let mut found = BTreeSet::new();
+        append_paths(documents, conf, &mut Vec::new(), &mut found);
+        found.is_subset(&self.appended)
     }
 
     /// The strategy it is a plan of.
