@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::client::ProxyRequest;
+use crate::client::{ProxyRequest, Wire};
 use crate::emit::emitted;
 use crate::failure::HarnessFailure;
 use crate::install::Envoy;
@@ -45,6 +45,7 @@ pub fn per_request(
 ) -> Result<Duration, HarnessFailure> {
     let config = emitted(&rules(number), &lab.setup(LabProtocol::Http, form))?;
     let ask = ProxyRequest {
+        wire: Wire::Http1,
         client: "frontend".to_owned(),
         sni: None,
         method: "GET".to_owned(),
