@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `overrule can`: who may call what, and which policy says so.
 
-use overrule::overrule_access::{Http, Request};
 use overrule::InboundAccess;
+use overrule::overrule_access::{Http, Request};
 use overrule::view::access::{self, AccessAnswer};
 use overrule::view::{Styles, Table, escape, tenancy, v1};
 use serde::Deserialize;

@@ -153,9 +153,11 @@ fn any_rules() -> impl Strategy<Value = Vec<AccessRule>> {
 fn many_paths() -> impl Strategy<Value = Vec<AccessRule>> {
     let identity = prop_oneof![3 => Just(None), 1 => Just(Some(Identity::Exact("s://t".into())))];
     let method = prop_oneof![3 => Just(None), 1 => Just(Some(Box::from("GET")))];
-    let path = ("(/(a|ab|b)){0,3}/?", any::<bool>()).prop_map(|(path, exact)| match exact && !path.is_empty() {
-        true => PathMatch::Exact(path.into()),
-        false => PathMatch::Prefix(path.into()),
+    let path = ("(/(a|ab|b)){0,3}/?", any::<bool>()).prop_map(|(path, exact)| {
+        match exact && !path.is_empty() {
+            true => PathMatch::Exact(path.into()),
+            false => PathMatch::Prefix(path.into()),
+        }
     });
     let matches = (identity, method, prop::option::weighted(0.95, path))
         .prop_map(|(identity, method, path)| Match { identity, sni: None, method, path })

@@ -181,7 +181,8 @@ impl<'a> InboundAccess<'a> {
             http: http.or(other.as_ref().map(|_| shown)),
             profile: self.profile,
             ruling,
-            other_http: other.map(|ruling| (if shown == Http::One { Http::Two } else { Http::One }, ruling)),
+            other_http: other
+                .map(|ruling| (if shown == Http::One { Http::Two } else { Http::One }, ruling)),
             others: others.collect::<Option<_>>()?,
         })
     }

@@ -184,7 +184,8 @@ impl Gate {
             None => (verdict, Because::NoPermission),
         };
         // Only filters of ours ask for paths, and have the proxy refuse what they could not judge.
-        let paths = matches!(self.profile, Profile::Design { .. }) && enforcement != Enforcement::Off;
+        let paths =
+            matches!(self.profile, Profile::Design { .. }) && enforcement != Enforcement::Off;
         let refused = match paths {
             true => self.compiled.rejects(&asking.request),
             false => received(&asking.request, false).err(),

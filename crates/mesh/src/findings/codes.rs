@@ -56,4 +56,6 @@ overrule_source::codes! {
     COVERED = "OV1626", Note, Document, "wider match of the same list covers this one";
     /// A proxy or a service that cannot be read as it is written.
     WRONG_SHAPE = "OV1627", Error, Document, "control plane rejects the proxy or service";
+    /// A deny of a path with a parameter, which can be written in many ways.
+    PARAMETERS = "OV1629", Warning, Document, "denied path has a parameter";
 }
