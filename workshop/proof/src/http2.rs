@@ -142,7 +142,11 @@ impl<S: Read + Write> Http2<S> {
                 kind::SETTINGS | kind::PING if frame.flags & flag::END_STREAM == 0 => {
                     self.acknowledge(frame)?;
                 }
-                kind::GOAWAY => self.is_over = true,
+                // The proxy under test is not drained, so that it says this only of what it cannot read.
+                kind::GOAWAY => {
+                    self.is_over = true;
+                    return Ok(Exchange::Reset);
+                }
                 kind::RST_STREAM if mine => return Ok(Exchange::Reset),
                 kind::HEADERS => {
                     let ends = frame.flags & flag::END_STREAM != 0;

@@ -125,6 +125,8 @@ fn open_manager(filter: &mut Value) -> bool {
     let reasons = json!([header(REASON, "%RESPONSE_CODE_DETAILS%"), policy, shadow, path]);
     let mapper =
         json!({"filter": {"statusCodeFilter": {"comparison": all}}, "headersToAdd": reasons});
+    // Of what it cannot read in HTTP/2 it only ends the connection, and would wait a second.
+    put(manager, "delayedCloseTimeout", json!("0.010s"));
     put(manager, "localReplyConfig", json!({ "mappers": [mapper] }));
     true
 }
