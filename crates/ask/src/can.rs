@@ -169,7 +169,7 @@ fn decisions(
                         let request = Request { sni, method, path, ..Request::default() };
                         for http in &versions {
                             let ask = |i: &InboundAccess<'_>| {
-                                i.ask(from, caller, request, *http).map(|a| decision(a))
+                                i.ask(from, caller, request, *http).map(&decision)
                             };
                             found.extend(inbounds.iter().filter_map(ask));
                         }
