@@ -14,10 +14,11 @@ use hashbrown::HashMap;
 use crate::conditions::{Builder, Conditions, Ids};
 use crate::decision::{Answer, Decision, Verdict};
 use crate::facts::Facts;
-use crate::first::{Best, First, NONE, Slot};
-use crate::path::normalise;
+use crate::first::{Best, First, NONE, Ranked, Slot};
+use crate::path::Rejected;
 use crate::prefixes::Prefixes;
 use crate::rule::{AccessRule, Effect, Identity, Match, Request, RuleSource};
+use crate::wire::received;
 
 /// Rules in a form that answers fast.
 #[derive(Debug, Clone)]
@@ -57,19 +58,19 @@ impl Compiled {
 
     /// The verdict and who decides it.
     pub fn decide(&self, request: &Request<'_>) -> Answer {
-        let path = match request.path.filter(|_| self.paths).map(normalise).transpose() {
+        let path = match received(request, self.paths) {
             Ok(path) => path,
-            Err(_) => return Answer::NOTHING,
+            Err(why) => return Answer::rejected(why),
         };
         let mut query = Query { conditions: &self.conditions, request, path, ids: None };
         let mut best = Best::NOTHING;
         if let Some(identity) = request.identity {
             best = self.prefixes.find(identity, |slot| query.first(slot));
             if let Some(slot) = self.exact.get(identity) {
-                best.over(query.first(slot).into());
+                best.over(query.first(slot));
             }
         }
-        best.over(query.first(&self.any).into());
+        best.over(query.first(&self.any));
         self.answer(best)
     }
 
@@ -81,7 +82,7 @@ impl Compiled {
         if list.deny != NONE {
             let (by, by_tree) = (source(list.deny), source(tree.deny));
             let shadow = source(list.shadow);
-            return Answer { verdict: Verdict::Denied, by, by_tree, shadow };
+            return Answer { by, by_tree, shadow, ..Answer::NOTHING };
         }
         if list.allow == NONE {
             return Answer::NOTHING;
@@ -91,7 +92,13 @@ impl Compiled {
             by: source(list.allow),
             by_tree: source(tree.allow),
             shadow: source(list.shadow),
+            rejected: None,
         }
+    }
+
+    /// Why the proxy refuses a request before it asks any rule; none if it does not.
+    pub fn rejects(&self, request: &Request<'_>) -> Option<Rejected> {
+        received(request, self.paths).err()
     }
 
     /// All that matched, in list order, denies first. This asks every rule.
@@ -169,14 +176,16 @@ struct Query<'a> {
 
 impl Query<'_> {
     #[inline]
-    fn first(&mut self, slot: &Slot) -> First {
-        if slot.group == NONE { slot.plain } else { slot.plain.min(self.conditional(slot.group)) }
+    fn first(&mut self, slot: &Slot) -> Best {
+        if slot.group == NONE { slot.plain.into() } else { self.conditional(slot) }
     }
 
-    fn conditional(&mut self, group: u32) -> First {
+    fn conditional(&mut self, slot: &Slot) -> Best {
         let Request { sni, method, .. } = *self.request;
         let ids =
             self.ids.get_or_insert_with(|| self.conditions.ids(sni, method, self.path.as_deref()));
-        self.conditions.first(group, ids)
+        let mut ranked = Ranked::new(slot.plain);
+        self.conditions.first(slot.group, ids, &mut ranked);
+        ranked.best()
     }
 }

@@ -11,8 +11,9 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use crate::facts::lower;
-use crate::first::{First, NONE};
+use crate::first::{First, NONE, Ranked};
 use crate::rule::{Effect, Match, PathMatch};
+use crate::spelling::Decoded;
 use crate::tree::PathTree;
 
 /// Not asked for; of a request: nothing that any rule asks for.
@@ -66,7 +67,7 @@ struct Below {
 pub struct Ids {
     sni: u32,
     method: u32,
-    /// Sorted.
+    /// Of allows, from the closest on; then of denies.
     paths: SmallVec<[u32; 8]>,
 }
 
@@ -86,6 +87,40 @@ pub struct Conditions {
     methods: Texts,
     exact: Texts,
     below: PathTree<Below>,
+    denied: Denied,
+}
+
+/// The paths that denies ask for, as servers decode them.
+#[derive(Debug, Clone)]
+struct Denied {
+    exact: HashMap<Box<[u8]>, u32>,
+    below: PathTree<Below>,
+    odd: Vec<Odd>,
+}
+
+/// A path with parameters, which are compared too; whether it means what is below; its number. They are rare, and asked one
+/// after the other.
+type Odd = (Decoded, bool, u32);
+
+impl Denied {
+    /// Adds those that cover a path.
+    fn find(&self, path: &str, found: &mut SmallVec<[u32; 8]>) {
+        let decoded = Decoded::of_request(path);
+        let mut plain = decoded.plain();
+        found.extend(self.exact.get(&*plain).copied());
+        plain.push(b'/');
+        walk(&self.below, &plain, found);
+        let odd = self.odd.iter().filter(|(odd, below, _)| odd.covers(*below, &decoded));
+        found.extend(odd.map(|(.., id)| *id));
+    }
+}
+
+/// Adds the prefixes of a path, which has one slash more: so it begins with itself as a directory.
+fn walk(tree: &PathTree<Below>, directory: &[u8], found: &mut SmallVec<[u32; 8]>) {
+    tree.walk(directory, |below, rest| {
+        let strict = if rest.is_empty() { ANY } else { below.strict };
+        found.extend([below.loose, strict].into_iter().filter(|id| *id != ANY));
+    });
 }
 
 impl Conditions {
@@ -100,51 +135,61 @@ impl Conditions {
     /// What rules say of paths that this one meets.
     fn paths(&self, path: &str) -> SmallVec<[u32; 8]> {
         let mut found = SmallVec::new();
+        let mut directory: SmallVec<[u8; 128]> = SmallVec::from_slice(path.as_bytes());
+        directory.push(b'/');
+        walk(&self.below, &directory, &mut found);
         let exact = self.exact.get(path);
         if exact != ANY {
             found.push(exact);
         }
-        // With one slash more, a path begins with itself as a directory.
-        let mut directory: SmallVec<[u8; 128]> = SmallVec::from_slice(path.as_bytes());
-        directory.push(b'/');
-        self.below.walk(&directory, |below, rest| {
-            let strict = if rest.is_empty() { ANY } else { below.strict };
-            found.extend([below.loose, strict].into_iter().filter(|id| *id != ANY));
-        });
-        found.sort_unstable();
+        found.reverse();
+        self.denied.find(path, &mut found);
         found
     }
 
-    /// The first rules of the group that are met.
-    pub fn first(&self, group: u32, ids: &Ids) -> First {
+    /// Adds the first rules of the group that are met.
+    pub fn first(&self, group: u32, ids: &Ids, ranked: &mut Ranked) {
         let place = usize::try_from(group).ok().and_then(|n| self.groups.get(n));
-        let Some(Group { entries, shapes }) = place else { return First::NOTHING };
+        let Some(Group { entries, shapes }) = place else { return };
         if entries.len() <= ids.paths.len() + 3 {
-            let met = entries.iter().filter(|(key, _)| ids.meet(*key));
-            return met.fold(First::NOTHING, |first, (_, other)| first.min(*other));
+            for (key, first) in entries {
+                if let Some(rank) = ids.rank(*key) {
+                    ranked.add(rank, *first);
+                }
+            }
+            return;
         }
-        let mut first = First::NOTHING;
-        for shape in (1..8u8).filter(|shape| shapes & (1 << shape) != 0) {
+        for shape in (0..8u8).filter(|shape| shapes & (1 << shape) != 0) {
             let sni = if shape & 1 == 0 { ANY } else { ids.sni };
             let method = if shape & 2 == 0 { ANY } else { ids.method };
             if (shape & 1 != 0 && sni == ANY) || (shape & 2 != 0 && method == ANY) {
                 continue;
             }
-            let paths: &[u32] = if shape & 4 == 0 { &[ANY] } else { &ids.paths };
-            for path in paths {
-                let key = Key { group, sni, method, path: *path };
-                first = self.table.get(&key).map_or(first, |other| first.min(*other));
+            let get = |path| self.table.get(&Key { group, sni, method, path });
+            if shape & 4 == 0 {
+                if let Some(first) = get(ANY) {
+                    ranked.add(0, *first);
+                }
+                continue;
+            }
+            for (rank, path) in (1..).zip(&ids.paths) {
+                if let Some(first) = get(*path) {
+                    ranked.add(rank, *first);
+                }
             }
         }
-        first
     }
 }
 
 impl Ids {
-    fn meet(&self, key: Key) -> bool {
-        (key.sni == ANY || key.sni == self.sni)
-            && (key.method == ANY || key.method == self.method)
-            && (key.path == ANY || self.paths.binary_search(&key.path).is_ok())
+    /// How close a key is that is met.
+    fn rank(&self, key: Key) -> Option<usize> {
+        let is_met = (key.sni == ANY || key.sni == self.sni)
+            && (key.method == ANY || key.method == self.method);
+        if !is_met || key.path == ANY {
+            return is_met.then_some(0);
+        }
+        self.paths.iter().position(|path| *path == key.path).map(|at| at + 1)
     }
 }
 
@@ -158,6 +203,9 @@ pub struct Builder {
     methods: Texts,
     exact: Texts,
     below: BTreeMap<Box<[u8]>, Below>,
+    denied_exact: HashMap<Box<[u8]>, u32>,
+    denied_below: BTreeMap<Box<[u8]>, Below>,
+    odd: Vec<Odd>,
 }
 
 impl Builder {
@@ -176,8 +224,11 @@ impl Builder {
         self.texts += 1;
         let sni = matches.sni.as_deref().map_or(ANY, |name| self.names.add(name, next));
         let method = matches.method.as_deref().map_or(ANY, |text| self.methods.add(text, next));
-        let path = matches.path.as_ref().map_or(ANY, |path| self.path(path, next));
         let strict = effect == Effect::Deny;
+        let path = matches.path.as_ref().map_or(ANY, |path| match strict {
+            true => self.denied(path, next),
+            false => self.path(path, next),
+        });
         let or_unknown = |id: u32| {
             let more = (strict && id != ANY).then_some(UNKNOWN);
             [Some(id), more].into_iter().flatten()
@@ -191,18 +242,24 @@ impl Builder {
     }
 
     fn path(&mut self, path: &PathMatch, next: u32) -> u32 {
-        let text = match path {
-            PathMatch::Exact(text) => return self.exact.add(text, next),
-            PathMatch::Prefix(text) => text.as_bytes(),
-        };
-        let strict = text.ends_with(b"/");
-        let directory = if strict { text.into() } else { [text, b"/"].concat().into() };
-        let below: &mut Below = self.below.entry(directory).or_default();
-        let id = if strict { &mut below.strict } else { &mut below.loose };
-        if *id == ANY {
-            *id = next;
+        match path {
+            PathMatch::Exact(text) => self.exact.add(text, next),
+            PathMatch::Prefix(text) => below(&mut self.below, text.as_bytes(), next),
         }
-        *id
+    }
+
+    fn denied(&mut self, path: &PathMatch, next: u32) -> u32 {
+        // What no request has gets a number that none has.
+        let Some(decoded) = Decoded::of_deny(path) else { return next };
+        if decoded.has_parameters() {
+            self.odd.push((decoded, path.is_prefix(), next));
+            return next;
+        }
+        let text = decoded.plain();
+        match path {
+            PathMatch::Exact(_) => *self.denied_exact.entry(text.into()).or_insert(next),
+            PathMatch::Prefix(_) => below(&mut self.denied_below, &text, next),
+        }
     }
 
     pub fn build(self) -> Conditions {
@@ -219,6 +276,23 @@ impl Builder {
             methods: self.methods,
             exact: self.exact,
             below: PathTree::new(self.below),
+            denied: Denied {
+                exact: self.denied_exact,
+                below: PathTree::new(self.denied_below),
+                odd: self.odd,
+            },
         }
     }
+}
+
+/// The number of a prefix.
+fn below(all: &mut BTreeMap<Box<[u8]>, Below>, text: &[u8], next: u32) -> u32 {
+    let strict = text.ends_with(b"/");
+    let directory = if strict { text.into() } else { [text, b"/"].concat().into() };
+    let below: &mut Below = all.entry(directory).or_default();
+    let id = if strict { &mut below.strict } else { &mut below.loose };
+    if *id == ANY {
+        *id = next;
+    }
+    *id
 }

@@ -3,8 +3,10 @@
 
 use std::borrow::Cow;
 
-use crate::path::{Rejected, normalise};
+use crate::path::Rejected;
 use crate::rule::{AccessRule, Effect, Identity, Match, PathMatch, Request};
+use crate::spelling::Decoded;
+use crate::wire::received;
 
 /// A request as the proxy sees it when it asks the rules.
 pub struct Facts<'a> {
@@ -12,16 +14,19 @@ pub struct Facts<'a> {
     pub sni: Option<Cow<'a, str>>,
     pub method: Option<&'a str>,
     pub path: Option<Cow<'a, str>>,
+    /// The same as servers may decode it.
+    decoded: Option<Decoded>,
 }
 
 impl<'a> Facts<'a> {
-    /// `paths`: whether some rule compares paths. Only then the connection manager is told to normalise and to refuse.
+    /// `paths`: whether some rule compares paths.
     pub fn new(request: &Request<'a>, paths: bool) -> Result<Self, Rejected> {
-        let path = if paths { request.path.map(normalise).transpose()? } else { None };
+        let path = received(request, paths)?;
         Ok(Self {
             identity: request.identity,
             sni: request.sni.map(lower),
             method: request.method,
+            decoded: path.as_deref().map(Decoded::of_request),
             path,
         })
     }
@@ -38,8 +43,13 @@ impl<'a> Facts<'a> {
             identity.as_ref().is_none_or(|i| self.identity.is_some_and(|s| is(i, s)));
         let has_sni = sni.as_deref().is_none_or(|name| self.sni.as_deref() == Some(name));
         let has_method = method.as_deref().is_none_or(|m| self.method.map_or(strict, |s| s == m));
-        let has_path =
-            path.as_ref().is_none_or(|p| self.path.as_deref().map_or(strict, |s| is_at(p, s)));
+        let has_path = path.as_ref().is_none_or(|p| match (&self.decoded, &self.path) {
+            (Some(decoded), _) if strict => {
+                Decoded::of_deny(p).is_some_and(|deny| deny.covers(p.is_prefix(), decoded))
+            }
+            (_, Some(path)) => is_at(p, path),
+            _ => strict,
+        });
         has_identity && has_sni && has_method && has_path
     }
 }

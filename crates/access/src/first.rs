@@ -69,6 +69,40 @@ impl From<First> for Best {
     }
 }
 
+/// What a slot says: the first of all, and the first of those that the tree asks first.
+#[derive(Debug, Clone, Copy)]
+pub struct Ranked {
+    best: Best,
+    /// Of the allow that the tree names.
+    rank: usize,
+}
+
+impl Ranked {
+    /// From the rules that ask for nothing else.
+    pub fn new(plain: First) -> Self {
+        Self { best: plain.into(), rank: 0 }
+    }
+
+    /// Adds rules with this path: 0 for none, then from the closest on. Denies are asked in list order.
+    pub fn add(&mut self, rank: usize, first: First) {
+        let Best { list, tree } = &mut self.best;
+        *list = list.min(first);
+        tree.deny = list.deny;
+        if first.allow != NONE {
+            let is_closer = tree.allow == NONE || rank < self.rank;
+            if is_closer {
+                (tree.allow, self.rank) = (first.allow, rank);
+            } else if rank == self.rank {
+                tree.allow = tree.allow.min(first.allow);
+            }
+        }
+    }
+
+    pub fn best(self) -> Best {
+        self.best
+    }
+}
+
 impl First {
     fn or(self, other: Self) -> Self {
         let or = |a: u32, b: u32| if a == NONE { b } else { a };

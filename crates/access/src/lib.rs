@@ -14,11 +14,14 @@ pub mod path;
 mod prefixes;
 mod rule;
 mod ruling;
+pub mod spelling;
 pub mod spiffe;
 mod tree;
+mod wire;
 
 pub use caller::{Caller, Certificate, ClientTags};
 pub use compiled::Compiled;
 pub use decision::{Answer, Decision, Verdict};
 pub use rule::{AccessRule, Effect, Identity, Match, PathMatch, Request, RuleSource};
 pub use ruling::{Because, Clause, Enforcement, Ruling};
+pub use wire::{Http, received, target};

@@ -6,17 +6,18 @@ use std::cmp::Reverse;
 
 use crate::decision::{Answer, Decision, Verdict};
 use crate::facts::Facts;
-use crate::rule::{AccessRule, Effect, Identity, Request};
+use crate::rule::{AccessRule, Effect, Identity, PathMatch, Request};
 
 /// Denied if a deny matches; else allowed if an allow or an `allowWithShadowDeny` matches; else denied.
 ///
-/// The rules come in list order (see [`in_list_order`]); a deny that follows an allow still comes before it. If a rule
-/// compares paths and the proxy refuses the path of the request, it is denied by none. A fact of HTTP that the request does not
+/// The rules come in list order (see [`in_list_order`]); a deny that follows an allow still comes before it. What the
+/// proxy refuses before it asks any rule is denied by none. A fact of HTTP that the request does not
 /// have counts against it: allows that need it do not match, denies that need it do. No identity matches no identity.
 pub fn decide(rules: &[AccessRule], request: &Request<'_>) -> Decision {
     let paths = rules.iter().any(|rule| rule.matches.path.is_some());
-    let Ok(facts) = Facts::new(request, paths) else {
-        return Decision::new(Answer::NOTHING, Vec::new());
+    let facts = match Facts::new(request, paths) {
+        Ok(facts) => facts,
+        Err(why) => return Decision::new(Answer::rejected(why), Vec::new()),
     };
     let mut matched: Vec<&AccessRule> = rules.iter().filter(|rule| facts.meet(rule)).collect();
     matched.sort_by_key(|rule| rule.effect.allows());
@@ -36,16 +37,23 @@ fn answer(matched: &[&AccessRule]) -> Answer {
         by: Some(first.source),
         by_tree: tree.map(|rule| rule.source),
         shadow: shadow.map(|rule| rule.source),
+        rejected: None,
     }
 }
 
 /// Where the tree form asks it.
-fn stage(rule: &AccessRule) -> (u8, Reverse<usize>) {
-    match &rule.matches.identity {
+pub fn stage(rule: &AccessRule) -> impl Ord + use<> {
+    let identity = match &rule.matches.identity {
         None => (0, Reverse(0)),
         Some(Identity::Exact(_)) => (1, Reverse(0)),
         Some(Identity::Prefix(text)) => (2, Reverse(text.len())),
-    }
+    };
+    let path = match rule.matches.path.as_ref().filter(|_| rule.effect.allows()) {
+        None => (0, Reverse(0)),
+        Some(PathMatch::Exact(_)) => (1, Reverse(0)),
+        Some(PathMatch::Prefix(text)) => (2, Reverse(text.len())),
+    };
+    (identity, path)
 }
 
 /// Brings rules that come policy by policy into the order of Envoy's list: all denies; then, for each entry of a policy,

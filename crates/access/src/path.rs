@@ -1,69 +1,101 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: the path of a request as it came. Out: the path that rules are compared with, or why the proxy refuses the
-//! request. Not here: comparing.
+//! In: the path of a request as the proxy took it. Out: the path that rules are compared with, or why the proxy refuses
+//! the request. Not here: what it takes (`wire`), comparing.
 //!
 //! The connection manager we emit has `normalize_path`, `merge_slashes` and
-//! `path_with_escaped_slashes_action: REJECT_REQUEST`. What it makes of a path was measured on Envoy 1.40.0 over HTTP/1.1
+//! `path_with_escaped_slashes_action: REJECT_REQUEST`. What it makes of a path was measured on Envoy 1.40.0
 //! (`tests/data/paths.tsv` is a part of these measurements). The steps, in this order:
 //!
-//! 1. A target in absolute form (`http://host/a`) is reduced to its path; anything else must begin with `/`.
-//! 2. Controls, spaces, bytes outside ASCII and `#` are refused, in the query too.
-//! 3. The query is set aside: what follows the first `?` is not touched, and not compared.
-//! 4. `%2F` and `%5C`, in either case, are refused.
-//! 5. `;` and what follows it is cut from the segments `.;…` and `..;…`, if their dots are plain.
-//! 6. `\` becomes `/`. Letters, digits, `-`, `_` and `~` are decoded; other escapes stay as they are, in their case; `%00`
-//!    is refused; `"`, `<`, `>`, `^`, `` ` ``, `{`, `|` and `}` are encoded. A `%` that begins no escape stays, or becomes
-//!    `%25` if decoding what follows would make it one.
-//! 7. `.` and `..`, also as `%2e`, are resolved; `..` at the root stays there.
-//! 8. Slashes that follow each other become one; but a path of slashes only becomes `//`.
+//! 1. The query is set aside: what follows the first `?` is not touched, and not compared.
+//! 2. `%2F` and `%5C`, in either case, are refused.
+//! 3. `;` and what follows it is cut from the segments `.;…` and `..;…`, if their dots are plain.
+//! 4. `\` becomes `/`. Letters, digits, `-`, `_` and `~` are decoded; other escapes stay as they are, in their case; `%00`
+//!    is refused; `"`, `<`, `>`, `^`, `` ` ``, `{`, `|`, `}` and bytes outside ASCII are encoded. A `%` that begins no escape
+//!    stays, or becomes `%25` if decoding what follows would make it one.
+//! 5. `.` and `..`, also as `%2e`, are resolved; `..` at the root stays there.
+//! 6. Slashes that follow each other become one; but a path of slashes only becomes `//`.
 //!
-//! One round is not always the last: `/a/%2e%2e;/b` becomes `/a/..;/b`, because step 5 sees plain dots only, and that would
-//! become `/b`. The proxy does one round, and so does this. Without such segments the result stays as it is.
+//! One round is not always the last: `/a/%2e%2e;/b` becomes `/a/..;/b`, because step 3 sees plain dots only. A server that
+//! cuts parameters reads that as `/b`. So the filters we emit refuse a path that still has such a segment.
 
 use std::borrow::Cow;
+
+use crate::wire::{Http, target};
 
 /// Why the proxy rejects a request before it evaluates any rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rejected {
     /// It is not a path, and not a URL with one.
     Target,
+    /// It is a URL, which only HTTP/1.1 has for a path.
+    Absolute,
     /// It has a byte that must not be there.
     Byte,
+    /// It has a byte outside ASCII, which only HTTP/2 may have.
+    NotAscii,
     /// It has a fragment.
     Fragment,
-    /// It has an escaped slash or backslash.
+    /// It has an escaped slash.
     EscapedSlash,
     /// It has an escaped NUL.
     EscapedNul,
+    /// It has a segment of dots with a parameter. Refused by the filter.
+    Dots,
+    /// It is a CONNECT, which has no path, where rules ask for one. Refused by the filter.
+    NoPath,
+    /// The proxy does not know the method.
+    Method,
+}
+
+impl Rejected {
+    /// Whether the proxy refuses it only where rules compare paths.
+    pub fn is_by_rules(self) -> bool {
+        matches!(self, Self::EscapedSlash | Self::EscapedNul) || self.is_by_filter()
+    }
+
+    /// Whether it is the filter that refuses, and not the proxy before it.
+    pub fn is_by_filter(self) -> bool {
+        matches!(self, Self::Dots | Self::NoPath)
+    }
 }
 
 impl std::fmt::Display for Rejected {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Target => "it does not begin with a slash",
-            Self::Byte => "it has a space, a control or a character outside ASCII",
-            Self::Fragment => "it has a fragment",
-            Self::EscapedSlash => "it has an escaped slash",
-            Self::EscapedNul => "it has an escaped NUL",
+            Self::Target => "its path does not begin with a slash",
+            Self::Absolute => "HTTP/2 takes no address for a path",
+            Self::Byte => "its path has a space or a control",
+            Self::NotAscii => "HTTP/1.1 takes no characters outside ASCII in a path or query",
+            Self::Fragment => "its path has a fragment",
+            Self::EscapedSlash => "its path has an escaped slash",
+            Self::EscapedNul => "its path has an escaped NUL",
+            Self::Dots => "its path has a segment of dots with a parameter",
+            Self::NoPath => "a CONNECT has no path, and permissions ask for one",
+            Self::Method => "this version of HTTP does not have the method",
         })
     }
 }
 
 impl std::error::Error for Rejected {}
 
+/// The path that rules are compared with, for a target of HTTP/1.1.
+///
+/// # Errors
+/// The proxy refuses it.
+pub fn normalise(raw: &str) -> Result<Cow<'_, str>, Rejected> {
+    normalise_over(raw, Http::One)
+}
+
 /// The path that rules are compared with.
 ///
 /// # Errors
-/// The proxy answers 400, or 404 for an address without a path but with a query.
-pub fn normalise(raw: &str) -> Result<Cow<'_, str>, Rejected> {
-    let target = origin(raw)?;
-    for byte in target.bytes() {
-        match byte {
-            b'#' => return Err(Rejected::Fragment),
-            0x21..=0x7e => {}
-            _ => return Err(Rejected::Byte),
-        }
-    }
+/// The proxy refuses it.
+pub fn normalise_over(raw: &str, http: Http) -> Result<Cow<'_, str>, Rejected> {
+    canonical(target(raw, http)?)
+}
+
+/// The path that rules are compared with, of a target that the proxy takes.
+pub(crate) fn canonical(target: &str) -> Result<Cow<'_, str>, Rejected> {
     let path = target.split_once('?').map_or(target, |(path, _)| path);
     if is_normal(path.as_bytes()) {
         return Ok(Cow::Borrowed(path));
@@ -75,40 +107,19 @@ pub fn normalise(raw: &str) -> Result<Cow<'_, str>, Rejected> {
     let mut canonical = Canonical::default();
     canonical.read(&cut)?;
     let merged = merge_slashes(canonical.out);
-    // Only ASCII went in, so this is text.
+    if has_dots(&merged) {
+        return Err(Rejected::Dots);
+    }
+    // Everything outside ASCII was encoded, so this is text.
     String::from_utf8(merged).map(Cow::Owned).or(Err(Rejected::Byte))
 }
 
-/// Step 1.
-fn origin(raw: &str) -> Result<&str, Rejected> {
-    if raw.starts_with('/') {
-        return Ok(raw);
-    }
-    let (scheme, rest) = raw.split_once("://").ok_or(Rejected::Target)?;
-    if !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
-        return Err(Rejected::Target);
-    }
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at_checked(end).ok_or(Rejected::Target)?;
-    if !is_authority(authority) {
-        return Err(Rejected::Target);
-    }
-    match path.bytes().next() {
-        None => Ok("/"),
-        Some(b'/') => Ok(path),
-        Some(_) => Err(Rejected::Target),
-    }
-}
-
-/// Whether it names a host, and a port if it has a colon.
-fn is_authority(text: &str) -> bool {
-    let host = text.rsplit_once('@').map_or(text, |(_, host)| host);
-    let known = |b: u8| b.is_ascii_alphanumeric() || b"-._~:[]".contains(&b);
-    let (name, port) = match host.rsplit_once(':') {
-        Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
-        _ => (host, None),
-    };
-    !name.is_empty() && host.bytes().all(known) && port.is_none_or(|p| p.parse::<u16>().is_ok())
+/// Whether a segment is dots and a parameter.
+fn has_dots(path: &[u8]) -> bool {
+    path.split(|b| *b == b'/').any(|segment| {
+        let rest = segment.strip_prefix(b".").map(|rest| rest.strip_prefix(b".").unwrap_or(rest));
+        matches!(rest, Some([b';', ..] | [b'%', b'3', b'b' | b'B', ..]))
+    })
 }
 
 /// Whether no step changes it, seen without building anything. A dot anywhere is looked at closely.
@@ -119,7 +130,7 @@ fn is_normal(path: &[u8]) -> bool {
 
 /// Bytes that must not stay plain.
 fn is_encoded(byte: u8) -> bool {
-    matches!(byte, b'"' | b'<' | b'>' | b'^' | b'`' | b'{' | b'|' | b'}')
+    matches!(byte, b'"' | b'<' | b'>' | b'^' | b'`' | b'{' | b'|' | b'}' | 0x80..)
 }
 
 /// Bytes that must not stay encoded.
@@ -127,12 +138,12 @@ fn is_decoded(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~')
 }
 
-/// Step 4.
+/// Step 2.
 fn has_escaped_slash(path: &[u8]) -> bool {
     path.windows(3).any(|w| matches!(w, [b'%', b'2', b'f' | b'F'] | [b'%', b'5', b'c' | b'C']))
 }
 
-/// Step 5.
+/// Step 3.
 fn without_parameters(path: &[u8]) -> Cow<'_, [u8]> {
     fn cut(segment: &[u8]) -> &[u8] {
         match segment {
@@ -148,7 +159,7 @@ fn without_parameters(path: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(segments().map(cut).collect::<Vec<_>>().join(&b'/'))
 }
 
-/// Step 8.
+/// Step 6.
 fn merge_slashes(path: Vec<u8>) -> Vec<u8> {
     if !path.windows(2).any(|pair| pair == b"//") {
         return path;
@@ -172,7 +183,7 @@ fn dot(bytes: &[u8]) -> Option<usize> {
 }
 
 /// What the two digits of an escape mean.
-fn hex(high: u8, low: u8) -> Option<u8> {
+pub(crate) fn hex(high: u8, low: u8) -> Option<u8> {
     let digit = |b: u8| char::from(b).to_digit(16).and_then(|d| u8::try_from(d).ok());
     Some(digit(high)? << 4 | digit(low)?)
 }
@@ -187,7 +198,7 @@ enum Dots<'a> {
     Name,
 }
 
-/// Steps 6 and 7.
+/// Steps 4 and 5.
 #[derive(Default)]
 struct Canonical {
     out: Vec<u8>,

@@ -11,7 +11,7 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::first::{Best, First, NONE, Slot};
+use crate::first::{Best, NONE, Slot};
 use crate::tree::PathTree;
 
 /// Remainders of one directory.
@@ -65,10 +65,10 @@ impl Prefixes {
     }
 
     /// What is found of all prefixes of the identity; the tree asks longer ones first.
-    pub fn find(&self, identity: &str, mut first: impl FnMut(&Slot) -> First) -> Best {
+    pub fn find(&self, identity: &str, mut first: impl FnMut(&Slot) -> Best) -> Best {
         let mut best = Best::NOTHING;
         self.tree.walk(identity.as_bytes(), |directory, rest| {
-            best.over(first(&directory.here).into());
+            best.over(first(&directory.here));
             if !directory.lengths.is_empty() {
                 best.over(self.remainders(directory, rest, &mut first));
             }
@@ -80,12 +80,12 @@ impl Prefixes {
         &self,
         directory: &Directory,
         rest: &[u8],
-        first: &mut impl FnMut(&Slot) -> First,
+        first: &mut impl FnMut(&Slot) -> Best,
     ) -> Best {
         let mut next = self.longest(directory, rest);
         let mut best = Best::NOTHING;
         while let Some(remainder) = next {
-            best.under(first(&remainder.slot).into());
+            best.under(first(&remainder.slot));
             next = self.at(remainder.shorter);
         }
         best

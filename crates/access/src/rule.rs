@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: nothing. Out: access rules and requests as data. Not here: deciding.
 
+use crate::wire::Http;
+
 /// What a rule does with a request it matches. A deny of any rule beats an allow of any other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
@@ -28,13 +30,21 @@ pub enum Identity {
     Prefix(Box<str>),
 }
 
-/// Which paths match. Paths are compared normalised and without their query (see [`path`](crate::path)).
+/// Which paths match. Paths are compared normalised and without their query (see [`path`](crate::path)). A deny also
+/// matches what a server may decode to its path (see [`spelling`](crate::spelling)).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PathMatch {
     /// This one.
     Exact(Box<str>),
     /// This one and what is below it: `/a` is not a prefix of `/ab`.
     Prefix(Box<str>),
+}
+
+impl PathMatch {
+    /// Whether it also means what is below it.
+    pub fn is_prefix(&self) -> bool {
+        matches!(self, Self::Prefix(_))
+    }
 }
 
 /// What a request must be like; all of what is given. A match that gives nothing is not a match: readers refuse it.
@@ -85,4 +95,6 @@ pub struct Request<'a> {
     pub method: Option<&'a str>,
     /// The path as it came, query included; it is normalised before it is compared.
     pub path: Option<&'a str>,
+    /// How it came.
+    pub http: Http,
 }

@@ -2,6 +2,7 @@
 //! In: nothing. Out: what is decided about a client of an inbound, and why, as data. Not here: deciding, and words for it.
 
 use crate::decision::Verdict;
+use crate::path::Rejected;
 use crate::rule::{Effect, Match};
 
 /// Whether a proxy knows its clients.
@@ -26,6 +27,8 @@ pub enum Because<B> {
     NoMatch,
     /// The certificate of the client has several identities, and an inbound with rules accepts only clients with one.
     SeveralIdentities,
+    /// The proxy refuses the request itself, before it asks any permission.
+    Refused(Rejected),
     /// The client has no certificate, and the inbound requires one before it checks permissions.
     NoCertificate,
     /// The client has no certificate, and the inbound accepts such clients whatever permissions say.
@@ -59,6 +62,7 @@ impl<B> Ruling<B> {
             Because::NoPermission => Because::NoPermission,
             Because::NoMatch => Because::NoMatch,
             Because::SeveralIdentities => Because::SeveralIdentities,
+            Because::Refused(why) => Because::Refused(why),
             Because::NoCertificate => Because::NoCertificate,
             Because::Plaintext => Because::Plaintext,
             Because::NotEnforced => Because::NotEnforced,

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 use overrule_access::{
-    AccessRule, Compiled, Effect, Identity, Match, PathMatch, Request, RuleSource, naive,
+    AccessRule, Compiled, Effect, Http, Identity, Match, PathMatch, Request, RuleSource, naive,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -16,12 +16,13 @@ fn identity_text() -> impl Strategy<Value = String> {
 }
 
 fn path_text() -> impl Strategy<Value = String> {
-    let piece = select(vec!["/a", "/b", "/a", "a", "/", ""]);
+    let piece =
+        select(vec!["/a", "/b", "/a", "a", "/", "", "/a", "/%2B", "+", ";b", "%3b", "%c3%A9"]);
     prop::collection::vec(piece, 0..4).prop_map(|pieces| pieces.concat())
 }
 
 fn raw_path() -> impl Strategy<Value = String> {
-    let piece = select(vec!["/a", "/b", "/a", "a", "/", "/..", "/%61", "/.", "?a", "%2f", "#"]);
+    let piece = select(vec!["/..", "/%61", "/.", "?a", "%2f", "#", "é", "/%2e;", "%", "%25"]);
     // The odd pieces are rare, or nearly every request would be refused.
     let weighted = prop_oneof![20 => path_text(), 1 => piece.prop_map(str::to_owned)];
     prop::collection::vec(weighted, 1..4).prop_map(|pieces| format!("/{}", pieces.concat()))
@@ -43,7 +44,7 @@ fn matches() -> impl Strategy<Value = Match> {
         2 => path_text().prop_map(|t| Some(PathMatch::Prefix(t.into()))),
     ];
     let sni = select(vec![None, None, None, None, Some("x"), Some("y"), Some("X")]);
-    let method = select(vec![None, None, None, Some("GET"), Some("POST")]);
+    let method = select(vec![None, None, None, Some("GET"), Some("POST"), Some("get")]);
     (identity, sni, method, path).prop_map(|(identity, sni, method, path)| Match {
         identity,
         sni: sni.map(boxed),
@@ -74,25 +75,30 @@ struct Asked {
     sni: Option<&'static str>,
     method: Option<&'static str>,
     path: Option<String>,
+    http: Http,
 }
 
 impl Asked {
     fn request(&self) -> Request<'_> {
-        let Self { identity, sni, method, path } = self;
-        Request { identity: identity.as_deref(), sni: *sni, method: *method, path: path.as_deref() }
+        let Self { identity, sni, method, path, http } = self;
+        let (identity, path) = (identity.as_deref(), path.as_deref());
+        Request { identity, sni: *sni, method: *method, path, http: *http }
     }
 }
 
 fn asked() -> impl Strategy<Value = Asked> {
     let identity = prop_oneof![1 => Just(None), 6 => identity_text().prop_map(Some)];
     let sni = select(vec![None, Some("x"), Some("X"), Some("z")]);
-    let method = select(vec![None, Some("GET"), Some("POST"), Some("PUT")]);
+    let methods = vec![None, Some("GET"), Some("POST"), Some("GET"), Some("POST"), Some("get")];
+    let method = select([methods, vec![Some("CONNECT")]].concat());
+    let http = select(Http::ALL.to_vec());
     let path = prop_oneof![1 => Just(None), 4 => raw_path().prop_map(Some)];
-    (identity, sni, method, path).prop_map(|(identity, sni, method, path)| Asked {
+    (identity, sni, method, path, http).prop_map(|(identity, sni, method, path, http)| Asked {
         identity,
         sni,
         method,
         path,
+        http,
     })
 }
 

@@ -3,7 +3,7 @@
 #![allow(clippy::panic, reason = "a test stops at the first surprise")]
 
 use overrule_access::{
-    AccessRule, Compiled, Decision, Effect, Identity, Match, PathMatch, Request, RuleSource,
+    AccessRule, Compiled, Decision, Effect, Http, Identity, Match, PathMatch, Request, RuleSource,
     Verdict, naive,
 };
 
@@ -204,4 +204,56 @@ fn hostile_rules_are_bounded() {
             std::hint::black_box(compiled.decide(&request));
         }
     }
+}
+
+fn sent<'a>(http: Http, method: &'a str, path: &'a str) -> Request<'a> {
+    Request { identity: Some("a"), sni: None, method: Some(method), path: Some(path), http }
+}
+
+/// What the proxy takes with one version of HTTP and refuses with the other, with and without rules on paths.
+#[test]
+fn the_proxy_refuses_by_version_of_http() {
+    let everybody = (Allow, prefix("a"));
+    let nowhere = at(PathMatch::Exact("/nowhere".into()));
+    let plain = rules(vec![everybody.clone()]);
+    let paths = rules(vec![everybody, (Deny, nowhere)]);
+    // Method, path; whether it is taken with HTTP/1.1 and with HTTP/2, without and with rules on paths.
+    for (method, path, without, with) in [
+        ("GET", "/a", [true, true], [true, true]),
+        ("GET", "/caf\u{e9}", [false, true], [false, true]),
+        ("GET", "/a?\u{e9}", [false, true], [false, true]),
+        ("get", "/a", [false, true], [false, true]),
+        ("FOO", "/a", [false, true], [false, true]),
+        ("F(", "/a", [false, false], [false, false]),
+        ("", "/a", [false, false], [false, false]),
+        ("GET", "http://h/a", [true, false], [true, false]),
+        ("GET", " /a\t", [true, false], [true, false]),
+        ("GET", "/a b", [false, false], [false, false]),
+        ("GET", "/a\u{1}", [false, false], [false, false]),
+        ("GET", "/a#b", [false, false], [false, false]),
+        ("GET", "/a?b#c", [false, false], [false, false]),
+        ("OPTIONS", "*", [false, false], [false, false]),
+        ("GET", "/a%00", [true, true], [false, false]),
+        ("GET", "/a%2Fb", [true, true], [false, false]),
+        ("GET", "/a/%2e%2e;/b", [true, true], [false, false]),
+        ("CONNECT", "host:443", [true, true], [false, false]),
+        ("CONNECT", "/a", [false, true], [false, false]),
+    ] {
+        for (rules, taken) in [(&plain, without), (&paths, with)] {
+            for (http, taken) in Http::ALL.into_iter().zip(taken) {
+                let decision = decide(rules, &sent(http, method, path));
+                assert_eq!(decision.rejected.is_none(), taken, "{method} {path} {http:?}");
+                assert_eq!(allowed(&decision), taken, "{method} {path} {http:?}");
+            }
+        }
+    }
+}
+
+/// Over HTTP/2 bytes outside ASCII pass, and are compared encoded.
+#[test]
+fn bytes_outside_ascii_are_compared_encoded() {
+    let cafe = at(PathMatch::Exact("/caf%c3%a9".into()));
+    let rules = rules(vec![(Allow, prefix("a")), (Deny, cafe)]);
+    assert!(!allowed(&decide(&rules, &sent(Http::Two, "GET", "/caf\u{e9}?\u{e9}"))));
+    assert!(allowed(&decide(&rules, &sent(Http::Two, "GET", "/caf\u{ea}?\u{e9}"))));
 }

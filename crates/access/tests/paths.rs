@@ -10,6 +10,8 @@ use proptest::prelude::*;
 /// What a line of the measurements expects: a status that is not 200, or a path with its query.
 fn agrees(raw: &str, expected: &str) -> bool {
     match normalise(raw) {
+        // The filter refuses it, after the path was measured.
+        Err(Rejected::Dots) => has_dots_with_parameters(expected),
         Err(_) => expected.starts_with('4'),
         Ok(path) => expected.split_once('?').map_or(expected, |(path, _)| path) == path,
     }
@@ -40,7 +42,10 @@ fn each_refusal_has_its_reason() {
         ("*", Rejected::Target),
         ("http://h?x", Rejected::Target),
         ("/a b", Rejected::Byte),
-        ("/ä", Rejected::Byte),
+        ("/ä", Rejected::NotAscii),
+        ("/a/%2e%2e;/b", Rejected::Dots),
+        ("/a/..%3b", Rejected::Dots),
+        ("/%2E;x/b", Rejected::Dots),
         ("/a?\u{7f}", Rejected::Byte),
         ("/a#b", Rejected::Fragment),
         ("/a%2Fb", Rejected::EscapedSlash),
@@ -56,9 +61,10 @@ fn a_plain_path_is_not_copied() {
     assert!(matches!(normalise("/api/v1/users?x=/../"), Ok(Cow::Borrowed("/api/v1/users"))));
 }
 
-/// Whether one more round would cut a parameter (step 5).
+/// Whether one more round would cut a parameter (step 3).
 fn has_dots_with_parameters(path: &str) -> bool {
-    path.split('/').any(|segment| segment.starts_with(".;") || segment.starts_with("..;"))
+    let dots = |s: &str| [".;", "..;", ".%3b", "..%3b"].iter().any(|d| s.starts_with(d));
+    path.to_lowercase().split('/').any(dots)
 }
 
 proptest! {
@@ -75,9 +81,8 @@ proptest! {
             prop_assert!(once.starts_with('/') && !once.contains('?') && !once.contains('\\'));
             prop_assert!(!once.contains("//") || once == "//");
             prop_assert!(once.split('/').all(|segment| segment != "." && segment != ".."));
-            if !has_dots_with_parameters(&once) {
-                prop_assert_eq!(normalise(&once), Ok(once.clone()), "from {}", raw);
-            }
+            prop_assert!(!has_dots_with_parameters(&once));
+            prop_assert_eq!(normalise(&once), Ok(once.clone()), "from {}", raw);
         }
     }
 }

@@ -189,6 +189,8 @@ parameters! {
         path: Option<String> = {value_name: "PATH"};
         /// Server name the client asks for in TLS.
         sni: Option<String> = {value_name: "NAME"};
+        /// Version of HTTP the request is sent with, gRPC is 2; without it both, and where they differ.
+        http: Option<String> = {value_name: "1|2", takes: Takes::Word(&["1", "2"])};
     }
     beside {
         /// Many questions instead, as text; whoever asks has read it.

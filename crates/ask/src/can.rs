@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `overrule can`: who may call what, and which policy says so.
 
-use overrule::overrule_access::Request;
+use overrule::InboundAccess;
+use overrule::overrule_access::{Http, Request};
 use overrule::view::access::{self, AccessAnswer};
 use overrule::view::{Styles, Table, escape, tenancy, v1};
 use serde::Deserialize;
@@ -24,11 +25,22 @@ struct Matrix {
     path: Vec<String>,
     #[serde(default)]
     sni: Vec<String>,
+    #[serde(default)]
+    http: Vec<String>,
 }
 
 /// What can be refused before anything is read.
 pub(crate) fn validate(_: &Shared, asked: &Can) -> Result<(), AskError> {
-    matrix(asked).map(drop)
+    let matrix = matrix(asked)?;
+    matrix.http.iter().try_for_each(|text| version(text).map(drop))
+}
+
+fn version(text: &str) -> Result<Http, AskError> {
+    match text {
+        "1" => Ok(Http::One),
+        "2" => Ok(Http::Two),
+        _ => Err(AskError::Usage(format!("--http takes 1 or 2, not `{text}`"))),
+    }
 }
 
 pub(crate) fn run(
@@ -41,8 +53,11 @@ pub(crate) fn run(
     let decisions = decisions(shared, known, &matrix)?;
     let one = asked.matrix.is_none();
     let denied = one && decisions.iter().any(|d| d.verdict == "denied");
-    let disputed =
-        decisions.iter().any(|d| d.other_profiles.iter().any(|o| o.verdict != d.verdict));
+    let disputed = decisions.iter().any(|d| {
+        let others = d.other_profiles.iter().map(|o| o.verdict);
+        let mut others = others.chain(d.other_http.iter().map(|o| o.verdict));
+        others.any(|verdict| verdict != d.verdict)
+    });
     if shared.output == Some(Form::Csv) {
         sink.result(&csv(&decisions))?;
         known.mention_findings(sink);
@@ -93,6 +108,7 @@ fn matrix(asked: &Can) -> Result<Matrix, AskError> {
             method: list(&asked.method),
             path: list(&asked.path),
             sni: list(&asked.sni),
+            http: list(&asked.http),
         }),
         (Some(given), ..) if asked.sent().is_empty() => {
             let read = overrule::source::read_one(
@@ -103,7 +119,7 @@ fn matrix(asked: &Can) -> Result<Matrix, AskError> {
             let json = read.documents.ids().next().map(|d| read.documents.root(d).to_json());
             serde_json::from_value(json.unwrap_or_default()).map_err(|e| {
                 AskError::Usage(format!(
-                    "{}: {e}; a matrix has lists: from, to, and if wanted method, path, sni",
+                    "{}: {e}; a matrix has lists: from, to, and if wanted method, path, sni, http",
                     given.name
                 ))
             })
@@ -134,6 +150,8 @@ fn decisions(
         false => access::decision(&answer),
     };
     let finder = select::finder(known, shared);
+    let versions = each(&matrix.http).into_iter().map(|text| text.map(version).transpose());
+    let versions = versions.collect::<Result<Vec<_>, _>>()?;
     let mut clients = Vec::new();
     let mut found = Vec::new();
     for to in &matrix.to {
@@ -148,9 +166,13 @@ fn decisions(
             for method in each(&matrix.method) {
                 for path in each(&matrix.path) {
                     for sni in each(&matrix.sni) {
-                        let request = Request { identity: None, sni, method, path };
-                        let asked = inbounds.iter().filter_map(|i| i.ask(from, caller, request));
-                        found.extend(asked.map(decision));
+                        let request = Request { sni, method, path, ..Request::default() };
+                        for http in &versions {
+                            let ask = |i: &InboundAccess<'_>| {
+                                i.ask(from, caller, request, *http).map(&decision)
+                            };
+                            found.extend(inbounds.iter().filter_map(ask));
+                        }
                     }
                 }
             }
@@ -166,8 +188,8 @@ fn told(d: &v1::AccessDecision, verbose: bool) -> String {
         text.push_str(&escape::terminal(&t));
         text.push('\n');
     };
-    let request: Vec<&str> =
-        [d.method.as_deref(), d.path.as_deref(), d.sni.as_deref()].into_iter().flatten().collect();
+    let parts = [d.method.as_deref(), d.path.as_deref(), d.sni.as_deref(), d.http];
+    let request: Vec<&str> = parts.into_iter().flatten().collect();
     let request =
         if request.is_empty() { String::new() } else { format!(" ({})", request.join(" ")) };
     line(format!("{}: {} -> {}{request}", d.verdict.to_uppercase(), d.from, d.to));
@@ -207,6 +229,10 @@ fn told(d: &v1::AccessDecision, verbose: bool) -> String {
             "  the inbound is permissive: a client without a certificate is {plaintext}, whatever policies say"
         ));
     }
+    if let Some(other) = &d.other_http {
+        let verdict = other.verdict.to_uppercase();
+        line(format!("  over {}: {verdict}: {}", other.http, other.because));
+    }
     for other in &d.other_profiles {
         let verdict = other.verdict.to_uppercase();
         line(format!("  under profile {}: {verdict}: {}", other.profile, other.because));
@@ -218,10 +244,20 @@ fn at(by: &v1::DecidedBy) -> String {
     by.at.as_ref().map(|p| format!(" ({}:{}:{})", p.file, p.line, p.column)).unwrap_or_default()
 }
 
-const COLUMNS: [&str; 8] =
-    ["FROM", "TO", "METHOD", "PATH", "SNI", "VERDICT", "BY", "OTHER PROFILES"];
+const COLUMNS: [&str; 10] = [
+    "FROM",
+    "TO",
+    "METHOD",
+    "PATH",
+    "SNI",
+    "VERDICT",
+    "BY",
+    "OTHER PROFILES",
+    "HTTP",
+    "OTHER HTTP",
+];
 
-fn cells(d: &v1::AccessDecision) -> [String; 8] {
+fn cells(d: &v1::AccessDecision) -> [String; 10] {
     let text = |t: &Option<String>| t.clone().unwrap_or_default();
     let by = d.by.as_ref().map(|b| format!("{} {}", b.policy, b.part)).unwrap_or_default();
     let others = d.other_profiles.iter().map(|o| format!("{}: {}", o.profile, o.verdict));
@@ -234,6 +270,8 @@ fn cells(d: &v1::AccessDecision) -> [String; 8] {
         d.verdict.to_owned(),
         by,
         others.collect::<Vec<_>>().join(", "),
+        d.http.unwrap_or_default().to_owned(),
+        d.other_http.iter().map(|o| format!("{}: {}", o.http, o.verdict)).collect(),
     ]
 }
 

@@ -182,7 +182,7 @@ pub struct Watch {
 pub struct CanOrMany {
     #[command(flatten)]
     pub one: Typed<Can>,
-    /// Many questions at once: a YAML file with lists `from`, `to`, and if wanted `method`, `path`, `sni`.
+    /// Many questions at once: a YAML file with lists `from`, `to`, and if wanted `method`, `path`, `sni`, `http`.
     #[arg(long, value_name = "FILE", conflicts_with_all = Can::TABLE.iter().map(|row| row.name))]
     pub matrix: Option<PathBuf>,
 }

@@ -8,7 +8,7 @@ use overrule_access::AccessRule;
 use serde::Serialize;
 
 use crate::entry::{Entry, entries};
-use crate::forms::{Plan, list, tree};
+use crate::forms::{Guards, Plan, list, tree};
 use crate::kuma::{Release, matchers};
 use crate::names::{Names, stat_name, stat_prefix};
 use crate::problem::FilterProblem;
@@ -175,10 +175,10 @@ pub fn filters<'a>(input: &FilterInput<'a>, options: &FilterOptions) -> Projecti
     }
     let names = Names::safe(input.names);
     let entries = entries(input.rules, input.protocol, &mut projection.problems);
-    if input.protocol == Protocol::Http && input.rules.iter().any(|r| r.matches.path.is_some()) {
-        projection.connection_manager = Some(PATHS);
-    }
-    let (matcher, shadow) = arrange(entries, form, options.svid, &names);
+    let paths = input.rules.iter().any(|r| r.matches.path.is_some());
+    let guards = Guards { svid: options.svid, paths: input.protocol == Protocol::Http && paths };
+    projection.connection_manager = guards.paths.then_some(PATHS);
+    let (matcher, shadow) = arrange(entries, form, guards, &names);
     if options.tell_allows && input.protocol == Protocol::Tcp {
         projection.filters.push(note(input, matcher.clone()));
     }
@@ -190,12 +190,12 @@ pub fn filters<'a>(input: &FilterInput<'a>, options: &FilterOptions) -> Projecti
 fn arrange<'a>(
     entries: Vec<Entry<'a>>,
     form: FilterForm,
-    guarded: bool,
+    guards: Guards,
     names: &Names<'a>,
 ) -> (Matcher<'a>, Option<Matcher<'a>>) {
     let write = |plan| if form == FilterForm::Tree { tree(plan, names) } else { list(plan, names) };
-    let shadow = Plan::shadow(&entries, guarded).map(write);
-    (write(Plan::enforced(entries, guarded)), shadow)
+    let shadow = Plan::shadow(&entries, guards).map(write);
+    (write(Plan::enforced(entries, guards)), shadow)
 }
 
 fn filter<'a>(

@@ -19,6 +19,7 @@ mod names;
 mod problem;
 pub mod proto;
 mod sequence;
+mod spelling;
 mod version;
 
 pub use bootstrap::{EnvoyInbound, HostPort, POLICY_HEADER, TlsFiles, Trust, Upstream, bootstrap};
@@ -28,6 +29,6 @@ pub use filters::{
 pub use kuma::Release;
 pub use legacy::{LegacyInput, LegacySubset, LegacyTag, SubsetAction, legacy};
 pub use listener::{Chains, apply};
-pub use names::{DEFAULT, GUARD, action_name, policy_name, stat_prefix};
+pub use names::{DEFAULT, GUARD, PATH_GUARD, action_name, policy_name, stat_prefix};
 pub use problem::FilterProblem;
 pub use version::{NotAVersion, Version};

@@ -14,6 +14,9 @@ pub const DEFAULT: &str = "default";
 /// The name of the answer to certificates with several URI SANs.
 pub const GUARD: &str = "multi-san";
 
+/// The name of the answer to paths that rules cannot be asked about.
+pub const PATH_GUARD: &str = "unsafe-path";
+
 /// The name of an action for a policy with this KRI.
 ///
 /// Envoy makes counters of it, and a dot would split the name of a counter in two. Letters, digits, `_` and `-` stay;
@@ -24,7 +27,7 @@ pub fn action_name(kri: &str) -> Cow<'_, str> {
     if kri.is_empty() {
         return Cow::Borrowed("~");
     }
-    let reserved = kri == DEFAULT || kri == GUARD;
+    let reserved = [DEFAULT, GUARD, PATH_GUARD].contains(&kri);
     if !reserved && kri.bytes().all(is_plain) {
         return Cow::Borrowed(kri);
     }
@@ -139,7 +142,7 @@ mod tests {
 
     #[test]
     fn what_we_did_not_write_has_no_kri() {
-        for name in [DEFAULT, GUARD, "~2", "~zz", "a.b", "~61b", "~ff"] {
+        for name in [DEFAULT, GUARD, PATH_GUARD, "~2", "~zz", "a.b", "~61b", "~ff"] {
             assert_eq!(policy_name(name), None, "{name}");
         }
     }
@@ -154,7 +157,7 @@ mod tests {
         fn every_name_has_a_way_back(kri in ".*") {
             let name = action_name(&kri);
             proptest::prop_assert!(!name.is_empty() && !name.contains('.'));
-            proptest::prop_assert!(name != DEFAULT && name != GUARD);
+            proptest::prop_assert!(![DEFAULT, GUARD, PATH_GUARD].contains(&&*name));
             let back = policy_name(&name);
             proptest::prop_assert_eq!(back.as_deref(), Some(kri.as_str()));
         }

@@ -2,15 +2,27 @@
 //! In: conditions with answers, in order. Out: a matcher list in which the first that holds wins. Not here: which
 //! conditions there are.
 
+use crate::entry::spelled;
 use crate::names::Names;
 use crate::proto::matcher::{FieldMatcher, Matcher, MatcherList, OnMatch, Predicate};
 use crate::proto::rbac::RbacAction;
+use crate::spelling::Spelling;
+
+/// What must hold.
+#[derive(Debug, Clone)]
+pub(crate) enum Condition<'a> {
+    /// Nothing.
+    None,
+    /// This.
+    Holds(Predicate<'a>),
+    /// The path is a spelling of this one.
+    Spelled(Spelling),
+}
 
 /// A condition and its answer.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Step<'a> {
-    /// None: always.
-    pub predicate: Option<Predicate<'a>>,
+    pub condition: Condition<'a>,
     pub action: RbacAction,
     pub policy: u32,
 }
@@ -32,21 +44,23 @@ pub(crate) fn sequence<'a>(
     let mut run = Run::default();
     for step in steps {
         let answer = (step.action, step.policy);
-        let Some(predicate) = step.predicate else {
+        if matches!(step.condition, Condition::None) {
             // The conditions of the run lead to where everything leads.
             if run.answer != Some(answer) {
                 run.flush(&mut done.matchers, names);
             }
             done.end = Some(names.answer(step.action, step.policy));
             return done;
-        };
+        }
         if run.answer != Some(answer) {
             run.flush(&mut done.matchers, names);
             run.answer = Some(answer);
         }
-        match predicate {
-            Predicate::OrMatcher(list) => run.parts.extend(list.predicate),
-            other => run.parts.push(other),
+        match step.condition {
+            Condition::None => {}
+            Condition::Holds(Predicate::OrMatcher(list)) => run.parts.extend(list.predicate),
+            Condition::Holds(other) => run.parts.push(other),
+            Condition::Spelled(one) => run.spellings.push(one),
         }
     }
     run.flush(&mut done.matchers, names);
@@ -57,11 +71,17 @@ pub(crate) fn sequence<'a>(
 struct Run<'a> {
     answer: Option<(RbacAction, u32)>,
     parts: Vec<Predicate<'a>>,
+    /// Paths that are asked about together.
+    spellings: Vec<Spelling>,
 }
 
 impl<'a> Run<'a> {
     fn flush(&mut self, into: &mut Vec<FieldMatcher<'a>>, names: &Names<'a>) {
-        let parts = std::mem::take(&mut self.parts);
+        let mut parts = std::mem::take(&mut self.parts);
+        match spelled(&std::mem::take(&mut self.spellings)) {
+            Some(Predicate::OrMatcher(list)) => parts.extend(list.predicate),
+            other => parts.extend(other),
+        }
         if let (Some((action, policy)), Some(predicate)) =
             (self.answer.take(), Predicate::any(parts))
         {

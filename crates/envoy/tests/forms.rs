@@ -17,8 +17,8 @@ use overrule_access::{AccessRule, Effect, Identity, Match, PathMatch};
 use overrule_envoy::proto::matcher::Matcher;
 use overrule_envoy::proto::rbac::{Rbac, RbacAction};
 use overrule_envoy::{
-    DEFAULT, FilterForm, FilterInput, FilterOptions, FilterProblem, GUARD, Projection, Protocol,
-    Release, Version, filters, json,
+    DEFAULT, FilterForm, FilterInput, FilterOptions, FilterProblem, GUARD, PATH_GUARD, Projection,
+    Protocol, Release, Version, filters, json,
 };
 use proptest::prelude::*;
 use support::{Answer, Seen, ask, exact, means, names, prefix, rule};
@@ -49,12 +49,23 @@ fn first(rules: &[AccessRule], seen: &Seen, wanted: impl Fn(Effect) -> bool) -> 
     rules.iter().find(|r| wanted(r.effect) && means(&r.matches, seen)).map(|r| r.policy)
 }
 
-/// Whom the tree names: of those without identity the first, then of the exact ones, then of the longest prefix.
+/// Whom the tree names: of those without identity the first, then of the exact ones, then of the longest prefix; and of
+/// allows with the same identity likewise by path.
 fn closest(rules: &[AccessRule], seen: &Seen, wanted: impl Fn(Effect) -> bool) -> Option<u32> {
-    let closeness = |r: &&AccessRule| match &r.matches.identity {
-        None => (0, 0),
-        Some(Identity::Exact(_)) => (1, 0),
-        Some(Identity::Prefix(id)) => (2, usize::MAX - id.len()),
+    let closeness = |r: &&AccessRule| {
+        let identity = match &r.matches.identity {
+            None => (0, 0),
+            Some(Identity::Exact(_)) => (1, 0),
+            Some(Identity::Prefix(id)) => (2, usize::MAX - id.len()),
+        };
+        let path = match &r.matches.path {
+            Some(PathMatch::Exact(_)) if r.effect != Effect::Deny => (1, 0),
+            Some(PathMatch::Prefix(path)) if r.effect != Effect::Deny => {
+                (2, usize::MAX - path.len())
+            }
+            _ => (0, 0),
+        };
+        (identity, path)
     };
     let all = rules.iter().filter(|r| wanted(r.effect) && means(&r.matches, seen));
     // The first of the closest: `min_by_key` takes the first of equals.
@@ -138,6 +149,28 @@ fn any_rules() -> impl Strategy<Value = Vec<AccessRule>> {
     prop::collection::vec(one.prop_map(|(effect, m, policy)| rule(effect, m, policy)), 0..10)
 }
 
+/// Many for few identities, so that paths become maps.
+fn many_paths() -> impl Strategy<Value = Vec<AccessRule>> {
+    let identity = prop_oneof![3 => Just(None), 1 => Just(Some(Identity::Exact("s://t".into())))];
+    let method = prop_oneof![3 => Just(None), 1 => Just(Some(Box::from("GET")))];
+    let path = ("(/(a|ab|b)){0,3}/?", any::<bool>()).prop_map(|(path, exact)| {
+        match exact && !path.is_empty() {
+            true => PathMatch::Exact(path.into()),
+            false => PathMatch::Prefix(path.into()),
+        }
+    });
+    let matches = (identity, method, prop::option::weighted(0.95, path))
+        .prop_map(|(identity, method, path)| Match { identity, sni: None, method, path })
+        .prop_filter("a match that asks for nothing is none", |m| *m != Match::default());
+    let effect = prop_oneof![
+        1 => Just(Effect::Deny),
+        4 => Just(Effect::AllowWithShadowDeny),
+        8 => Just(Effect::Allow),
+    ];
+    let one = (effect, matches, 0..8u32);
+    prop::collection::vec(one.prop_map(|(effect, m, policy)| rule(effect, m, policy)), 12..60)
+}
+
 fn any_request() -> impl Strategy<Value = Seen> {
     let san = prop_oneof![
         1 => Just(None),
@@ -165,6 +198,43 @@ proptest! {
     ) {
         for seen in &requests {
             check(&rules, seen)?;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn so_do_many_paths(
+        rules in many_paths(),
+        requests in prop::collection::vec(any_request(), 12),
+    ) {
+        for seen in &requests {
+            check(&rules, seen)?;
+        }
+    }
+}
+
+/// What rules cannot be asked about is refused before any of them: a CONNECT, and dots that a server would see.
+#[test]
+fn paths_that_cannot_be_judged_are_refused() {
+    let below = |path: &str| Some(PathMatch::Prefix(path.into()));
+    let everything = Match { path: below(""), ..Match::default() };
+    let rules =
+        [rule(Effect::Allow, everything.clone(), 0), rule(Effect::Allow, prefix("s://"), 1)];
+    let names = names(2);
+    for form in [FilterForm::List, FilterForm::Tree] {
+        let projection = project(&rules, &names, &options(form));
+        let by = |path: Option<&str>| {
+            let (san, path) = (Some("s://a".to_owned()), path.map(str::to_owned));
+            ask(matchers(&projection).0, &Seen { san, path, ..Seen::default() }).unwrap()
+        };
+        for path in [None, Some("*"), Some("/a/..;/b"), Some("/.%3bx"), Some("/..;?q")] {
+            assert_eq!(by(path), (RbacAction::Deny, PATH_GUARD.to_owned()), "{path:?}");
+        }
+        for path in ["/", "/a..;/b", "/...;x", "/a?/..;", "/;x"] {
+            assert_eq!(by(Some(path)).0, RbacAction::Allow, "{path}");
         }
     }
 }

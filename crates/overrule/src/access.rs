@@ -2,7 +2,7 @@
 //! In: an analysis, a client and what it calls. Out: whether it may, and who says so, under every profile. Not here: the
 //! rules of that (families), words (`overrule_view::access`), what a reader may not know.
 
-use overrule_access::{Caller, Request, Ruling, spiffe};
+use overrule_access::{Because, Caller, Http, Request, Ruling, Verdict, spiffe};
 use overrule_family::{Access, CitedClause, Client, FilterSource, Guarded, InboundId};
 use overrule_model::ObjectId;
 use overrule_view::access::{self, AccessAnswer, Cited};
@@ -21,6 +21,24 @@ pub struct Question<'a> {
     pub path: Option<&'a str>,
     /// The server name it requests.
     pub sni: Option<&'a str>,
+    /// The version of HTTP; none for both.
+    pub http: Option<Http>,
+}
+
+/// Of what two versions of HTTP answer, the one to show, and the other if it differs: in the verdict, or because the
+/// proxy refuses one of the requests before it asks.
+fn both<'a>(
+    one: Ruling<Cited<'a>>,
+    two: Ruling<Cited<'a>>,
+) -> (Http, Ruling<Cited<'a>>, Option<Ruling<Cited<'a>>>) {
+    let refused = |ruling: &Ruling<_>| matches!(ruling.because, Because::Refused(_));
+    match (refused(&one), refused(&two)) {
+        (false, true) => (Http::One, one, Some(two)),
+        (true, false) => (Http::Two, two, Some(one)),
+        _ if one.verdict == two.verdict => (Http::One, one, None),
+        _ if one.verdict == Verdict::Allowed => (Http::One, one, Some(two)),
+        _ => (Http::Two, two, Some(one)),
+    }
 }
 
 /// An inbound under every profile that was resolved, to ask about many clients.
@@ -119,11 +137,11 @@ impl Analysis {
         from: &str,
         at: InboundId,
     ) -> Option<v1::AccessDecision> {
-        let Question { from: client, method, path, sni } = question;
+        let Question { from: client, method, path, sni, http } = question;
         let caller = self.caller(client);
-        let request = Request { identity: None, sni, method, path };
+        let request = Request { sni, method, path, ..Request::default() };
         let inbound = self.access(at)?;
-        inbound.ask(from, &caller, request).map(|answer| access::decision(&answer))
+        inbound.ask(from, &caller, request, http).map(|answer| access::decision(&answer))
     }
 }
 
@@ -138,13 +156,21 @@ impl<'a> InboundAccess<'a> {
         self.shown.filter_source(as_shipped)
     }
 
-    /// What every profile answers about a client, which `from` names as people do, and its request.
+    /// What every profile answers about a client, which `from` names as people do, and its request. Without a version of
+    /// HTTP it is both: where they differ, the one that lets more pass is shown, and the other beside it.
     pub fn ask<'q>(
         &'q self,
         from: &'q str,
         caller: &'q Caller,
         request: Request<'q>,
+        http: Option<Http>,
     ) -> Option<AccessAnswer<'q>> {
+        let over = |http| self.ruling(&*self.shown, caller, Request { http, ..request });
+        let (shown, ruling, other) = match http {
+            Some(http) => (http, over(http)?, None),
+            None => both(over(Http::One)?, over(Http::Two)?),
+        };
+        let request = Request { http: shown, ..request };
         let Request { method, path, sni, .. } = request;
         let others = self.others.iter();
         let others = others
@@ -156,8 +182,11 @@ impl<'a> InboundAccess<'a> {
             method,
             path,
             sni,
+            http: http.or(other.as_ref().map(|_| shown)),
             profile: self.profile,
-            ruling: self.ruling(&*self.shown, caller, request)?,
+            ruling,
+            other_http: other
+                .map(|ruling| (if shown == Http::One { Http::Two } else { Http::One }, ruling)),
             others: others.collect::<Option<_>>()?,
         })
     }

@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use overrule_access::Request;
+use overrule_access::{Http, Request};
 use overrule_source::{Input, Read};
 use overrule_view::{self as view, Scene, access, v1};
 
@@ -54,6 +54,8 @@ pub struct MeshCall<'a> {
     pub path: Option<&'a str>,
     /// The server name it requests.
     pub sni: Option<&'a str>,
+    /// The version of HTTP; none for both.
+    pub http: Option<Http>,
 }
 
 impl Manifests {
@@ -139,12 +141,12 @@ impl Manifests {
 
     /// Whether a client may call, and which policy decides: one decision per inbound.
     pub fn can(&self, call: MeshCall<'_>) -> Result<Vec<v1::AccessDecision>, LookupError> {
-        let MeshCall { from, to, method, path, sni } = call;
+        let MeshCall { from, to, method, path, sni, http } = call;
         let finder = Finder::new(&self.analysis);
         let inbounds = finder.inbounds(to)?;
         let caller = self.analysis.caller(finder.client(from)?);
-        let request = Request { identity: None, sni, method, path };
-        let asked = inbounds.iter().filter_map(|inbound| inbound.ask(from, &caller, request));
+        let request = Request { sni, method, path, ..Request::default() };
+        let asked = inbounds.iter().filter_map(|inbound| inbound.ask(from, &caller, request, http));
         Ok(asked.map(|answer| access::decision(&answer)).collect())
     }
 

@@ -3,7 +3,7 @@
 //! may not know (`tenancy`).
 
 use overrule_access::{
-    Because, Clause, Effect, Enforcement, Identity, Match, PathMatch, Ruling, Verdict,
+    Because, Clause, Effect, Enforcement, Http, Identity, Match, PathMatch, Ruling, Verdict,
 };
 use overrule_model::ObjectId;
 
@@ -39,10 +39,14 @@ pub struct AccessAnswer<'a> {
     pub path: Option<&'a str>,
     /// The server name asked about.
     pub sni: Option<&'a str>,
+    /// The version of HTTP asked about, or of the answer if the other version has another.
+    pub http: Option<Http>,
     /// The profile that is shown.
     pub profile: &'static str,
     /// What it answers.
     pub ruling: Ruling<Cited<'a>>,
+    /// What is answered over the other version of HTTP, if it differs.
+    pub other_http: Option<(Http, Ruling<Cited<'a>>)>,
     /// What other profiles answer, by their names.
     pub others: Vec<(&'static str, Ruling<Cited<'a>>)>,
 }
@@ -63,9 +67,22 @@ pub fn decision(access: &AccessAnswer<'_>) -> v1::AccessDecision {
         by_tree: ruling.by_tree.as_ref().map(decided_by),
         matched: ruling.matched.iter().map(decided_by).collect(),
         shadow: ruling.shadow.as_ref().map(decided_by),
+        other_http: other_http(access, |ruling| {
+            (sentence(&ruling.because), by(&ruling.because).map(decided_by))
+        }),
         other_profiles: differs.map(other).collect(),
         ..asked(access)
     }
+}
+
+/// The answer over the other version of HTTP, with what `words` says about its reason.
+pub(crate) fn other_http(
+    access: &AccessAnswer<'_>,
+    words: impl Fn(&Ruling<Cited<'_>>) -> (String, Option<v1::DecidedBy>),
+) -> Option<v1::OtherHttp> {
+    let (http, ruling) = access.other_http.as_ref()?;
+    let (because, by) = words(ruling);
+    Some(v1::OtherHttp { http: http.name(), verdict: verdict(ruling.verdict), because, by })
 }
 
 /// The question and the verdict, without any reason.
@@ -82,6 +99,7 @@ pub(crate) fn asked(access: &AccessAnswer<'_>) -> v1::AccessDecision {
         method: owned(access.method),
         path: owned(access.path),
         sni: owned(access.sni),
+        http: access.http.map(Http::name),
         enforcement: match enforcement {
             Enforcement::Off => "off",
             Enforcement::Permissive => "permissive",
@@ -94,6 +112,7 @@ pub(crate) fn asked(access: &AccessAnswer<'_>) -> v1::AccessDecision {
         by_tree: None,
         matched: Vec::new(),
         shadow: None,
+        other_http: None,
         other_profiles: Vec::new(),
     }
 }
@@ -119,6 +138,9 @@ pub(crate) fn sentence(because: &Because<Cited<'_>>) -> String {
         Because::NoMatch => "nobody allows it: none of the permissions of the inbound matches",
         Because::SeveralIdentities => {
             "its certificate has several identities, as in a mesh without MeshIdentity, and an inbound with rules accepts only clients with one identity"
+        }
+        Because::Refused(why) => {
+            return format!("the proxy refuses the request before it checks any permission: {why}");
         }
         Because::NoCertificate => {
             "the inbound requires a certificate, so the connection ends before any permission is checked"

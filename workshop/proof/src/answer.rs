@@ -31,7 +31,7 @@ pub enum ProxyAnswer {
     },
     /// Nobody judges it: as a request it is not acceptable.
     Rejected {
-        /// What it is answered with.
+        /// What it is answered with; 0 if the proxy gives up the stream or the connection of HTTP/2 instead.
         status: u16,
     },
     /// Nobody judges it: the handshake fails.
@@ -147,28 +147,35 @@ impl Counters {
 /// The answer in an HTTP reply.
 ///
 /// # Errors
-/// The reply does not tell who decided.
-pub(crate) fn of_reply(reply: &ProxyReply) -> Result<SeenAnswer, HarnessFailure> {
+/// The reply does not tell who decided, or, if there `has_path` to be one, on which path.
+pub(crate) fn of_reply(reply: &ProxyReply, has_path: bool) -> Result<SeenAnswer, HarnessFailure> {
     let response = match reply {
         ProxyReply::Response(response) => response,
+        ProxyReply::Reset => {
+            return Ok(SeenAnswer { answer: ProxyAnswer::Rejected { status: 0 }, path: None });
+        }
         ProxyReply::Refused(_) => {
             return Ok(SeenAnswer { answer: ProxyAnswer::Refused, path: None });
         }
     };
-    match response.status {
-        200 => of_allowed(response),
-        403 => {
-            let unclear =
-                || HarnessFailure::new(format!("a denial that does not say why: {response:?}"));
-            let reason = response.header(observe::REASON);
-            let policy = reason.and_then(denier).ok_or_else(unclear)?;
-            Ok(SeenAnswer { answer: ProxyAnswer::Denied { policy }, path: Some(judged(response)?) })
+    // The reason tells a denial by a rule from other refusals. A call of gRPC is answered with 200 whatever happens.
+    if let Some(policy) = response.header(observe::REASON).and_then(denier) {
+        let answer = ProxyAnswer::Denied { policy };
+        let path = has_path.then(|| judged(response)).transpose()?;
+        return Ok(SeenAnswer { answer, path });
+    }
+    match (response.status, response.header(observe::REASON)) {
+        (200, None | Some("direct_response")) => of_allowed(response, has_path),
+        // The filter let it pass, and there is no route for a CONNECT.
+        (404, Some("route_not_found")) if !has_path => of_allowed(response, false),
+        (200, Some(_)) => {
+            Ok(SeenAnswer { answer: ProxyAnswer::Rejected { status: 200 }, path: None })
         }
-        status => Ok(SeenAnswer { answer: ProxyAnswer::Rejected { status }, path: None }),
+        (status, _) => Ok(SeenAnswer { answer: ProxyAnswer::Rejected { status }, path: None }),
     }
 }
 
-fn of_allowed(response: &Response) -> Result<SeenAnswer, HarnessFailure> {
+fn of_allowed(response: &Response, has_path: bool) -> Result<SeenAnswer, HarnessFailure> {
     let policy = response.header(observe::POLICY).and_then(given);
     let policy = policy.ok_or_else(|| {
         HarnessFailure::new(format!("a pass that does not say why: {response:?}"))
@@ -177,10 +184,8 @@ fn of_allowed(response: &Response) -> Result<SeenAnswer, HarnessFailure> {
         .header(observe::SHADOW)
         .and_then(|text| text.split_once(' '))
         .and_then(|(result, policy)| (result == "denied").then(|| policy.to_owned()));
-    Ok(SeenAnswer {
-        answer: ProxyAnswer::Allowed { policy, shadow },
-        path: Some(judged(response)?),
-    })
+    let path = has_path.then(|| judged(response)).transpose()?;
+    Ok(SeenAnswer { answer: ProxyAnswer::Allowed { policy, shadow }, path })
 }
 
 /// The path that was judged. Without it nothing could be compared, and nobody would notice.

@@ -14,20 +14,43 @@ use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureSch
 
 use crate::failure::HarnessFailure;
 use crate::http::{self, Response};
+use crate::http2::{Exchange, Http2};
 use crate::pki::Pki;
 use crate::proxy::ANSWER;
 
-/// What is asked, and by whom. Over TCP, method and path do not count.
+/// How a request is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Wire {
+    /// HTTP/1.1.
+    #[default]
+    Http1,
+    /// HTTP/2.
+    Http2,
+    /// HTTP/2, as a call of gRPC: its refusals are gRPC too.
+    Grpc,
+}
+
+/// What is asked, and by whom. Over TCP, method, path and wire do not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProxyRequest {
+    /// How it is sent.
+    pub wire: Wire,
     /// Name of the client.
     pub client: String,
     /// The server name it asks for; without one it sends none.
     pub sni: Option<String>,
     /// The method.
     pub method: String,
-    /// The path as it goes out, byte by byte.
+    /// The path as it goes out, a character for each byte: `\u{e9}` is the byte E9, which is not UTF-8.
     pub path: String,
+}
+
+impl ProxyRequest {
+    /// The path as bytes.
+    pub fn bytes(&self) -> Vec<u8> {
+        // What is no byte cannot be sent, and is a question mark, which shows.
+        self.path.chars().map(|c| u8::try_from(c).unwrap_or(b'?')).collect()
+    }
 }
 
 /// What came of a request.
@@ -35,6 +58,8 @@ pub struct ProxyRequest {
 pub enum ProxyReply {
     /// HTTP.
     Response(Response),
+    /// The proxy gave up the stream or the connection of HTTP/2, without a response.
+    Reset,
     /// No byte of HTTP: the connection was refused, in words.
     Refused(String),
 }
@@ -48,14 +73,19 @@ pub struct Connected {
     pub echoed: bool,
 }
 
-type Stream = BufReader<StreamOwned<ClientConnection, TcpStream>>;
+type Tls = StreamOwned<ClientConnection, TcpStream>;
+type Stream = BufReader<Tls>;
 
 /// Clients with the certificates of a [`Pki`]. Connections are kept and used again.
 #[derive(Debug)]
 pub struct Clients {
-    configs: BTreeMap<String, Arc<ClientConfig>>,
-    open: BTreeMap<(SocketAddr, String, Option<String>), Stream>,
+    /// Of each, without and with HTTP/2.
+    configs: BTreeMap<String, [Arc<ClientConfig>; 2]>,
+    open: BTreeMap<Key, Stream>,
+    open2: BTreeMap<Key, Http2<Tls>>,
 }
+
+type Key = (SocketAddr, String, Option<String>);
 
 impl Clients {
     /// All clients of it.
@@ -77,9 +107,11 @@ impl Clients {
                 .map_err(HarnessFailure::of(format!("certificate of {name}")))?;
             // Every connection shows its certificate anew.
             config.resumption = Resumption::disabled();
-            configs.insert(name.clone(), Arc::new(config));
+            let mut second = config.clone();
+            second.alpn_protocols = vec![b"h2".to_vec()];
+            configs.insert(name.clone(), [Arc::new(config), Arc::new(second)]);
         }
-        Ok(Self { configs, open: BTreeMap::new() })
+        Ok(Self { configs, open: BTreeMap::new(), open2: BTreeMap::new() })
     }
 
     /// Asks by HTTP, over an open connection of that client if there is one.
@@ -92,6 +124,9 @@ impl Clients {
         ask: &ProxyRequest,
     ) -> Result<ProxyReply, HarnessFailure> {
         let key = (to, ask.client.clone(), ask.sni.clone());
+        if ask.wire != Wire::Http1 {
+            return self.request2(key, ask);
+        }
         // A proxy may end an idle connection at any time: then the request is made again on a new one.
         if let Some(mut stream) = self.open.remove(&key)
             && let Ok(response) = exchange(&mut stream, ask)
@@ -110,6 +145,34 @@ impl Clients {
             }
             Err(error) => Ok(ProxyReply::Refused(error.to_string())),
         }
+    }
+
+    fn request2(&mut self, key: Key, ask: &ProxyRequest) -> Result<ProxyReply, HarnessFailure> {
+        let host = ask.sni.as_deref().unwrap_or("backend");
+        let bytes = ask.bytes();
+        let headers = http::request2(ask.method.as_bytes(), &bytes, host, ask.wire == Wire::Grpc);
+        let failed = || HarnessFailure::of(format!("no answer to {ask:?}"));
+        // As above, an idle connection may have ended.
+        if let Some(mut open) = self.open2.remove(&key) {
+            let exchange = open.exchange(&headers).map_err(failed())?;
+            let is_over = open.is_over();
+            if !is_over {
+                self.open2.insert(key.clone(), open);
+            }
+            if !is_over || matches!(exchange, Exchange::Response(_)) {
+                return Ok(reply2(exchange));
+            }
+        }
+        let mut fresh = match Http2::open(self.tls(key.0, ask)?) {
+            Ok(fresh) => fresh,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(failed()(error)),
+            Err(error) => return Ok(ProxyReply::Refused(error.to_string())),
+        };
+        let exchange = fresh.exchange(&headers).map_err(failed())?;
+        if !fresh.is_over() {
+            self.open2.insert(key, fresh);
+        }
+        Ok(reply2(exchange))
     }
 
     /// So many connections of one client.
@@ -156,6 +219,7 @@ impl Clients {
     /// Ends all open connections, for example when their proxy ends.
     pub fn close(&mut self) {
         self.open.clear();
+        self.open2.clear();
     }
 
     fn keep(
@@ -170,9 +234,14 @@ impl Clients {
     }
 
     fn connect(&self, to: SocketAddr, ask: &ProxyRequest) -> Result<Stream, HarnessFailure> {
+        self.tls(to, ask).map(BufReader::new)
+    }
+
+    fn tls(&self, to: SocketAddr, ask: &ProxyRequest) -> Result<Tls, HarnessFailure> {
         let config = self
             .configs
             .get(&ask.client)
+            .map(|[first, second]| if ask.wire == Wire::Http1 { first } else { second })
             .ok_or_else(|| HarnessFailure::new(format!("no client {}", ask.client)))?;
         // An address is not sent as server name.
         let name = match &ask.sni {
@@ -186,7 +255,7 @@ impl Clients {
             .map_err(HarnessFailure::of(format!("cannot connect to {to}")))?;
         socket.set_nodelay(true).map_err(HarnessFailure::of("socket"))?;
         socket.set_read_timeout(Some(ANSWER)).map_err(HarnessFailure::of("socket"))?;
-        Ok(BufReader::new(StreamOwned::new(connection, socket)))
+        Ok(StreamOwned::new(connection, socket))
     }
 }
 
@@ -204,9 +273,9 @@ impl Crowd {
     /// # Errors
     /// An answer does not come, or is not 200.
     pub fn ask(&mut self) -> Result<(), HarnessFailure> {
-        let text = http::request(&self.ask.method, &self.ask.path, "backend");
+        let bytes = http::request(&self.ask.method, &self.ask.bytes(), "backend");
         for stream in &mut self.streams {
-            send(stream, text.as_bytes()).map_err(HarnessFailure::of("cannot ask"))?;
+            send(stream, &bytes).map_err(HarnessFailure::of("cannot ask"))?;
         }
         for stream in &mut self.streams {
             let response = http::read(stream, &self.ask.method);
@@ -219,9 +288,16 @@ impl Crowd {
     }
 }
 
+fn reply2(exchange: Exchange) -> ProxyReply {
+    match exchange {
+        Exchange::Response(response) => ProxyReply::Response(response),
+        Exchange::Reset => ProxyReply::Reset,
+    }
+}
+
 fn exchange(stream: &mut Stream, ask: &ProxyRequest) -> io::Result<Response> {
     let host = ask.sni.as_deref().unwrap_or("backend");
-    send(stream, http::request(&ask.method, &ask.path, host).as_bytes())?;
+    send(stream, &http::request(&ask.method, &ask.bytes(), host))?;
     http::read(stream, &ask.method)
 }
 

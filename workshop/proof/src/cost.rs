@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use crate::client::ProxyRequest;
+use overrule_access::{Match, PathMatch};
+
+use crate::client::{ProxyRequest, Wire};
 use crate::emit::emitted;
 use crate::failure::HarnessFailure;
 use crate::install::Envoy;
@@ -33,6 +35,26 @@ pub fn rules(number: u32) -> InboundRules {
     InboundRules::of(&[one])
 }
 
+/// So many rules on paths only: half exact allows, a quarter prefix allows, a quarter denies. The last of them is the only
+/// one that fits `/`.
+pub fn path_rules(number: u32) -> InboundRules {
+    let at = |path: PathMatch| Match { path: Some(path), ..Match::default() };
+    let path = |n: u32| format!("/api/v{}/things/{n}", n % 97);
+    let mut one = PermissionPolicy {
+        name: "kri_mtp_default___many_".to_owned(),
+        ..PermissionPolicy::default()
+    };
+    for n in 0..number.saturating_sub(1) {
+        match n % 4 {
+            0 => one.deny.push(at(PathMatch::Prefix(path(n).into()))),
+            1 => one.allow.push(at(PathMatch::Prefix(path(n).into()))),
+            _ => one.allow.push(at(PathMatch::Exact(path(n).into()))),
+        }
+    }
+    one.allow.push(at(PathMatch::Exact("/".into())));
+    InboundRules::of(&[one])
+}
+
 /// Envoy's processor time for a request that the last of so many rules allows.
 ///
 /// # Errors
@@ -40,11 +62,12 @@ pub fn rules(number: u32) -> InboundRules {
 pub fn per_request(
     lab: &Lab,
     form: RuleLayout,
-    number: u32,
+    rules: &InboundRules,
     times: u32,
 ) -> Result<Duration, HarnessFailure> {
-    let config = emitted(&rules(number), &lab.setup(LabProtocol::Http, form))?;
+    let config = emitted(rules, &lab.setup(LabProtocol::Http, form))?;
     let ask = ProxyRequest {
+        wire: Wire::Http1,
         client: "frontend".to_owned(),
         sni: None,
         method: "GET".to_owned(),
@@ -64,13 +87,18 @@ pub fn per_request(
 pub fn table(envoy: Envoy) -> Result<Vec<String>, HarnessFailure> {
     let lab = Lab::new(envoy, stories::holders())?;
     let mut lines = Vec::new();
-    for form in [RuleLayout::List, RuleLayout::Tree] {
+    type Rules = fn(u32) -> InboundRules;
+    let kinds: [(&str, Rules); 2] = [("identity", rules), ("path", path_rules)];
+    let forms = [RuleLayout::List, RuleLayout::Tree];
+    for (kind, make, form) in kinds.iter().flat_map(|(k, m)| forms.map(|f| (k, m, f))) {
         let mut first = None;
         for number in [10, 1_000, 10_000] {
-            let time = per_request(&lab, form, number, 2_000)?;
+            let time = per_request(&lab, form, &make(number), 2_000)?;
             let base = *first.get_or_insert(time);
             let ratio = time.as_secs_f64() / base.as_secs_f64();
-            lines.push(format!("{form:?} {number:>6} rules: {time:?} per request, {ratio:.2}x"));
+            lines.push(format!(
+                "{form:?} {number:>6} rules by {kind}: {time:?} per request, {ratio:.2}x"
+            ));
         }
     }
     Ok(lines)

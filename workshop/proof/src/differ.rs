@@ -5,7 +5,7 @@
 use std::fmt;
 
 use crate::answer::{Counters, Expected, ProxyAnswer};
-use crate::client::ProxyRequest;
+use crate::client::{ProxyRequest, Wire};
 use crate::failure::HarnessFailure;
 use crate::lab::{Lab, LabProtocol, RuleLayout, Setup};
 use crate::pki::Holder;
@@ -35,6 +35,8 @@ pub struct ProofTally {
     pub configs: u64,
     /// HTTP requests.
     pub requests: u64,
+    /// Of these: by HTTP/1.1, by HTTP/2, and as calls of gRPC.
+    pub wires: [u64; 3],
     /// TCP connections.
     pub connections: u64,
     /// Answers: allowed, denied, rejected as HTTP, refused by TLS.
@@ -55,6 +57,9 @@ impl ProofTally {
         self.configs += other.configs;
         self.requests += other.requests;
         self.connections += other.connections;
+        for (sum, more) in self.wires.iter_mut().zip(other.wires) {
+            *sum += more;
+        }
         for (sum, more) in self.answers.iter_mut().zip(other.answers) {
             *sum += more;
         }
@@ -92,9 +97,10 @@ impl ProofTally {
 impl fmt::Display for ProofTally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [allowed, denied, rejected, refused] = self.answers;
+        let [http1, http2, grpc] = self.wires;
         write!(
             f,
-            "proof: {} configs, {} HTTP requests, {} TCP connections ({allowed} allowed, {} of them with a shadow, \
+            "proof: {} configs, {} HTTP requests ({http1} HTTP/1.1, {http2} HTTP/2, {grpc} gRPC), {} TCP connections ({allowed} allowed, {} of them with a shadow, \
              {denied} denied, {} of them by a policy, {rejected} rejected, {refused} refused): {} mismatches",
             self.configs,
             self.requests,
@@ -133,7 +139,17 @@ pub fn run<R>(
         tally.configs += 1;
         let number = u64::try_from(case.asks.len()).unwrap_or(u64::MAX);
         match case.protocol {
-            LabProtocol::Http => tally.requests += number,
+            LabProtocol::Http => {
+                tally.requests += number;
+                let [http1, http2, grpc] = &mut tally.wires;
+                for ask in &case.asks {
+                    *match ask.wire {
+                        Wire::Http1 => &mut *http1,
+                        Wire::Http2 => &mut *http2,
+                        Wire::Grpc => &mut *grpc,
+                    } += 1;
+                }
+            }
             LabProtocol::Tcp => tally.connections += number,
         }
         for ((ask, foretold), seen) in case.asks.iter().zip(&expected).zip(&observed.seen) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use overrule_access::{Match, PathMatch};
 
-use crate::client::ProxyRequest;
+use crate::client::{ProxyRequest, Wire};
 use crate::differ::InboundCase;
 use crate::lab::{LabProtocol, RuleLayout};
 use crate::pki::Holder;
@@ -38,11 +38,11 @@ impl Size {
     };
     /// On demand.
     pub const LONG: Self = Self {
-        requests: 52_000,
-        requests_each: 200,
-        connections: 2_400,
-        connections_each: 20,
-        paths: 40_000,
+        requests: 180_000,
+        requests_each: 1_000,
+        connections: 5_000,
+        connections_each: 100,
+        paths: 24_000,
     };
 }
 
@@ -63,7 +63,8 @@ pub fn cases(
             let mut rng =
                 SplitMix::new(seed.wrapping_mul(1_000_003).wrapping_add(u64::from(number)));
             let rules = InboundRules::of(&random::policies(&mut rng, protocol));
-            let asks: Vec<_> = (0..each).map(|_| random::ask(&mut rng, holders)).collect();
+            let asks: Vec<_> =
+                (0..each).map(|_| random::ask(&mut rng, holders, &rules.rules)).collect();
             for form in [RuleLayout::List, RuleLayout::Tree] {
                 let (rules, asks) = (rules.clone(), asks.clone());
                 let name = format!("seed {seed} case {number}");
@@ -91,7 +92,7 @@ pub fn paths(seed: u64, size: Size) -> Vec<InboundCase<InboundRules>> {
             rules: InboundRules::of(&[policy]),
             protocol: LabProtocol::Http,
             form: RuleLayout::List,
-            asks: (0..asks).map(|_| wild(&mut rng)).collect(),
+            asks: (0..asks).map(|_| random::wild(&mut rng)).collect(),
         }
     };
     vec![
@@ -144,6 +145,7 @@ pub fn edges(holders: &BTreeMap<String, Holder>) -> Vec<InboundCase<InboundRules
 /// Some requests of clients of every kind.
 fn every(holders: &BTreeMap<String, Holder>) -> Vec<ProxyRequest> {
     let ask = |client: &String, sni: Option<&str>, path: &str| ProxyRequest {
+        wire: if sni.is_some() { Wire::Http2 } else { Wire::Http1 },
         client: client.clone(),
         sni: sni.map(str::to_owned),
         method: "GET".to_owned(),
@@ -160,13 +162,4 @@ fn every(holders: &BTreeMap<String, Holder>) -> Vec<ProxyRequest> {
     // One identity of each trust domain is enough.
     let odd = |name: &&String| !name.starts_with("spiffe://") || name.ends_with("/frontend");
     holders.keys().filter(odd).flat_map(of).collect()
-}
-
-fn wild(rng: &mut SplitMix) -> ProxyRequest {
-    ProxyRequest {
-        client: "spiffe://trust-domain.mesh/ns/default/sa/frontend".to_owned(),
-        sni: None,
-        method: "GET".to_owned(),
-        path: random::wild_path(rng),
-    }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: bytes of HTTP/1.1. Out: responses. Not here: connections, TLS.
+//! In: bytes of HTTP/1.1. Out: responses. Not here: connections, TLS, HTTP/2.
 //!
 //! A client of our own, because requests must go out exactly as written: libraries tidy up paths.
 
@@ -31,11 +31,38 @@ impl Response {
     }
 }
 
-/// A request without a body, as it goes out.
-pub fn request(method: &str, path: &str, host: &str) -> String {
-    let length =
-        if matches!(method, "POST" | "PUT" | "PATCH") { "content-length: 0\r\n" } else { "" };
-    format!("{method} {path} HTTP/1.1\r\nhost: {host}\r\n{length}\r\n")
+/// A request without a body, as it goes out over HTTP/1.1.
+pub fn request(method: &str, path: &[u8], host: &str) -> Vec<u8> {
+    let more = match method {
+        "POST" | "PUT" | "PATCH" => "content-length: 0\r\n",
+        // The proxy wants to know what the query is.
+        "QUERY" => "content-length: 0\r\ncontent-type: text/plain\r\n",
+        _ => "",
+    };
+    let rest = format!(" HTTP/1.1\r\nhost: {host}\r\n{more}\r\n");
+    [method.as_bytes(), b" ", path, rest.as_bytes()].concat()
+}
+
+/// The headers of a request without a body, as they go out over HTTP/2.
+pub fn request2<'a>(
+    method: &'a [u8],
+    path: &'a [u8],
+    host: &'a str,
+    grpc: bool,
+) -> Vec<(&'a [u8], &'a [u8])> {
+    let mut headers: Vec<(&[u8], &[u8])> = vec![(b":method", method)];
+    // As the standard has it, CONNECT has neither scheme nor path.
+    if method != b"CONNECT" {
+        headers.extend([(&b":scheme"[..], &b"https"[..]), (b":path", path)]);
+    }
+    headers.push((b":authority", host.as_bytes()));
+    if method == b"QUERY" && !grpc {
+        headers.push((b"content-type", b"text/plain"));
+    }
+    if grpc {
+        headers.extend([(&b"content-type"[..], &b"application/grpc"[..]), (b"te", b"trailers")]);
+    }
+    headers
 }
 
 /// Reads one response to a request of this method.

@@ -155,7 +155,12 @@ impl Lab {
         to: SocketAddr,
         asks: &[ProxyRequest],
     ) -> Result<Vec<SeenAnswer>, HarnessFailure> {
-        asks.iter().map(|ask| answer::of_reply(&self.clients.request(to, ask)?)).collect()
+        let mut seen = Vec::with_capacity(asks.len());
+        for ask in asks {
+            let reply = self.clients.request(to, ask)?;
+            seen.push(answer::of_reply(&reply, ask.method != "CONNECT")?);
+        }
+        Ok(seen)
     }
 
     fn connections(

@@ -7,7 +7,7 @@
 //!  pki       authorities and certificates: proper ones and bad ones
 //!  proxy     runs Envoy on free ports, validates, counts
 //!  observe   adds windows to a bootstrap, to see which policy decided
-//!  client    mutual TLS clients that send paths as written; http, echo
+//!  client    mutual TLS clients that send paths as written; http, http2, echo
 //!  answer    what an answer is, seen and foretold
 //!  lab       all of these together
 //!  differ    runs cases and compares
@@ -29,6 +29,7 @@ mod failure;
 mod foretell;
 pub mod fuzz;
 mod http;
+mod http2;
 mod install;
 mod lab;
 mod observe;
@@ -39,7 +40,7 @@ pub mod rules;
 pub mod stories;
 
 pub use answer::{Count, Counters, Expected, ProxyAnswer, SeenAnswer};
-pub use client::{Clients, Connected, Crowd, ProxyReply, ProxyRequest};
+pub use client::{Clients, Connected, Crowd, ProxyReply, ProxyRequest, Wire};
 pub use differ::{InboundCase, ProofTally, run};
 pub use echo::Echo;
 pub use emit::{emitted, inbound, projected};

@@ -11,7 +11,7 @@ use overrule_proof::{
 
 const HELP: &str = "\
 usage: overrule-proof [--long] [--seed N] [--install | --cost]
-  --long      50,000 requests and 2,000 connections instead of some hundred
+  --long      100,000 requests by each version of HTTP and 5,000 connections instead of some hundred
   --seed N    other policies and requests
   --install   only find or install Envoy, and print where it is
   --cost      Envoy's processor time per request for 10 to 10,000 rules, both forms";

@@ -111,11 +111,10 @@ fn open_manager(filter: &mut Value) -> bool {
         metadata(format!("{shadow}shadow_engine_result")),
         metadata(format!("{shadow}shadow_effective_policy_id"))
     );
-    let headers = json!([
-        header(POLICY, &metadata(format!("{enforced}enforced_effective_policy_id"))),
-        header(SHADOW, &shadows),
-        header(PATH, "%REQ(:PATH)%"),
-    ]);
+    let policy = metadata(format!("{enforced}enforced_effective_policy_id"));
+    let [policy, shadow] = [header(POLICY, &policy), header(SHADOW, &shadows)];
+    let path = header(PATH, "%REQ(:PATH)%");
+    let headers = json!([policy, shadow, path]);
     if let Some(routes) = field(manager, "routeConfig") {
         for host in array(routes, "virtualHosts") {
             put(host, "responseHeadersToAdd", headers.clone());
@@ -123,9 +122,11 @@ fn open_manager(filter: &mut Value) -> bool {
     }
     // In headers and not in the body, because the answer to HEAD has none.
     let all = json!({"op": "GE", "value": {"defaultValue": 100, "runtimeKey": "proof.all"}});
-    let reasons = json!([header(REASON, "%RESPONSE_CODE_DETAILS%"), header(PATH, "%REQ(:PATH)%")]);
+    let reasons = json!([header(REASON, "%RESPONSE_CODE_DETAILS%"), policy, shadow, path]);
     let mapper =
         json!({"filter": {"statusCodeFilter": {"comparison": all}}, "headersToAdd": reasons});
+    // Of what it cannot read in HTTP/2 it only ends the connection, and would wait a second.
+    put(manager, "delayedCloseTimeout", json!("0.010s"));
     put(manager, "localReplyConfig", json!({ "mappers": [mapper] }));
     true
 }

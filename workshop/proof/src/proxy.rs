@@ -125,7 +125,7 @@ impl Proxy {
         let what = || HarnessFailure::of(format!("Envoy's admin interface, {path}"));
         let mut stream = TcpStream::connect(self.admin).map_err(what())?;
         stream.set_read_timeout(Some(ANSWER)).map_err(what())?;
-        stream.write_all(http::request(method, path, "admin").as_bytes()).map_err(what())?;
+        stream.write_all(&http::request(method, path.as_bytes(), "admin")).map_err(what())?;
         let response = http::read(&mut BufReader::new(stream), method).map_err(what())?;
         if response.status == 200 {
             Ok(response.body)

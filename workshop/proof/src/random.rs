@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use overrule_access::{Identity, Match, PathMatch};
+use overrule_access::{AccessRule, Identity, Match, PathMatch};
 
-use crate::client::ProxyRequest;
+use crate::client::{ProxyRequest, Wire};
 use crate::lab::LabProtocol;
 use crate::pki::{Authority, Holder};
 use crate::rules::PermissionPolicy;
@@ -51,7 +51,18 @@ const PREFIXES: [&str; 15] = [
 /// Names do not depend on case, in rules and in requests.
 const SERVER_NAMES: [&str; 4] = ["a.test", "b.test", "a.b.test", "A.Test"];
 const METHODS: [&str; 7] = ["GET", "POST", "PUT", "DELETE", "HEAD", "PATCH", "OPTIONS"];
-const PATHS: [&str; 9] = [
+/// What few clients send: some are no method of HTTP/1.1, some are none at all.
+const ODD_METHODS: [&str; 10] =
+    ["get", "Get", "FOO", "QUERY", "PROPFIND", "M-SEARCH", "TRACE", "CONNECT", "CONNECT", "G(T"];
+const PATHS: [&str; 17] = [
+    "/caf%C3%A9",
+    "/caf%c3%a9",
+    "/a+b",
+    "/a%2Bb",
+    "/users/@me",
+    "/a;v=1",
+    "/a%20b",
+    "/100%25",
     "/",
     "/metrics",
     "/metrics/",
@@ -234,8 +245,21 @@ fn identity(rng: &mut SplitMix, exact: u64) -> Identity {
     }
 }
 
-/// A request of any of the clients.
-pub fn ask(rng: &mut SplitMix, holders: &BTreeMap<String, Holder>) -> ProxyRequest {
+/// How a request is sent: half of them by HTTP/1.1.
+fn wire(rng: &mut SplitMix) -> Wire {
+    match rng.below(10) {
+        0..5 => Wire::Http1,
+        5..8 => Wire::Http2,
+        _ => Wire::Grpc,
+    }
+}
+
+/// A request of any of the clients, often for a path that a rule names, however it is spelled.
+pub fn ask(
+    rng: &mut SplitMix,
+    holders: &BTreeMap<String, Holder>,
+    rules: &[AccessRule],
+) -> ProxyRequest {
     // Handshakes that fail cost a connection each; one in fifty is enough.
     let bad = rng.percent(2);
     let names: Vec<&str> = holders
@@ -243,12 +267,88 @@ pub fn ask(rng: &mut SplitMix, holders: &BTreeMap<String, Holder>) -> ProxyReque
         .filter(|(_, holder)| holder.is_accepted() != bad)
         .map(|(name, _)| name.as_str())
         .collect();
+    let is_odd = rng.percent(5);
+    let method = rng.pick(if is_odd { &ODD_METHODS[..] } else { &METHODS[..] });
+    let named = rules.iter().filter_map(|rule| rule.matches.path.as_ref());
+    let named: Vec<&str> =
+        named.map(|(PathMatch::Exact(text) | PathMatch::Prefix(text))| &**text).collect();
+    let path = match method {
+        "CONNECT" => rng.pick(&["host:443", "host:443", "host", "/metrics"]).to_owned(),
+        _ if !named.is_empty() && rng.percent(45) => {
+            let named = rng.pick(&named);
+            spelling(rng, named)
+        }
+        _ if rng.percent(2) => {
+            rng.pick(&["*", "", "metrics", "http://host/api", " /api\t"]).to_owned()
+        }
+        _ => path(rng),
+    };
+    let wire = match wire(rng) {
+        // A CONNECT is no call.
+        Wire::Grpc if method == "CONNECT" => Wire::Http2,
+        wire => wire,
+    };
     ProxyRequest {
+        wire,
         client: rng.pick(&names).to_owned(),
         sni: rng.percent(60).then(|| rng.pick(&SERVER_NAMES).to_owned()),
-        method: rng.pick(&METHODS).to_owned(),
-        path: path(rng),
+        method: method.to_owned(),
+        path,
     }
+}
+
+/// What goes before a segment, and is nothing to a server that cuts parameters.
+const BEFORE: [&str; 8] = ["/;x", "/", "/.", "/.;x", "/a/..", "/a/..;x", "/a/%2e%2e;x", "/;"];
+/// What goes behind one.
+const BEHIND: [&str; 8] = [";", ";x", ";a=b;c", "%3B", "%3bx=%2e", ";%41", ";..", ";\u{e9}"];
+/// What goes behind all.
+const TAILS: [&str; 10] =
+    ["", "", "", "?", "?a=\u{c3}\u{a9}", "/", "/x", "/..", "/%2e%2E/x?y", "/;x/y"];
+
+/// A spelling of a path, or something near: what means the same to some server, and what nearly does.
+pub fn spelling(rng: &mut SplitMix, path: &str) -> String {
+    let mut out = String::new();
+    // One byte more or less now and then, so that not all of them are the same path.
+    let often = if rng.percent(50) { 30 } else { 4 };
+    for byte in decoded(path) {
+        let plain = byte == b'/' || rng.percent(100 - often);
+        match byte {
+            b'/' => {
+                if !out.is_empty() && rng.percent(often / 2) {
+                    out.push_str(rng.pick(&BEHIND));
+                }
+                if rng.percent(often / 2) {
+                    out.push_str(rng.pick(&BEFORE));
+                }
+                out.push('/');
+            }
+            // Escaped in either case, or as it is, which only HTTP/2 takes outside ASCII.
+            _ if plain && byte != b'%' && byte > b' ' => out.push(char::from(byte)),
+            _ if rng.percent(50) => out.push_str(&format!("%{byte:02x}")),
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    if rng.percent(often / 2) {
+        out.push_str(rng.pick(&BEHIND));
+    }
+    if out.is_empty() {
+        out.push('/');
+    }
+    out + rng.pick(&TAILS)
+}
+
+/// The bytes of a path without escapes.
+fn decoded(path: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut rest = path.as_bytes();
+    while let Some((byte, after)) = rest.split_first() {
+        let digits = after.get(..2).filter(|_| *byte == b'%');
+        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
+        let escaped = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        out.push(escaped.unwrap_or(*byte));
+        rest = escaped.and_then(|_| after.get(2..)).unwrap_or(after);
+    }
+    out
 }
 
 fn path(rng: &mut SplitMix) -> String {
@@ -262,10 +362,53 @@ fn path(rng: &mut SplitMix) -> String {
 }
 
 /// Pieces that paths are tidied up by, and letters between them.
-const WILD: [&str; 40] = [
-    "/", "/", "/", "/", ".", ".", "..", "%2e", "%2E", "%", "%2", "%25", "%41", "%7e", "%2d", "%20",
-    "%3f", "%23", "%c3%a9", "%ff", "%00", "%2f", "%5C", "\\", ";", ";x=1", ":", "@", "&", "=", "+",
-    ",", "|", "\"", "<", "^", "{", "a", "B", "2e",
+const WILD: [&str; 46] = [
+    "\u{c3}\u{a9}",
+    "\u{e9}",
+    "\u{e2}\u{82}\u{ac}",
+    " ",
+    "\t",
+    "%e9",
+    "/",
+    "/",
+    "/",
+    "/",
+    ".",
+    ".",
+    "..",
+    "%2e",
+    "%2E",
+    "%",
+    "%2",
+    "%25",
+    "%41",
+    "%7e",
+    "%2d",
+    "%20",
+    "%3f",
+    "%23",
+    "%c3%a9",
+    "%ff",
+    "%00",
+    "%2f",
+    "%5C",
+    "\\",
+    ";",
+    ";x=1",
+    ":",
+    "@",
+    "&",
+    "=",
+    "+",
+    ",",
+    "|",
+    "\"",
+    "<",
+    "^",
+    "{",
+    "a",
+    "B",
+    "2e",
 ];
 
 /// A path, or nearly one, of pieces that proxies treat in many ways.
@@ -278,6 +421,17 @@ pub fn wild_path(rng: &mut SplitMix) -> String {
     path + if rng.percent(3) { "#f" } else { rng.pick(&QUERIES) }
 }
 
+/// A request of a client that everything is allowed, for such a path.
+pub fn wild(rng: &mut SplitMix) -> ProxyRequest {
+    ProxyRequest {
+        wire: wire(rng),
+        client: "spiffe://trust-domain.mesh/ns/default/sa/frontend".to_owned(),
+        sni: None,
+        method: "GET".to_owned(),
+        path: wild_path(rng),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -287,7 +441,7 @@ mod tests {
         let all = holders();
         let make = |seed| {
             let mut rng = SplitMix::new(seed);
-            (policies(&mut rng, LabProtocol::Http), ask(&mut rng, &all))
+            (policies(&mut rng, LabProtocol::Http), ask(&mut rng, &all, &[]))
         };
         assert_eq!(make(1), make(1));
         assert_ne!(make(1), make(2));

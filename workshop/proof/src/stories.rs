@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use overrule_access::Match;
 
-use crate::client::ProxyRequest;
+use crate::client::{ProxyRequest, Wire};
 use crate::differ::InboundCase;
 use crate::lab::{LabProtocol, RuleLayout};
 use crate::pki::{Authority, Holder};
@@ -292,6 +292,7 @@ fn denied(client: &'static str, policy: &'static str) -> Probe {
 fn probe(ask: (&str, &str, &str), allowed: bool, policy: &'static str) -> Probe {
     let (client, method, path) = ask;
     let ask = ProxyRequest {
+        wire: Wire::Http1,
         client: client.to_owned(),
         sni: None,
         method: method.to_owned(),

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use overrule_proof::{
     Authority, Expected, Holder, InboundCase, Lab, LabProtocol, ProxyAnswer, ProxyRequest,
-    RuleLayout, Setup, install_into, run, validate,
+    RuleLayout, Setup, Wire, install_into, run, validate,
 };
 use serde_json::{Value, json};
 
@@ -137,9 +137,9 @@ fn asks() -> Vec<ProxyRequest> {
         for (method, path) in
             [("GET", "/a/../b?q"), ("HEAD", "//b"), ("POST", "/%62"), ("GET", "/a%2fb")]
         {
-            for sni in [None, Some("a.test".to_owned())] {
+            for (wire, sni) in [(Wire::Http1, None), (Wire::Http2, Some("a.test".to_owned()))] {
                 let (method, path) = (method.to_owned(), path.to_owned());
-                asks.push(ProxyRequest { client: client.clone(), sni, method, path });
+                asks.push(ProxyRequest { wire, client: client.clone(), sni, method, path });
             }
         }
     }

@@ -22,6 +22,7 @@ impl Answer {
             method: asked.method.as_deref(),
             path: asked.path.as_deref(),
             sni: asked.sni.as_deref(),
+            http: None,
         };
         let inbounds = analysis.inbounds(to, section.as_deref());
         if inbounds.is_empty() {

@@ -75,6 +75,8 @@ pub enum Predicate<'a> {
     OrMatcher(PredicateList<'a>),
     /// All of at least two.
     AndMatcher(PredicateList<'a>),
+    /// It does not hold. What cannot be asked does not.
+    NotMatcher(Box<Predicate<'a>>),
     /// Nothing is set. Envoy refuses it; Kuma writes it for matches without a field it knows.
     #[serde(untagged)]
     Unset {},
@@ -108,17 +110,17 @@ pub enum StringMatcher<'a> {
     /// Begins with it; not empty.
     Prefix(Cow<'a, str>),
     /// Is as a whole described by it.
-    SafeRegex(RegexMatcher),
+    SafeRegex(RegexMatcher<'a>),
 }
 
 /// `RegexMatcher`. This one names its engine; without it Envoy refuses the message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RegexMatcher {
+pub struct RegexMatcher<'a> {
     /// The engine.
     pub google_re2: GoogleRe2,
     /// The expression.
-    pub regex: &'static str,
+    pub regex: Cow<'a, str>,
 }
 
 /// `RegexMatcher.GoogleRE2`.
@@ -166,7 +168,7 @@ pub struct MatcherTree<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MatchMap<'a> {
     /// What each key leads to.
-    pub map: BTreeMap<&'a str, OnMatch<'a>>,
+    pub map: BTreeMap<Cow<'a, str>, OnMatch<'a>>,
 }
 
 impl Input {

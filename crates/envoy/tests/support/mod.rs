@@ -48,7 +48,7 @@ pub fn ask(matcher: &Matcher<'_>, seen: &Seen) -> Option<Answer> {
     {
         let exact = tree.exact_match_map.as_ref().and_then(|map| map.map.get(value));
         let prefixes = tree.prefix_match_map.iter().flat_map(|map| &map.map);
-        let mut prefixes: Vec<_> = prefixes.filter(|(key, _)| value.starts_with(**key)).collect();
+        let mut prefixes: Vec<_> = prefixes.filter(|(key, _)| value.starts_with(&***key)).collect();
         prefixes.sort_by_key(|(key, _)| std::cmp::Reverse(key.len()));
         let next = exact.into_iter().chain(prefixes.into_iter().map(|(_, next)| next));
         if let Some(answer) = next.into_iter().find_map(|next| follow(next, seen)) {
@@ -87,12 +87,14 @@ fn holds(predicate: &Predicate<'_>, seen: &Seen) -> bool {
                     assert!(!wanted.is_empty(), "Envoy refuses it");
                     value.starts_with(&**wanted)
                 }
+                // A byte of any value is `\C` there and `(?s-u:.)` here.
                 StringMatcher::SafeRegex(regex) => {
-                    assert_eq!(regex.regex, "(?s).*", "the only one we write");
-                    true
+                    let whole = format!("^(?:{})$", regex.regex.replace("\\C", "(?s-u:.)"));
+                    regex::bytes::Regex::new(&whole).unwrap().is_match(value.as_bytes())
                 }
             })
         }
+        Predicate::NotMatcher(inner) => !holds(inner, seen),
         Predicate::Unset {} => panic!("Envoy refuses it"),
     }
 }

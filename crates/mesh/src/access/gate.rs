@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use overrule_access::{
     AccessRule, Because, Certificate, Clause, ClientTags, Compiled, Effect, Enforcement, Match,
-    Request, RuleSource, Ruling, Verdict, client_set, naive,
+    Request, RuleSource, Ruling, Verdict, client_set, naive, received,
 };
 use overrule_source::{Documents, NodeRef};
 
@@ -211,13 +211,27 @@ impl Gate {
             None if self.is_selected => (verdict, Because::NoMatch),
             None => (verdict, Because::NoPermission),
         };
+        // Only filters of ours ask for paths, and have the proxy refuse what they could not judge.
+        let paths =
+            matches!(self.profile, Profile::Design { .. }) && enforcement != Enforcement::Off;
+        let refused = match paths {
+            true => self.compiled.rejects(&asking.request),
+            false => received(&asking.request, false).err(),
+        };
         let (verdict, because) = match (enforcement, certificate) {
+            (Enforcement::Strict, Certificate::Missing) => {
+                (Verdict::Denied, Because::NoCertificate)
+            }
+            // Those without a certificate do not meet the filters.
+            (Enforcement::Permissive, Certificate::Missing)
+                if refused.is_some_and(|why| why.is_by_rules()) =>
+            {
+                (Verdict::Allowed, Because::Plaintext)
+            }
+            _ if let Some(why) = refused => (Verdict::Denied, Because::Refused(why)),
             (Enforcement::Off, _) => (Verdict::Allowed, Because::NotEnforced),
             (Enforcement::Permissive, Certificate::Missing) => {
                 (Verdict::Allowed, Because::Plaintext)
-            }
-            (Enforcement::Strict, Certificate::Missing) => {
-                (Verdict::Denied, Because::NoCertificate)
             }
             _ if has_too_many => (Verdict::Denied, Because::SeveralIdentities),
             _ => said,

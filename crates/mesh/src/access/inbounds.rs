@@ -214,6 +214,7 @@ impl GuardedInbound<'_> {
             sni: request.sni,
             method: request.method.filter(|_| is_http),
             path: request.path.filter(|_| is_http),
+            http: request.http,
         };
         let (enforcement, certificate) = (self.enforcement, caller.certificate);
         let tags = &tags_of(caller, self.mesh);

@@ -58,4 +58,6 @@ overrule_source::codes! {
     WRONG_SHAPE = "OV1627", Error, Document, "control plane rejects the proxy or service";
     /// A match by the server name, which the release does not have.
     SNI = "OV1628", Warning, Document, "2.13 drops `sni` from a permission, which gets wider";
+    /// A deny of a path with a parameter, which can be written in many ways.
+    PARAMETERS = "OV1629", Warning, Document, "denied path has a parameter";
 }

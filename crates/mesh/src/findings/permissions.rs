@@ -9,6 +9,7 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
+use overrule_access::spelling::Decoded;
 use overrule_access::{AccessRule, Effect, Identity, Match, PathMatch};
 use overrule_source::{Code, Diagnostic, Span};
 
@@ -60,6 +61,7 @@ pub(super) fn report_one(
     let one = One { selected, ..One::new(here, policy) };
     told(one.prefixes(), out);
     told(one.dropped(), out);
+    told(one.parameters(), out);
     one.needing_http(proxies, out);
     one.useless(&Cell::new(MOST_LOOKUPS), out);
 }
@@ -164,6 +166,24 @@ impl<'a> One<'a> {
             let Some(Identity::Prefix(prefix)) = &rule.matches.identity else { continue };
             if !spiffe::ends_at_a_boundary(prefix) {
                 found.push(self.prefix(rule, at, prefix));
+            }
+        }
+        found
+    }
+
+    /// Denies of paths with parameters: a server may take them in another order, or not at all.
+    fn parameters(&self) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
+        for (rule, at) in self.all().filter(|(rule, _)| rule.effect == Effect::Deny) {
+            let Some(path) = &rule.matches.path else { continue };
+            let decoded = Decoded::of_deny(path).filter(Decoded::has_parameters);
+            if decoded.is_some() {
+                let (PathMatch::Exact(text) | PathMatch::Prefix(text)) = path;
+                let message = format!(
+                    "`{text}` has a parameter: a server may read a request that leaves it out, or names another first, as the same path, and that request is not denied"
+                );
+                let help = "deny the path without `;` and what follows it: that covers the path with any parameter";
+                found.push(self.finding(&codes::PARAMETERS, message, at).help(help));
             }
         }
         found

@@ -81,7 +81,7 @@ fn many() -> Endpoint {
         id: "canMany",
         method: Verb::Post,
         path: "/v1/can",
-        about: "Many such questions: lists `from`, `to`, and if wanted `method`, `path`, `sni`; every combination is asked.",
+        about: "Many such questions: lists `from`, `to`, and if wanted `method`, `path`, `sni`, `http`; every combination is asked.",
         access: EndpointAccess::Known,
         query: query(&[]),
         body: BodySpec::Json("Matrix"),

@@ -2,10 +2,10 @@
 //! In: a decision about a client. Out: the same as a reader of the inbound may know it: the verdict, and the name of who
 //! decides. Not here: deciding.
 
-use overrule_access::{Because, Verdict};
+use overrule_access::{Because, Ruling, Verdict};
 use overrule_model::ObjectId;
 
-use crate::access::{AccessAnswer, Cited, asked, decided_by, sentence};
+use crate::access::{AccessAnswer, Cited, asked, decided_by, other_http, sentence};
 use crate::v1;
 
 /// What a reader may know of a decision; `readable` says whether it may read a policy.
@@ -15,8 +15,26 @@ pub fn decision(
 ) -> v1::AccessDecision {
     let ruling = &access.ruling;
     let open = |cited: &&Cited<'_>| readable(cited.object);
+    let (because, by) = reason(ruling, readable);
+    v1::AccessDecision {
+        because,
+        by,
+        by_tree: ruling.by_tree.as_ref().filter(open).map(decided_by),
+        matched: ruling.matched.iter().filter(open).map(decided_by).collect(),
+        shadow: ruling.shadow.as_ref().filter(open).map(decided_by),
+        other_http: other_http(access, |ruling| reason(ruling, readable)),
+        ..asked(access)
+    }
+}
+
+/// Why, and who decides, as far as a reader may know it.
+fn reason(
+    ruling: &Ruling<Cited<'_>>,
+    readable: &dyn Fn(ObjectId) -> bool,
+) -> (String, Option<v1::DecidedBy>) {
+    let open = |cited: &&Cited<'_>| readable(cited.object);
     let because = &ruling.because;
-    let (because, by) = match because {
+    match because {
         Because::Clause(cited) if open(&cited) => (sentence(because), Some(decided_by(cited))),
         Because::Clause(cited) => {
             (format!("{} decides", cited.policy), Some(bare(cited, ruling.verdict)))
@@ -25,18 +43,12 @@ pub fn decision(
         Because::NoPermission | Because::NoMatch | Because::SeveralIdentities => {
             ("nobody allows it".to_owned(), None)
         }
+        Because::Refused(why) if why.is_by_rules() => ("nobody allows it".to_owned(), None),
         // These hold whatever permissions there are.
-        Because::NoCertificate | Because::Plaintext | Because::NotEnforced => {
-            (sentence(because), None)
-        }
-    };
-    v1::AccessDecision {
-        because,
-        by,
-        by_tree: ruling.by_tree.as_ref().filter(open).map(decided_by),
-        matched: ruling.matched.iter().filter(open).map(decided_by).collect(),
-        shadow: ruling.shadow.as_ref().filter(open).map(decided_by),
-        ..asked(access)
+        Because::Refused(_)
+        | Because::NoCertificate
+        | Because::Plaintext
+        | Because::NotEnforced => (sentence(because), None),
     }
 }
 

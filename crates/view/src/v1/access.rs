@@ -40,6 +40,21 @@ pub struct OtherDecision {
     pub by: Option<DecidedBy>,
 }
 
+/// The same question over the other version of HTTP.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OtherHttp {
+    /// `HTTP/1.1` or `HTTP/2`.
+    pub http: &'static str,
+    /// `allowed` or `denied`.
+    pub verdict: &'static str,
+    /// Why, in one sentence.
+    pub because: String,
+    /// What decides there; absent if nothing matches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<DecidedBy>,
+}
+
 /// Whether a client may call an inbound, and which policy decides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -68,6 +83,9 @@ pub struct AccessDecision {
     /// The server name asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sni: Option<String>,
+    /// The version of HTTP asked about, or of this answer if another version has another: `HTTP/1.1`, `HTTP/2`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http: Option<&'static str>,
     /// Whether the proxy knows its clients: `off`, `permissive`, `strict`.
     pub enforcement: &'static str,
     /// `allowed` or `denied`.
@@ -88,6 +106,9 @@ pub struct AccessDecision {
     /// The verdict for clients without a certificate, if the proxy accepts them too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plaintext: Option<&'static str>,
+    /// The other version of HTTP, if none was asked about and its answer differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_http: Option<OtherHttp>,
     /// Other profiles with a different answer.
     pub other_profiles: Vec<OtherDecision>,
 }

@@ -8,7 +8,7 @@ use overrule_envoy::{FilterOptions, LegacyInput, LegacySubset, LegacyTag, Subset
 use overrule_proof::random::SplitMix;
 use overrule_proof::{
     Expected, HarnessFailure, Holder, InboundCase, Lab, LabProtocol, ProxyAnswer, ProxyRequest,
-    RuleLayout, Setup, inbound, run,
+    RuleLayout, Setup, Wire, inbound, run,
 };
 
 use crate::common;
@@ -110,6 +110,7 @@ fn asks(lab: &Lab, two_services: bool) -> Vec<ProxyRequest> {
     let names = lab.holders().keys().filter(is).cloned();
     names
         .map(|client| ProxyRequest {
+            wire: Wire::Http1,
             client,
             sni: None,
             method: method.clone(),

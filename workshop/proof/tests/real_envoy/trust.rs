@@ -4,7 +4,8 @@
 
 use overrule_proof::rules::{InboundRules, PermissionPolicy, below};
 use overrule_proof::{
-    Authority, Holder, Lab, LabProtocol, ProxyAnswer, ProxyRequest, RuleLayout, inbound, projected,
+    Authority, Holder, Lab, LabProtocol, ProxyAnswer, ProxyRequest, RuleLayout, Wire, inbound,
+    projected,
 };
 
 use crate::common;
@@ -29,6 +30,7 @@ fn an_authority_is_believed_for_its_own_domain_only() {
         ..PermissionPolicy::default()
     }]);
     let asks = ["frontend", "legacy", "impostor", "no name"].map(|client| ProxyRequest {
+        wire: Wire::Http1,
         client: client.to_owned(),
         sni: None,
         method: "GET".to_owned(),

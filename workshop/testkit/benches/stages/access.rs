@@ -21,7 +21,7 @@ pub fn access(task: &Task) -> Option<()> {
     let allowed = stage("access", "decide", || {
         let may = |caller: &&String| {
             let identity = Some(caller.as_str());
-            let request = Request { identity, sni: None, method: None, path: None };
+            let request = Request { identity, ..Request::default() };
             compiled.decide(&request).verdict == Verdict::Allowed
         };
         callers.iter().filter(may).count()

@@ -92,7 +92,7 @@ fn a_matrix_compiles_each_inbound_once() {
                         gates: &gates,
                         profile: profile.clone(),
                     };
-                    let request = Request { identity: None, sni: None, method: None, path: None };
+                    let request = Request::default();
                     let ruling = lookup.inbound(*at).map(|i| i.decide(&caller, request));
                     let verdict = ruling.map(|r| r.verdict);
                     allowed += usize::from(verdict == Some(Verdict::Allowed));

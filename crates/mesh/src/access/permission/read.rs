@@ -4,7 +4,7 @@
 //!
 //! What a match may say is a table: one line and one reader per input.
 
-use overrule_access::{Identity, Match, PathMatch};
+use overrule_access::{Http, Identity, Match, PathMatch};
 use overrule_model::nearest;
 use overrule_source::{Documents, NodeKind, NodeRef, View};
 
@@ -118,7 +118,8 @@ fn path(of: View<'_>, into: &mut Match) -> Result<(), Flaw> {
             "must not have a query or fragment: paths are compared without them",
         ));
     }
-    match overrule_access::path::normalise(value) {
+    // HTTP/2 takes more, so that there is a form to write for what it takes.
+    match overrule_access::path::normalise_over(value, Http::Two) {
         Ok(normal) if normal == value => {}
         Ok(normal) => {
             let message =

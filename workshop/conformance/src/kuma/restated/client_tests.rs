@@ -150,8 +150,8 @@ fn answers_about_clients_of_several_services_are_those_of_the_filter() {
                 assert_eq!(caller.certificate, Certificate::Several);
                 let tags = caller.tags.clone().unwrap();
                 several += usize::from(tags.values().any(|values| values.len() > 1));
-                let asked = Request { identity: None, sni: None, method: None, path: None };
-                let ruling = inbound.ask(&name, &caller, asked).unwrap().ruling;
+                let asked = Request::default();
+                let ruling = inbound.ask(&name, &caller, asked, None).unwrap().ruling;
                 let shown = (ruling.verdict == Verdict::Allowed, ruling.shadow.is_some());
                 let release = profile == "2.13";
                 let sans = mtp_envoy::Client::tagged("m", &tags);
@@ -178,8 +178,8 @@ fn verdicts(text: &str, clients: &[&str]) -> Vec<Verdict> {
     let inbound = analysis.access(at).unwrap();
     let ask = |name: &&str| {
         let caller = analysis.caller(analysis.client(name).unwrap());
-        let asked = Request { identity: None, sni: None, method: None, path: None };
-        inbound.ask(name, &caller, asked).unwrap().ruling.verdict
+        let asked = Request::default();
+        inbound.ask(name, &caller, asked, None).unwrap().ruling.verdict
     };
     clients.iter().map(ask).collect()
 }
@@ -246,8 +246,8 @@ fn a_denied_request_shows_the_shadow_rule_that_it_matches() {
         let inbound = analysis.access(analysis.inbounds(target, None)[0]).unwrap();
         let ask = |name: &str| {
             let caller = analysis.caller(analysis.client(name).unwrap());
-            let asked = Request { identity: None, sni: None, method: None, path: None };
-            let ruling = inbound.ask(name, &caller, asked).unwrap().ruling;
+            let asked = Request::default();
+            let ruling = inbound.ask(name, &caller, asked, None).unwrap().ruling;
             (ruling.verdict, ruling.shadow.is_some())
         };
         assert_eq!(ask("spiffe://td/a"), (Verdict::Denied, true), "{profile}");
@@ -270,9 +270,9 @@ fn the_release_drops_server_names_and_says_so() {
         let (target, _) = analysis.named("dataplane/m/target").unwrap();
         let inbound = analysis.access(analysis.inbounds(target, None)[0]).unwrap();
         let caller = analysis.caller(analysis.client(client).unwrap());
-        let asked = Request { identity: None, sni, method: None, path: None };
+        let asked = Request { sni, ..Request::default() };
         assert!(analysis.diagnostics.iter().any(|d| d.code.id == "OV1628"), "{profile} {text}");
-        inbound.ask(client, &caller, asked).unwrap().ruling.verdict
+        inbound.ask(client, &caller, asked, None).unwrap().ruling.verdict
     };
     let [yes, no] = [Verdict::Allowed, Verdict::Denied];
     let both = world("allow", &format!("{{{id}, {sni}}}"));
@@ -318,8 +318,8 @@ fn a_zone_egress_asks_who_may_call_an_external_service() {
         assert_eq!((&*source.address, source.port, source.is_http), ("pay.example.com", 443, true));
         let ask = |name: &&str| {
             let caller = analysis.caller(analysis.client(name).unwrap());
-            let asked = Request { identity: None, sni: None, method: None, path: None };
-            let ruling = inbound.ask(name, &caller, asked).unwrap().ruling;
+            let asked = Request::default();
+            let ruling = inbound.ask(name, &caller, asked, None).unwrap().ruling;
             if let Some(tags) = &caller.tags {
                 let sans = mtp_envoy::Client::tagged("m", tags);
                 let right = filtered_at(&analysis, at, profile == "2.13", &sans).0;
