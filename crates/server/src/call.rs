@@ -11,12 +11,15 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use overrule_ask::Arguments;
 use overrule_ask::percent::decode;
-use overrule_guard::Principal;
+use overrule_guard::{Place, Principal};
+use overrule_store::StoreError;
 
 use crate::app::App;
 use crate::prepared::PreparedGuard;
 use crate::problem::Problem;
 use crate::table::{Endpoint, Type};
+use crate::v1;
+use crate::work::{Turn, WorkClass};
 
 /// A request, taken apart.
 pub struct Call {
@@ -39,13 +42,45 @@ pub struct Call {
     /// Path as it was asked for.
     pub uri: String,
     /// What was read of the body, until the call is answered.
-    pub prepared: OnceLock<PreparedGuard>,
+    pub prepared: OnceLock<(PreparedGuard, Turn)>,
+    /// The place it takes until it is answered and all its work is done; none behind no guard.
+    pub place: Option<Place>,
 }
 
 impl Call {
     /// A parameter of the path. The router only lets requests through that have it.
     pub fn part(&self, name: &str) -> &str {
         self.path.get(name).map_or("", String::as_str)
+    }
+
+    /// Does work that takes its time, on a thread that may take it. The work holds its turn, and the place of the request:
+    /// it goes on when the client hangs up.
+    pub async fn work<T: Send + 'static>(
+        &self,
+        class: WorkClass,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        let turn = self.app.work.turn(class, &self.who).await?;
+        let place = self.place.clone();
+        let done = tokio::task::spawn_blocking(move || {
+            let _kept = (turn, place);
+            work()
+        });
+        done.await.map_err(|e| Problem::internal(e.to_string()))
+    }
+
+    /// The same for what the store may refuse.
+    pub async fn stored<T: Send + 'static>(
+        &self,
+        class: WorkClass,
+        work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, Problem> {
+        // Resolving takes longer than the store, and is counted for itself.
+        let done = match class {
+            WorkClass::Store | WorkClass::Backup => self.work(class, || v1::timed(work)).await?,
+            _ => self.work(class, work).await?,
+        };
+        done.map_err(|e| v1::problem(&e))
     }
 }
 

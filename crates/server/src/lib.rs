@@ -28,7 +28,9 @@ mod live;
 mod metrics;
 pub mod openapi;
 mod operations;
+mod otlp;
 mod prepared;
+mod probes;
 mod problem;
 mod reader;
 mod records;
@@ -39,6 +41,8 @@ mod stop;
 mod table;
 mod touched;
 mod v1;
+mod vitals;
+mod work;
 
 /// What reads the texts of strangers, for tests that make them up.
 #[doc(hidden)]
@@ -51,6 +55,7 @@ pub mod hostile {
 pub mod watching {
     pub use crate::differences::{Differences, WatchFilter};
     pub use crate::live::{Live, Resolving, State};
+    pub use crate::work::{Turn, WorkClass, WorkTurns};
 }
 
 pub use config::{Auth, Config, LogFormat};

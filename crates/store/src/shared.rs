@@ -110,6 +110,10 @@ impl<E: Engine> Store for Shared<E> {
         writing(&self.engine, Manner::Long, |tx| retain::prune(tx, retention))
     }
 
+    fn prune_audit(&self, retention: &Retention) -> Result<u64, StoreError> {
+        writing(&self.engine, Manner::Quiet, |tx| trust::prune_audit(tx, retention))
+    }
+
     fn redact(&self, author: &Author, key: &ResourceKey) -> Result<u64, StoreError> {
         let removed = writing(&self.engine, Manner::Quiet, |tx| retain::redact(tx, author, key))?;
         self.engine.forget();

@@ -10,9 +10,11 @@
 )]
 
 mod client;
+mod container;
 mod contrib;
 mod extension;
 mod hostile;
+mod limits;
 mod live;
 mod operations;
 mod questions;
