@@ -69,7 +69,20 @@ impl Call {
         done.await.map_err(|e| Problem::internal(e.to_string()))
     }
 
-    /// The same for what the store may refuse.
+    /// Makes the answer, JSON included, on a thread that may take its time.
+    pub async fn answer(
+        self,
+        make: impl FnOnce(&Self) -> Result<Reply, Problem> + Send + 'static,
+    ) -> Result<Reply, Problem> {
+        let turn = self.app.work.turn(WorkClass::Question, &self.who).await?;
+        let done = tokio::task::spawn_blocking(move || {
+            let (_turn, call) = (turn, self);
+            make(&call)
+        });
+        done.await.unwrap_or_else(|e| Err(Problem::internal(e.to_string())))
+    }
+
+    /// Does work that the store may refuse.
     pub async fn stored<T: Send + 'static>(
         &self,
         class: WorkClass,

@@ -122,3 +122,29 @@ fn bodies_of_many_documents_cost_little_and_memory_comes_back() {
         std::thread::sleep(Duration::from_millis(200));
     }
 }
+
+#[test]
+fn a_write_whose_client_hung_up_is_recorded() {
+    let server = Start::new(&["--ephemeral"]).run();
+    let body = routes(3_000);
+    let head = format!(
+        "POST /v1/apply HTTP/1.1\r\nhost: {}\r\nx-request-id: hung-up\r\ncontent-length: {}\r\n\r\n",
+        server.address,
+        body.len()
+    );
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(body.as_bytes()).unwrap();
+    drop(stream);
+    let since = Instant::now();
+    let line = |log: &str| log.lines().any(|l| l.contains("hung-up") && l.contains("status=201"));
+    while !line(&server.log()) {
+        assert!(since.elapsed() < Duration::from_secs(60), "{}", server.log());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let figures = server.get("/metrics").body;
+    let count = "overrule_requests_total{endpoint=\"apply\",status=\"201\"} 1";
+    assert!(figures.contains(count), "{figures}");
+    let history = server.get("/v1/history?size=1").body;
+    assert!(history.contains("\"request\":\"hung-up\""), "{history}");
+}

@@ -24,6 +24,10 @@ const OLDER: Param = Param::new(
     Type::Like("^[0-9]+([.][0-9]+)?$"),
     "only what is older than this version, or the rest of it after so many changes (`12.500`), as `next` has it",
 );
+/// Changes that are read at once: their texts may be long.
+const STEP: usize = 64;
+/// Bytes of texts after which a page ends.
+const PAGE: usize = 8 << 20;
 const SIZE: Param = Param::new("size", Type::Number(1000), "most items; 100 if absent");
 const TARGET: Param = Param::new("target", Type::Text, "only this resource");
 
@@ -108,12 +112,20 @@ async fn named(call: &Call, text: &str) -> Result<ResourceKey, Problem> {
     }
     // Deleted ones are known by their full name only.
     let store = Arc::clone(&call.app.store);
-    let everything = HistoryFilter { limit: 100_000, ..HistoryFilter::default() };
     let (wanted, grants) = (text.to_lowercase(), call.who.grants.clone());
     let find = move || {
-        let mut keys = store.history(&everything)?.into_iter().map(|e| e.key);
         let named = |key: &ResourceKey| source_name(key).to_lowercase() == wanted;
-        Ok(keys.find(|key| named(key) && may_read(&grants, key)))
+        let mut filter = HistoryFilter { limit: STEP, ..HistoryFilter::default() };
+        loop {
+            let entries = store.history(&filter)?;
+            let (last, oldest) = (entries.len() < STEP, entries.last().map(|e| e.revision));
+            let mut keys = entries.into_iter().map(|e| e.key);
+            let found = keys.find(|key| named(key) && may_read(&grants, key));
+            if found.is_some() || last {
+                return Ok(found);
+            }
+            filter.before = oldest;
+        }
     };
     call.stored(WorkClass::Store, find).await?.ok_or_else(missing)
 }
@@ -136,7 +148,7 @@ async fn history(call: Call) -> Result<Reply, Problem> {
     let first = passed;
     let mut items: Vec<HistoryItem> = Vec::new();
     // What the page that comes next begins with.
-    let mut next = None;
+    let (mut next, mut bytes) = (None, 0);
     // What may not be read is passed over; pages stay full, so that nothing shows how much there is of it.
     loop {
         let filter = HistoryFilter {
@@ -144,11 +156,11 @@ async fn history(call: Call) -> Result<Reply, Problem> {
             place: place.clone(),
             author: call.query.text("author").map(str::to_owned),
             before,
-            limit: 1000,
+            limit: STEP,
         };
         let store = Arc::clone(&call.app.store);
         let entries = call.stored(WorkClass::Store, move || store.history(&filter)).await?;
-        let last = entries.len() < 1000;
+        let last = entries.len() < STEP;
         before = entries.last().map(|e| e.revision);
         for entry in entries {
             if !may_read(&call.who.grants, &entry.key) {
@@ -162,10 +174,11 @@ async fn history(call: Call) -> Result<Reply, Problem> {
                 }
                 _ => {}
             }
-            if items.len() >= size {
+            if items.len() >= size || (bytes > PAGE && !items.is_empty()) {
                 next = Some(entry.revision);
                 break;
             }
+            bytes += entry.text.as_ref().map_or(0, String::len);
             items.push(item(entry));
         }
         if next.is_some() || last {
@@ -184,7 +197,8 @@ async fn history(call: Call) -> Result<Reply, Problem> {
         let given: String = given.collect();
         format!("{}/v1/history?size={size}&before={from}{given}", call.base)
     });
-    Ok(Reply::fine(&HistoryList { api_version: API_VERSION, kind: "HistoryList", items, next }))
+    let list = HistoryList { api_version: API_VERSION, kind: "HistoryList", items, next };
+    call.answer(move |_| Ok(Reply::fine(&list))).await
 }
 
 /// The version below which a page begins, and how much of a version was told already.

@@ -188,7 +188,11 @@ pub fn item(record: &Record) -> StoredItem {
 
 async fn get(call: Call) -> Result<Reply, Problem> {
     let state = state(&call).await?;
-    let record = find(&call, &state)?;
+    call.answer(move |call| got(call, &state)).await
+}
+
+fn got(call: &Call, state: &State) -> Result<Reply, Problem> {
+    let record = find(call, state)?;
     let etag = format!("\"{}\"", record.version);
     let reply = match call.query.text("output") {
         Some("text") => {
@@ -266,6 +270,10 @@ async fn delete_all(call: Call) -> Result<Reply, Problem> {
 
 async fn list(call: Call) -> Result<Reply, Problem> {
     let state = state(&call).await?;
+    call.answer(move |call| Ok(listed(call, &state))).await
+}
+
+fn listed(call: &Call, state: &State) -> Reply {
     let (kind, namespace, mesh) =
         (call.query.text("kind"), call.query.text("namespace"), call.query.text("mesh"));
     let kinds = kind.map(|word| {
@@ -306,5 +314,5 @@ async fn list(call: Call) -> Result<Reply, Problem> {
         items,
         next,
     };
-    Ok(Reply::fine(&list).version(state.revision))
+    Reply::fine(&list).version(state.revision)
 }

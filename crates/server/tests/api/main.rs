@@ -9,6 +9,7 @@
     reason = "tests fail by panicking, and wait for what comes"
 )]
 
+mod apart;
 mod client;
 mod container;
 mod contrib;
