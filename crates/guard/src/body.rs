@@ -11,8 +11,8 @@ use bytes::{Buf as _, Bytes};
 use http_body_util::Limited;
 use hyper::body::{Body, Frame, SizeHint};
 
-use crate::place::Place;
-use crate::principal::Caller;
+use crate::place::RequestPlace;
+use crate::principal::CallerId;
 use crate::pulse::Beat;
 use crate::shares::Share;
 
@@ -110,9 +110,9 @@ pub struct Held<B> {
 #[derive(Debug)]
 pub(crate) enum Kept {
     /// The place of its request.
-    Place(#[expect(dead_code, reason = "kept until it is dropped")] Place),
+    Place(#[expect(dead_code, reason = "kept until it is dropped")] RequestPlace),
     /// A place among endless answers.
-    Stream(#[expect(dead_code, reason = "kept until it is dropped")] Share<Caller>),
+    Stream(#[expect(dead_code, reason = "kept until it is dropped")] Share<CallerId>),
 }
 
 impl<B> Held<B> {
@@ -146,12 +146,12 @@ impl<B: Body + Unpin> Body for Held<B> {
 #[derive(Debug)]
 pub struct Upload<B> {
     inner: Limited<B>,
-    place: Place,
+    place: RequestPlace,
     complete: Arc<AtomicBool>,
 }
 
 impl<B: Body> Upload<B> {
-    pub(crate) fn new(inner: B, most: usize, place: Place) -> Self {
+    pub(crate) fn new(inner: B, most: usize, place: RequestPlace) -> Self {
         let complete = Arc::new(AtomicBool::new(inner.is_end_stream()));
         Self { inner: Limited::new(inner, most), place, complete }
     }

@@ -75,7 +75,7 @@ impl Network {
 
 /// The proxies that are trusted to say who asks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Proxies(Vec<Network>);
+pub struct TrustedProxies(Vec<Network>);
 
 /// Where a request began, as trusted proxies say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,7 +93,7 @@ struct Hop {
     tls: Option<bool>,
 }
 
-impl Proxies {
+impl TrustedProxies {
     /// Reads addresses and networks.
     ///
     /// # Errors
@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     fn began(peer: &str, headers: &[(&str, &str)]) -> Option<(String, Option<bool>)> {
-        let proxies = Proxies::new(["10.0.0.0/8", "2001:db8:1::/48", "192.0.2.7"]).unwrap();
+        let proxies = TrustedProxies::new(["10.0.0.0/8", "2001:db8:1::/48", "192.0.2.7"]).unwrap();
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.append(HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
@@ -253,9 +253,14 @@ mod tests {
         }
         let list = [("x-forwarded-for", "2001:db8::9"), ("x-forwarded-proto", "https")];
         assert_eq!(began("10.0.0.1", &list).unwrap(), ("2001:db8::9".to_owned(), Some(true)));
-        assert!(Proxies::new(["10.0.0.0/33"]).is_err() && Proxies::new(["ingress"]).is_err());
-        assert!(Proxies::new(["10.0.0.0/+8"]).is_err() && Proxies::new(["::/0"]).is_ok());
-        let all = Proxies::new(["0.0.0.0/0"]).unwrap();
+        assert!(
+            TrustedProxies::new(["10.0.0.0/33"]).is_err()
+                && TrustedProxies::new(["ingress"]).is_err()
+        );
+        assert!(
+            TrustedProxies::new(["10.0.0.0/+8"]).is_err() && TrustedProxies::new(["::/0"]).is_ok()
+        );
+        let all = TrustedProxies::new(["0.0.0.0/0"]).unwrap();
         assert!(all.trusts("203.0.113.1".parse().unwrap()));
         assert!(!all.trusts("2001:db8::1".parse().unwrap()));
     }

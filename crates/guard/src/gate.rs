@@ -4,7 +4,7 @@
 //! and what a known somebody may do.
 //!
 //! The order is fixed, cheapest first: host and origin, identity, size, place, time. Strangers never take a place. The
-//! services behind find a [`RequestId`], a [`Peer`], a [`Principal`](crate::Principal) and a [`Place`] in the extensions.
+//! services behind find a [`RequestId`], a [`Peer`], a [`Principal`](crate::Principal) and a [`RequestPlace`] in the extensions.
 //! Whoever goes on working after the request is gone keeps a copy of the place.
 
 use std::convert::Infallible;
@@ -29,13 +29,13 @@ use tower::{Layer, Service, ServiceExt as _};
 use crate::body::{BoxError, Held, Kept, Upload};
 use crate::doors::Authenticator;
 use crate::failures::Failures;
-use crate::forwarded::Proxies;
+use crate::forwarded::TrustedProxies;
 use crate::host::{HostNames, HostRefused, host_and_origin};
 use crate::limits::ListenerLimits;
 use crate::listen::Peer;
 use crate::peers::Callers;
-use crate::place::{self, Place};
-use crate::principal::{Caller, Denied, Principal};
+use crate::place::{self, RequestPlace};
+use crate::principal::{CallerId, Denied, Principal};
 use crate::shares::{Full, Shares};
 use crate::trace::{TRACE_HEADER, TraceParent};
 
@@ -162,7 +162,7 @@ pub struct GateSettings<A, B> {
     /// The names this server goes by.
     pub names: HostNames,
     /// The proxies that may say where a request began.
-    pub proxies: Proxies,
+    pub proxies: TrustedProxies,
     /// Tells who is asking.
     pub authenticator: A,
     /// Makes answers to refused requests.
@@ -173,9 +173,9 @@ struct Shared<A, B> {
     settings: GateSettings<A, B>,
     failures: Failures,
     waiting: Semaphore,
-    places: Arc<Shares<Caller>>,
-    streams: Arc<Shares<Caller>>,
-    room: Arc<Shares<Caller>>,
+    places: Arc<Shares<CallerId>>,
+    streams: Arc<Shares<CallerId>>,
+    room: Arc<Shares<CallerId>>,
     ids: Ids,
 }
 
@@ -214,7 +214,7 @@ impl<A: Authenticator, B> GateLayer<A, B> {
 
     /// The places of requests, for counting them.
     #[must_use]
-    pub fn places(&self) -> Arc<Shares<Caller>> {
+    pub fn places(&self) -> Arc<Shares<CallerId>> {
         Arc::clone(&self.0.places)
     }
 
@@ -311,7 +311,7 @@ impl<A: Authenticator, B: Send + 'static> Shared<A, B> {
     }
 
     /// Everything before the place is taken.
-    async fn admit(&self, parts: &mut Parts, least: u64) -> Result<Place, GateRefusal> {
+    async fn admit(&self, parts: &mut Parts, least: u64) -> Result<RequestPlace, GateRefusal> {
         let settings = &self.settings;
         // Without a listener that says where a request came from, there is nobody to trust.
         let peer = parts.extensions.get::<Peer>().ok_or(GateRefusal::Host(HostRefused::Host))?;
@@ -335,7 +335,7 @@ impl<A: Authenticator, B: Send + 'static> Shared<A, B> {
         if let Some(callers) = parts.extensions.get::<Arc<Callers>>() {
             callers.claim(&principal).map_err(full)?;
         }
-        let place = Place::new(&self.places, &self.room, &principal).map_err(full)?;
+        let place = RequestPlace::new(&self.places, &self.room, &principal).map_err(full)?;
         parts.extensions.insert(principal);
         Ok(place)
     }
@@ -363,7 +363,7 @@ impl<A: Authenticator, B: Send + 'static> Shared<A, B> {
         &self,
         inner: S,
         request: Request<Upload<I>>,
-        place: Place,
+        place: RequestPlace,
     ) -> Result<Response<Held<B>>, GateRefusal>
     where
         S: Service<Request<Upload<I>>, Response = Response<B>, Error = Infallible>,

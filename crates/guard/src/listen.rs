@@ -29,7 +29,7 @@ use tower::{Service, ServiceExt as _};
 
 use crate::body::{BoxError, Outgoing};
 use crate::certificate::ClientCertificate;
-use crate::forwarded::Proxies;
+use crate::forwarded::TrustedProxies;
 use crate::limits::ListenerLimits;
 use crate::peers::{Callers, Peers, Seat};
 use crate::pulse::{Pulse, Tapped, Verdict};
@@ -101,7 +101,7 @@ fn count(counter: &AtomicU64) {
 /// What all connections share.
 struct Shared {
     limits: ListenerLimits,
-    proxies: Proxies,
+    proxies: TrustedProxies,
     tls: Option<Arc<Acceptor>>,
     counts: Counts,
     stop: watch::Receiver<bool>,
@@ -113,7 +113,7 @@ pub async fn serve<S, B>(
     listener: TcpListener,
     tls: Option<Arc<Acceptor>>,
     limits: ListenerLimits,
-    proxies: Proxies,
+    proxies: TrustedProxies,
     service: S,
     shutdown: impl Future<Output = ()>,
 ) -> Report

@@ -7,9 +7,9 @@ use std::collections::btree_map::Entry;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::forwarded::Proxies;
+use crate::forwarded::TrustedProxies;
 use crate::limits::ListenerLimits;
-use crate::principal::{Caller, Principal};
+use crate::principal::{CallerId, Principal};
 use crate::shares::{Full, Share, Shares, fair_part};
 
 /// Whom an address counts for: itself, or for IPv6 its network of 64 bits, because one customer owns that many.
@@ -26,8 +26,8 @@ pub(crate) fn owner(address: IpAddr) -> IpAddr {
 #[derive(Debug)]
 pub(crate) struct Peers {
     by_address: Arc<Shares<IpAddr>>,
-    by_caller: Arc<Shares<Caller>>,
-    proxies: Proxies,
+    by_caller: Arc<Shares<CallerId>>,
+    proxies: TrustedProxies,
 }
 
 /// One connection's place; given back when dropped.
@@ -40,12 +40,12 @@ pub(crate) struct Seat {
 /// Who has asked on a connection. In the extensions of every request.
 #[derive(Debug)]
 pub(crate) struct Callers {
-    of: Arc<Shares<Caller>>,
-    known: Mutex<BTreeMap<Caller, Share<Caller>>>,
+    of: Arc<Shares<CallerId>>,
+    known: Mutex<BTreeMap<CallerId, Share<CallerId>>>,
 }
 
 impl Peers {
-    pub(crate) fn new(limits: &ListenerLimits, proxies: Proxies) -> Self {
+    pub(crate) fn new(limits: &ListenerLimits, proxies: TrustedProxies) -> Self {
         Self {
             proxies,
             by_address: Shares::new(limits.connections, limits.connections_per_ip),
@@ -92,7 +92,7 @@ mod tests {
     fn peers() -> Peers {
         let limits =
             ListenerLimits { connections: 3, connections_per_ip: 2, ..ListenerLimits::default() };
-        Peers::new(&limits, Proxies::new(["192.0.2.200"]).unwrap())
+        Peers::new(&limits, TrustedProxies::new(["192.0.2.200"]).unwrap())
     }
 
     #[test]

@@ -8,21 +8,21 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::Caller;
+use crate::CallerId;
 use crate::principal::Principal;
 use crate::shares::{Full, Share, Shares};
 
 /// What a request takes. In the extensions of every request; the last copy gives it back.
 #[derive(Debug, Clone)]
-pub struct Place(Arc<Held>);
+pub struct RequestPlace(Arc<Held>);
 
 #[derive(Debug)]
 struct Held {
-    _share: Share<Caller>,
-    caller: Caller,
+    _share: Share<CallerId>,
+    caller: CallerId,
     alone: bool,
-    room: Arc<Shares<Caller>>,
-    bytes: Mutex<Vec<Share<Caller>>>,
+    room: Arc<Shares<CallerId>>,
+    bytes: Mutex<Vec<Share<CallerId>>>,
 }
 
 /// The bodies that have arrived take all the room there is.
@@ -39,20 +39,20 @@ impl std::error::Error for NoRoom {}
 
 /// A share of these for somebody.
 pub(crate) fn take(
-    shares: &Arc<Shares<Caller>>,
+    shares: &Arc<Shares<CallerId>>,
     who: &Principal,
     size: usize,
-) -> Result<Share<Caller>, Full> {
+) -> Result<Share<CallerId>, Full> {
     match who.rival() {
         Some(caller) => shares.take(caller, size),
         None => shares.take_any(who.caller(), size),
     }
 }
 
-impl Place {
+impl RequestPlace {
     pub(crate) fn new(
-        places: &Arc<Shares<Caller>>,
-        room: &Arc<Shares<Caller>>,
+        places: &Arc<Shares<CallerId>>,
+        room: &Arc<Shares<CallerId>>,
         who: &Principal,
     ) -> Result<Self, Full> {
         let share = take(places, who, 1)?;

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use overrule::Options;
 use overrule_guard::{
-    Acceptor, Caller, Doors, Grants, How, Place, Principal, Share, Shares, Tokens,
+    Acceptor, CallerId, Doors, Grants, How, Principal, RequestPlace, Share, Shares, Tokens,
 };
 use overrule_store::{AuditEvent, Author, Store, TokenRow};
 use tokio::runtime::Handle;
@@ -53,10 +53,10 @@ pub struct App {
     /// What encrypts connections, if anything does.
     pub acceptor: OnceLock<Option<Arc<Acceptor>>>,
     /// Requests in flight.
-    pub in_flight: OnceLock<Arc<Shares<Caller>>>,
+    pub in_flight: OnceLock<Arc<Shares<CallerId>>>,
     /// The folder of the embedded store.
     pub data: Option<PathBuf>,
-    watchers: Arc<Shares<Caller>>,
+    watchers: Arc<Shares<CallerId>>,
     ending: watch::Sender<bool>,
 }
 
@@ -109,7 +109,7 @@ impl App {
     }
 
     /// A place among those who watch; none if all are taken, or all that one may have.
-    pub fn watcher(&self, who: &Principal) -> Option<Share<Caller>> {
+    pub fn watcher(&self, who: &Principal) -> Option<Share<CallerId>> {
         match who.rival() {
             Some(caller) => self.watchers.take(caller, 1).ok(),
             None => self.watchers.take_any(who.caller(), 1).ok(),
@@ -170,7 +170,7 @@ impl App {
     /// place until it is written.
     pub fn audit(
         &self,
-        place: Option<Place>,
+        place: Option<RequestPlace>,
         author: Author,
         action: &str,
         what: &str,

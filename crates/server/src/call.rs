@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use overrule_ask::Arguments;
 use overrule_ask::percent::decode;
-use overrule_guard::{Place, Principal};
+use overrule_guard::{Principal, RequestPlace};
 use overrule_store::StoreError;
 
 use crate::app::App;
@@ -19,7 +19,7 @@ use crate::prepared::PreparedGuard;
 use crate::problem::Problem;
 use crate::table::{Endpoint, Type};
 use crate::v1;
-use crate::work::{Turn, WorkClass};
+use crate::work::{WorkClass, WorkTurn};
 
 /// A request, taken apart.
 pub struct Call {
@@ -42,9 +42,9 @@ pub struct Call {
     /// Path as it was asked for.
     pub uri: String,
     /// What was read of the body, until the call is answered.
-    pub prepared: OnceLock<(PreparedGuard, Turn)>,
+    pub prepared: OnceLock<(PreparedGuard, WorkTurn)>,
     /// The place it takes until it is answered and all its work is done; none behind no guard.
-    pub place: Option<Place>,
+    pub place: Option<RequestPlace>,
 }
 
 impl Call {

@@ -18,7 +18,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError};
-use overrule_guard::{NoRoom, Peer, Place, Principal, RequestId, TraceParent};
+use overrule_guard::{NoRoom, Peer, Principal, RequestId, RequestPlace, TraceParent};
 use overrule_store::Author;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -27,7 +27,7 @@ use crate::app::App;
 use crate::call::{Call, Query};
 use crate::clock;
 use crate::extension::Extensions;
-use crate::otlp::Span;
+use crate::otlp::RequestSpan;
 use crate::problem::Problem;
 use crate::reader::may_write_at;
 use crate::table::{BodySpec, Endpoint, EndpointAccess, Verb};
@@ -195,7 +195,7 @@ async fn record(
     }
     if app.spans.wanted() {
         let began = began.as_nanosecond();
-        app.spans.send(Span {
+        app.spans.send(RequestSpan {
             parent: trace.map(|trace| (trace.trace().to_owned(), trace.span().to_owned())),
             name: format!("{method} {}", endpoint.path),
             times: (began, began.saturating_add(took.as_nanos().cast_signed())),
@@ -249,7 +249,7 @@ async fn take(
         headers,
         body,
         prepared: OnceLock::new(),
-        place: extensions.get::<Place>().cloned(),
+        place: extensions.get::<RequestPlace>().cloned(),
     })
 }
 
@@ -281,7 +281,8 @@ fn checked(
         return Err(Problem::bad("bad request: the path contains a NUL character"));
     }
     if endpoint.access == EndpointAccess::Writes && !may_write_at(&who.grants, &path) {
-        let (request, place) = (id(&parts.extensions), parts.extensions.get::<Place>().cloned());
+        let (request, place) =
+            (id(&parts.extensions), parts.extensions.get::<RequestPlace>().cloned());
         let author = Author { name: who.name, token: who.token, request: Some(request) };
         app.audit(place, author, "write", parts.uri.path(), "denied");
         return Err(Problem::forbidden("you may not write anything there"));

@@ -36,6 +36,7 @@ mod reader;
 mod records;
 mod resolving;
 mod run;
+mod settings;
 mod shapes;
 mod stop;
 mod table;
@@ -55,7 +56,7 @@ pub mod hostile {
 pub mod watching {
     pub use crate::differences::{Differences, WatchFilter};
     pub use crate::live::{Live, Resolving, State};
-    pub use crate::work::{Turn, WorkClass, WorkTurns};
+    pub use crate::work::{WorkClass, WorkTurn, WorkTurns};
 }
 
 pub use config::{Auth, Config, LogFormat};

@@ -21,7 +21,7 @@ use crate::prepared::Prepared;
 use crate::records::{Records, records};
 use crate::resolving::{created, identity, text};
 use crate::touched::TouchedLog;
-use crate::work::Turn;
+use crate::work::WorkTurn;
 
 pub use crate::resolving::{Look, Resolving, State};
 
@@ -32,8 +32,11 @@ pub struct Live {
     /// What the newest state was made of. Only the writer takes it.
     workspace: Mutex<Workspace>,
     newest: ArcSwap<State>,
-    /// The version of the newest state.
+    /// The version of the newest state, for those who watch.
     published: watch::Sender<u64>,
+    /// The same for those who have written and wait for it. They are told first: they are few, and somebody waits for
+    /// each of them.
+    resolved: watch::Sender<u64>,
     /// Documents of requests that are being answered.
     prepared: Arc<Prepared>,
     steps: TouchedLog,
@@ -51,7 +54,7 @@ pub struct Closer {
     /// What was found.
     pub analysis: Analysis,
     /// What it takes of the room for such.
-    _room: Turn,
+    _room: WorkTurn,
 }
 
 /// How many states of the past are kept.
@@ -76,6 +79,7 @@ impl Live {
             workspace: Mutex::new(workspace),
             newest: ArcSwap::from_pointee(state),
             published: watch::channel(revision).0,
+            resolved: watch::channel(revision).0,
             prepared: Arc::default(),
             steps,
             past: Mutex::default(),
@@ -193,13 +197,14 @@ impl Live {
         let revision = state.revision;
         self.newest.store(Arc::new(state));
         // Nobody listening is fine.
+        self.resolved.send_replace(revision);
         self.published.send_replace(revision);
     }
 
     /// Waits until a version is there; whether it came in time.
     pub async fn wait(&self, revision: u64, at_most: Duration) -> bool {
-        let mut published = self.published.subscribe();
-        let there = async { published.wait_for(|now| *now >= revision).await.is_ok() };
+        let mut resolved = self.resolved.subscribe();
+        let there = async { resolved.wait_for(|now| *now >= revision).await.is_ok() };
         tokio::time::timeout(at_most, there).await.unwrap_or(false)
     }
 
@@ -218,7 +223,7 @@ impl Live {
 
     /// The state at a version of the past. Keys whose texts were redacted are not in it. It takes its time, and it keeps
     /// `room` as long as anybody needs it.
-    pub fn past(&self, revision: u64, room: Turn) -> Result<Arc<State>, StoreError> {
+    pub fn past(&self, revision: u64, room: WorkTurn) -> Result<Arc<State>, StoreError> {
         if let Some(found) = self.at(revision) {
             return Ok(found);
         }
@@ -248,7 +253,7 @@ impl Live {
 
     /// The analysis of a state that has what a question asks for beyond the usual. It takes its time, and it keeps `room`
     /// as long as anybody needs it.
-    pub fn closer(&self, state: &State, look: Look, room: Turn) -> Arc<Closer> {
+    pub fn closer(&self, state: &State, look: Look, room: WorkTurn) -> Arc<Closer> {
         if let Some(found) = self.looked_at(state, &look) {
             return found;
         }

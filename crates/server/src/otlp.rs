@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A request as a part of a trace.
 #[derive(Debug, Clone)]
-pub struct Span {
+pub struct RequestSpan {
     /// The trace and the span of the client, if it named them.
     pub parent: Option<(String, String)>,
     /// The method and the path of the endpoint.
@@ -40,7 +40,7 @@ pub struct Span {
 /// Where spans go.
 #[derive(Debug, Default)]
 pub struct Spans {
-    sender: OnceLock<SyncSender<Span>>,
+    sender: OnceLock<SyncSender<RequestSpan>>,
     dropped: Arc<AtomicU64>,
 }
 
@@ -67,7 +67,7 @@ impl Spans {
     }
 
     /// Sends a span, unless too many wait already.
-    pub fn send(&self, span: Span) {
+    pub fn send(&self, span: RequestSpan) {
         let Some(sender) = self.sender.get() else { return };
         if sender.try_send(span).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
@@ -109,7 +109,7 @@ struct Exporter {
 
 impl Exporter {
     /// Ends with the server.
-    fn run(mut self, spans: &Receiver<Span>) {
+    fn run(mut self, spans: &Receiver<RequestSpan>) {
         while let Ok(first) = spans.recv() {
             let mut batch = vec![first];
             let until = clock::instant() + LINGER;
@@ -124,7 +124,7 @@ impl Exporter {
         }
     }
 
-    fn send(&mut self, batch: &[Span]) {
+    fn send(&mut self, batch: &[RequestSpan]) {
         let body = body(batch).to_string();
         let request = self.agent.post(&self.url).header("content-type", "application/json");
         match request.send(body) {
@@ -141,7 +141,7 @@ impl Exporter {
 }
 
 /// Spans in the JSON form of OTLP.
-fn body(batch: &[Span]) -> Value {
+fn body(batch: &[RequestSpan]) -> Value {
     let attribute = |key: &str, value: &str| json!({"key": key, "value": {"stringValue": value}});
     let spans: Vec<Value> = batch
         .iter()
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn a_span_is_what_a_collector_reads() {
         let parent = ("0af7651916cd43dd8448eb211c80319c".to_owned(), "b7ad6b7169203331".to_owned());
-        let mut span = Span {
+        let mut span = RequestSpan {
             parent: Some(parent.clone()),
             name: "PUT /v1/resources/{kind}/{name}".to_owned(),
             times: (1_700_000_000_000_000_001, 1_700_000_000_000_000_002),

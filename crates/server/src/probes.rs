@@ -12,7 +12,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use http::{Method, StatusCode};
-use overrule_guard::{ListenerLimits, Proxies};
+use overrule_guard::{ListenerLimits, TrustedProxies};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tower::{ServiceExt as _, service_fn};
@@ -57,8 +57,14 @@ impl Probes {
                 // The other end is gone: that is how it ends.
                 let _ = stopped.await;
             };
-            let serving =
-                overrule_guard::serve(listener, None, limits, Proxies::default(), service, stopped);
+            let serving = overrule_guard::serve(
+                listener,
+                None,
+                limits,
+                TrustedProxies::default(),
+                service,
+                stopped,
+            );
             runtime.block_on(serving);
         });
         let thread = thread.map_err(|e| world(format!("cannot start a thread for probes: {e}")))?;

@@ -15,7 +15,7 @@ use crate::admission::source_name;
 use crate::clock;
 use crate::derived::Derived;
 use crate::records::Records;
-use crate::work::Turn;
+use crate::work::WorkTurn;
 
 /// Everything that is known at one version. Immutable.
 pub struct State {
@@ -32,7 +32,7 @@ pub struct State {
     /// Which states ids mean the same in: all of one lineage. None for a state beside the live ones.
     pub lineage: Option<u64>,
     /// What it takes of the room for states beside the live ones.
-    pub(crate) room: Option<Turn>,
+    pub(crate) room: Option<WorkTurn>,
 }
 
 impl State {

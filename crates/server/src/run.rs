@@ -12,8 +12,8 @@ use std::time::Duration;
 use axum::body::Body;
 use overrule::Options;
 use overrule_guard::{
-    Certificates, ClientCerts, Doors, GateLayer, GateRefusal, GateSettings, HostNames,
-    ListenerLimits, Proxies, Report, Tls, Tokens, check_address,
+    Certificates, Doors, GateLayer, GateRefusal, GateSettings, HostNames, Report, Tls, Tokens,
+    TrustedProxies, check_address,
 };
 use overrule_store::{PgTls, Retention, Store, StoreError};
 use tokio::net::TcpListener;
@@ -28,12 +28,11 @@ use crate::http::router;
 use crate::live::{Live, Resolving};
 use crate::probes::Probes;
 use crate::problem::Problem;
+use crate::settings::{DOCUMENTS, limits, reading, retention, tls};
 use crate::stop::told_to_stop;
 
 /// The port of Kuma's API, so that its clients find us.
 const PORT: u16 = 5681;
-/// Documents in the body of a request: as many as the largest body has of a usual size.
-const DOCUMENTS: usize = 100_000;
 /// How often the history is pruned.
 const PRUNING: Duration = Duration::from_secs(600);
 
@@ -224,62 +223,6 @@ fn pg_tls(config: &Config) -> PgTls {
     config.postgres_ca.clone().map_or(PgTls::Disabled, PgTls::Roots)
 }
 
-fn limits(config: &Config) -> ListenerLimits {
-    let usual = ListenerLimits::default();
-    ListenerLimits {
-        body_bytes: config.max_body.unwrap_or(usual.body_bytes),
-        request_timeout: Duration::from_secs(config.request_timeout.unwrap_or(60)),
-        connections: config.max_connections.unwrap_or(usual.connections),
-        connections_per_ip: config.max_connections.unwrap_or(usual.connections_per_ip),
-        requests_in_flight: config.max_requests.unwrap_or(usual.requests_in_flight),
-        grace: config.grace.map_or(usual.grace, Duration::from_secs),
-        ..usual
-    }
-}
-
-fn tls(config: &Config) -> Result<Option<Tls>, ServeError> {
-    let (Some(certificate), Some(key)) = (&config.tls_cert, &config.tls_key) else {
-        return Ok(None);
-    };
-    let client = match (&config.client_ca, config.client_cert_required) {
-        (None, _) => ClientCerts::None,
-        (Some(_), false) => ClientCerts::Optional,
-        (Some(_), true) => ClientCerts::Required,
-    };
-    Ok(Some(Tls {
-        certificate: certificate.clone(),
-        key: key.clone(),
-        client_ca: config.client_ca.clone(),
-        client,
-    }))
-}
-
-fn retention(
-    flag: &str,
-    entries: Option<u64>,
-    age: Option<&str>,
-) -> Result<Option<Retention>, ServeError> {
-    let age = match age {
-        None => None,
-        Some(text) => {
-            let age: jiff::SignedDuration = text
-                .parse()
-                .map_err(|_why| usage(format!("{flag} takes a time such as 720h, not `{text}`")))?;
-            Some(age)
-        }
-    };
-    let wanted = entries.is_some() || age.is_some();
-    Ok(wanted.then_some(Retention { entries, age }))
-}
-
-/// How resources are read.
-fn reading(config: &Config, options: Options) -> Options {
-    // Questions about one target show where profiles differ.
-    let mut options = Options { compare: true, ..options };
-    config.extensions.reading(&mut options);
-    options
-}
-
 fn start_with(
     config: Config,
     files: Vec<PathBuf>,
@@ -297,7 +240,7 @@ fn start_with(
     let history =
         retention("--history-age", config.history_entries, config.history_age.as_deref())?;
     let audit = retention("--audit-age", config.audit_entries, config.audit_age.as_deref())?;
-    let proxies = Proxies::new(&config.trusted_proxy).map_err(usage)?;
+    let proxies = TrustedProxies::new(&config.trusted_proxy).map_err(usage)?;
     let names = HostNames::new(&config.host).map_err(usage)?;
     let acceptor = tls.map(Tls::load).transpose().map_err(usage)?;
     let embedded = !config.ephemeral && config.postgres.is_none() && config.postgres_file.is_none();

@@ -2,13 +2,13 @@
 //! In: work that somebody asks for. Out: it done, of each class a bounded amount at a time, and fair to everybody who
 //! asks. Not here: the work.
 //!
-//! What bounds work is a [`Turn`], and the work itself holds it: a client that hangs up ends its request, not the work. Of
+//! What bounds work is a [`WorkTurn`], and the work itself holds it: a client that hangs up ends its request, not the work. Of
 //! those who wait, the next turn goes to whoever has the fewest, and nobody may have all of them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use overrule_guard::{Caller, Principal, fair_part};
+use overrule_guard::{CallerId, Principal, fair_part};
 use tokio::sync::oneshot;
 
 use crate::problem::Problem;
@@ -101,9 +101,9 @@ pub struct WorkTurns(BTreeMap<WorkClass, Arc<Line>>);
 
 /// The right to do some work, or to hold what came of it, until it is dropped.
 #[derive(Debug)]
-pub struct Turn {
+pub struct WorkTurn {
     line: Arc<Line>,
-    caller: Caller,
+    caller: CallerId,
     size: usize,
 }
 
@@ -116,16 +116,16 @@ struct Line {
 #[derive(Debug, Default)]
 struct LineState {
     taken: usize,
-    callers: BTreeMap<Caller, Held>,
+    callers: BTreeMap<CallerId, Held>,
     /// Those of whom somebody waits, whoever had a turn last at the end.
-    waiting: VecDeque<Caller>,
+    waiting: VecDeque<CallerId>,
 }
 
 #[derive(Debug, Default)]
 struct Held {
     taken: usize,
     most: usize,
-    queue: VecDeque<(usize, oneshot::Sender<Turn>)>,
+    queue: VecDeque<(usize, oneshot::Sender<WorkTurn>)>,
 }
 
 impl WorkTurns {
@@ -137,7 +137,7 @@ impl WorkTurns {
     }
 
     /// Waits for a turn. Who stops waiting loses nothing but the place in the line.
-    pub async fn turn(&self, class: WorkClass, who: &Principal) -> Result<Turn, Problem> {
+    pub async fn turn(&self, class: WorkClass, who: &Principal) -> Result<WorkTurn, Problem> {
         self.turn_of(class, who, 1).await
     }
 
@@ -147,7 +147,7 @@ impl WorkTurns {
         class: WorkClass,
         who: &Principal,
         size: usize,
-    ) -> Result<Turn, Problem> {
+    ) -> Result<WorkTurn, Problem> {
         let gone = || Problem::unavailable("the server is about to end");
         let line = self.0.get(&class).ok_or_else(gone)?;
         line.join(who, size).await.ok().ok_or_else(gone)
@@ -167,7 +167,7 @@ impl Line {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn join(self: &Arc<Self>, who: &Principal, size: usize) -> oneshot::Receiver<Turn> {
+    fn join(self: &Arc<Self>, who: &Principal, size: usize) -> oneshot::Receiver<WorkTurn> {
         let (sender, receiver) = oneshot::channel();
         let caller = who.caller();
         // More than there is of it is all of it.
@@ -193,9 +193,12 @@ impl Line {
         }
     }
 
-    fn next(self: &Arc<Self>) -> Option<(Turn, oneshot::Sender<Turn>)> {
+    fn next(self: &Arc<Self>) -> Option<(WorkTurn, oneshot::Sender<WorkTurn>)> {
         let mut state = self.state();
         let LineState { taken, callers, waiting } = &mut *state;
+        if *taken >= self.most {
+            return None;
+        }
         for held in callers.values_mut() {
             held.queue.retain(|(_, sender)| !sender.is_closed());
         }
@@ -226,11 +229,11 @@ impl Line {
         if !held.queue.is_empty() {
             waiting.push_back(caller.clone());
         }
-        Some((Turn { line: Arc::clone(self), caller, size }, sender))
+        Some((WorkTurn { line: Arc::clone(self), caller, size }, sender))
     }
 }
 
-impl Drop for Turn {
+impl Drop for WorkTurn {
     fn drop(&mut self) {
         let mut state = self.line.state();
         state.taken = state.taken.saturating_sub(self.size);
@@ -248,13 +251,18 @@ mod tests {
     use overrule_guard::{How, Principal};
     use tokio::sync::oneshot::{Receiver, error::TryRecvError};
 
-    use super::{Turn, WorkClass, WorkTurns};
+    use super::{WorkClass, WorkTurn, WorkTurns};
 
     fn who(id: &str) -> Principal {
         Principal { token: Some(id.to_owned()), how: How::Token, ..Principal::nobody() }
     }
 
-    fn ask(turns: &WorkTurns, class: WorkClass, who: &Principal, size: usize) -> Receiver<Turn> {
+    fn ask(
+        turns: &WorkTurns,
+        class: WorkClass,
+        who: &Principal,
+        size: usize,
+    ) -> Receiver<WorkTurn> {
         turns.0.get(&class).unwrap().join(who, size)
     }
 
@@ -265,7 +273,8 @@ mod tests {
             let (a, b) = (who("a"), who("b"));
             let size = if class == WorkClass::Parsed { super::PARSED / 4 } else { 1 };
             let mut of_a: Vec<_> = (0..100).map(|_| ask(&turns, class, &a, size)).collect();
-            let had: Vec<Turn> = of_a.iter_mut().filter_map(|one| one.try_recv().ok()).collect();
+            let had: Vec<WorkTurn> =
+                of_a.iter_mut().filter_map(|one| one.try_recv().ok()).collect();
             assert!(!had.is_empty(), "{class:?}");
             let mut of_b = ask(&turns, class, &b, size);
             let turn = of_b.try_recv().unwrap();
@@ -312,7 +321,7 @@ mod tests {
         let turns = WorkTurns::new(1);
         let all = Principal::open();
         let mut two: Vec<_> = (0..2).map(|_| ask(&turns, WorkClass::Past, &all, 1)).collect();
-        let had: Vec<Turn> = two.iter_mut().filter_map(|one| one.try_recv().ok()).collect();
+        let had: Vec<WorkTurn> = two.iter_mut().filter_map(|one| one.try_recv().ok()).collect();
         assert_eq!(had.len(), 2);
     }
 

@@ -16,8 +16,8 @@ use http_body_util::{BodyExt as _, Full, LengthLimitError};
 use hyper::body::{Body, Frame, Incoming};
 use overrule_guard::body::Upload;
 use overrule_guard::{
-    Acceptor, Doors, GateLayer, GateSettings, Grants, HostNames, ListenerLimits, Principal,
-    Proxies, Report, Token, TokenRecord, Tokens, serve,
+    Acceptor, Doors, GateLayer, GateSettings, Grants, HostNames, ListenerLimits, Principal, Report,
+    Token, TokenRecord, Tokens, TrustedProxies, serve,
 };
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -74,7 +74,7 @@ impl Server {
         let gate = GateLayer::new(GateSettings {
             limits,
             names,
-            proxies: Proxies::default(),
+            proxies: TrustedProxies::default(),
             authenticator: Arc::clone(&doors),
             answerer: Arc::new(|asked, refusal| {
                 text(&format!("{} {}: {refusal}", asked.method, asked.uri.path()))
@@ -82,9 +82,10 @@ impl Server {
         });
         let service = gate.layer(service_fn(page));
         let (stop, stopped) = oneshot::channel();
-        let done = tokio::spawn(serve(listener, tls, limits, Proxies::default(), service, async {
-            let _ = stopped.await;
-        }));
+        let done =
+            tokio::spawn(serve(listener, tls, limits, TrustedProxies::default(), service, async {
+                let _ = stopped.await;
+            }));
         Self { address, gate, doors, stop, done }
     }
 
