@@ -104,11 +104,12 @@ impl Tls {
             (Some(path), _) => content(path)?,
             (None, _) => return Err(TlsError::NoClientCa),
         };
+        let certificate = content(&self.certificate)?;
         let key = private(&self.key, MOST_BYTES).map_err(|error| match error {
             SecretError::Unreadable(path, error) => TlsError::Unreadable(path, error),
             error => TlsError::Key(error),
         })?;
-        Ok(Files { certificate: content(&self.certificate)?, key, client_ca })
+        Ok(Files { certificate, key, client_ca })
     }
 
     fn configure(&self, files: &Files) -> Result<Arc<ServerConfig>, TlsError> {
