@@ -86,8 +86,9 @@ impl WorkClass {
             Self::Parsed => PARSED,
             // Each of these takes as much memory as the newest state.
             Self::Past | Self::DryRun | Self::Closer | Self::Derive | Self::Backup => 2,
-            // Two of them are kept for whoever asks next.
-            Self::PastState | Self::CloserState => 4,
+            // Two of them are kept for whoever asks next, and two more past ones for what watchers are told.
+            Self::CloserState => 4,
+            Self::PastState => 6,
             Self::Parse | Self::Tell => processors.max(2),
             Self::Question => processors.max(2) * 4,
             Self::Store => 16,

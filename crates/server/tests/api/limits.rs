@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What one client may take, and what is asked of it first.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
 use overrule_server::Config;
 use serde_json::json;
 
@@ -55,6 +59,32 @@ fn documents_of_a_body_are_bounded() {
         assert!(detail.contains("more than 10 documents"), "{detail}");
     }
     client.post("/v1/apply", mesh).expect(201);
+}
+
+/// What is kept of the past, for those who ask and those who watch, leaves room for more.
+#[test]
+fn states_that_are_kept_are_not_in_the_way_of_others() {
+    let (_running, client) = open(config(), &[]);
+    for n in 1..=14 {
+        let mesh = format!("type: Mesh\nname: m{n}\nskipCreatingInitialPolicies: ['*']\n");
+        client.put(&format!("/v1/resources/mesh/m{n}"), &mesh).expect(201);
+    }
+    let host = client.base.strip_prefix("http://").unwrap();
+    let watch = |since: usize| {
+        let mut stream = TcpStream::connect(host).unwrap();
+        write!(stream, "GET /v1/watch?since={since} HTTP/1.1\r\nhost: {host}\r\n\r\n").unwrap();
+        let mut lines = BufReader::new(stream).lines();
+        assert!(lines.any(|line| line.unwrap().contains("event: version")));
+        lines
+    };
+    let watchers: Vec<_> = (1..=4).map(watch).collect();
+    let agent = ureq::Agent::config_builder().timeout_global(Some(Duration::from_secs(50)));
+    let patient = Client { agent: agent.build().into(), ..client.clone() };
+    for version in 5..=13 {
+        let list = patient.get(&format!("/v1/resources?as-of={version}")).expect(200).json();
+        assert_eq!(list["total"], version, "{list}");
+    }
+    drop(watchers);
 }
 
 /// What a client of its own is told of work that is under way.
