@@ -7,7 +7,7 @@ use overrule_guard::{HostNames, ListenerLimits};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::{Instant, sleep};
 
-use crate::lab::{Server, closed, exchange, tight, two};
+use crate::lab::{SOON, Server, closed, exchange, tight, two};
 
 #[tokio::test]
 async fn foreign_hosts_and_origins_are_refused() {
@@ -90,6 +90,45 @@ async fn bodies_are_bounded() {
     let chunked = post("Transfer-Encoding: chunked\r\n", &format!("{chunk}{chunk}0\r\n\r\n")).await;
     assert!(chunked.starts_with("HTTP/1.1 413"), "{chunked}");
     server.serves_others().await;
+}
+
+/// Bytes that have arrived are counted until nobody needs them; one token cannot have all the room there is.
+#[tokio::test]
+async fn uploads_together_are_bounded() {
+    let (doors, first, second) = two();
+    let limits = ListenerLimits {
+        body_bytes: 1000,
+        upload_bytes: 2000,
+        request_timeout: SOON,
+        read_timeout: SOON,
+        ..tight()
+    };
+    let server = Server::start(limits, doors, None, HostNames::default()).await;
+    let post = async |token: &str| {
+        let headers = format!("Connection: close\r\nContent-Length: 700\r\n{token}");
+        let head = server.request("POST", "/echo", &headers);
+        let all = format!("{head}{}", "x".repeat(700));
+        exchange(&mut server.connect().await, all.as_bytes()).await
+    };
+    let mut slow = server.connect().await;
+    let headers = format!("Content-Length: 1000\r\n{first}");
+    let head = server.request("POST", "/echo", &headers);
+    slow.write_all(format!("{head}{}", "x".repeat(900)).as_bytes()).await.unwrap();
+    // As soon as those bytes have arrived.
+    let refused = async {
+        loop {
+            let told = post(&first).await;
+            if !told.starts_with("HTTP/1.1 200") {
+                return told;
+            }
+        }
+    };
+    let told = tokio::time::timeout(SOON, refused).await.unwrap();
+    assert!(told.starts_with("HTTP/1.1 503"), "{told}");
+    assert!(post(&second).await.ends_with("700 bytes"), "there is room for others");
+    slow.write_all("x".repeat(100).as_bytes()).await.unwrap();
+    server.is_quiet_soon().await;
+    assert!(post(&first).await.ends_with("700 bytes"), "it is given back");
 }
 
 #[tokio::test]

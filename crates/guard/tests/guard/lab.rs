@@ -16,8 +16,8 @@ use http_body_util::{BodyExt as _, Full, LengthLimitError};
 use hyper::body::{Body, Frame, Incoming};
 use overrule_guard::body::Upload;
 use overrule_guard::{
-    Acceptor, Doors, GateLayer, GateSettings, Grants, HostNames, ListenerLimits, Principal, Report,
-    Token, TokenRecord, Tokens, TrustedProxies, serve,
+    Acceptor, Doors, GateLayer, GateSettings, Grants, HostNames, ListenerLimits, NoRoom, Principal,
+    Report, Token, TokenRecord, Tokens, TrustedProxies, serve,
 };
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -209,6 +209,7 @@ async fn echo(request: Request<Upload<Incoming>>) -> Response<Page> {
             let mut answer = text("failed");
             *answer.status_mut() = match error.downcast_ref::<LengthLimitError>() {
                 Some(_) => StatusCode::PAYLOAD_TOO_LARGE,
+                None if error.is::<NoRoom>() => StatusCode::SERVICE_UNAVAILABLE,
                 None => StatusCode::BAD_REQUEST,
             };
             answer
