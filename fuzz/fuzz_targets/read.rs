@@ -15,7 +15,7 @@ static SECRETS: &[Redaction] = &[Redaction {
 
 fuzz_target!(init: common::one_thread(), |data: &[u8]| {
     let Some((choice, bytes)) = data.split_first() else { return };
-    let small = Limits { source_bytes: 4096, depth: 8, alias_nodes: 50, scalar_bytes: 64, nodes: 300 };
+    let small = Limits { source_bytes: 4096, depth: 8, alias_nodes: 50, scalar_bytes: 64, nodes: 300, documents: 20 };
     let options = ReadOptions {
         limits: if choice & 2 != 0 { small } else { Limits::default() },
         duplicate_keys: if choice & 1 != 0 { DuplicateKeys::LastWins } else { DuplicateKeys::Error },

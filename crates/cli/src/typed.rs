@@ -5,7 +5,7 @@
 use std::net::SocketAddr;
 use std::ops::Deref;
 
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::builder::{FalseyValueParser, PossibleValue, PossibleValuesParser};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, value_parser};
 use overrule_ask::{Arguments, Parameter, Parameters, Required, Takes};
@@ -89,8 +89,10 @@ fn argument(row: &Parameter) -> Arg {
         arg = arg.display_order(place);
     }
     match row.takes {
-        Takes::Flag => arg.action(ArgAction::SetTrue),
+        Takes::Flag => arg.action(ArgAction::SetTrue).value_parser(FalseyValueParser::new()),
         Takes::Text | Takes::Word(_) => arg,
+        // In a variable, commas part them.
+        Takes::Texts if row.env.is_some() => arg.action(ArgAction::Append).value_delimiter(','),
         Takes::Texts => arg.action(ArgAction::Append),
         Takes::Path => arg.value_parser(value_parser!(std::path::PathBuf)),
         Takes::Number(largest) => arg.value_parser(value_parser!(u64).range(..=largest)),

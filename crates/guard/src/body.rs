@@ -10,9 +10,11 @@ use std::task::{Context, Poll};
 use bytes::{Buf as _, Bytes};
 use http_body_util::Limited;
 use hyper::body::{Body, Frame, SizeHint};
-use tokio::sync::OwnedSemaphorePermit;
 
+use crate::place::RequestPlace;
+use crate::principal::CallerId;
 use crate::pulse::Beat;
+use crate::shares::Share;
 
 /// What errors of bodies become.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -101,12 +103,21 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Outgoing<B> {
 #[derive(Debug)]
 pub struct Held<B> {
     inner: B,
-    _place: Option<OwnedSemaphorePermit>,
+    _kept: Option<Kept>,
+}
+
+/// What an answer keeps.
+#[derive(Debug)]
+pub(crate) enum Kept {
+    /// The place of its request.
+    Place(#[expect(dead_code, reason = "kept until it is dropped")] RequestPlace),
+    /// A place among endless answers.
+    Stream(#[expect(dead_code, reason = "kept until it is dropped")] Share<CallerId>),
 }
 
 impl<B> Held<B> {
-    pub(crate) fn new(inner: B, place: Option<OwnedSemaphorePermit>) -> Self {
-        Self { inner, _place: place }
+    pub(crate) fn new(inner: B, kept: Option<Kept>) -> Self {
+        Self { inner, _kept: kept }
     }
 }
 
@@ -130,17 +141,19 @@ impl<B: Body + Unpin> Body for Held<B> {
     }
 }
 
-/// The body of a request, no longer than allowed. Beyond that it fails with [`http_body_util::LengthLimitError`].
+/// The body of a request, no longer than allowed. Beyond that it fails with [`http_body_util::LengthLimitError`]; with
+/// [`NoRoom`](crate::NoRoom) where there is no room for it now.
 #[derive(Debug)]
 pub struct Upload<B> {
     inner: Limited<B>,
+    place: RequestPlace,
     complete: Arc<AtomicBool>,
 }
 
 impl<B: Body> Upload<B> {
-    pub(crate) fn new(inner: B, most: usize) -> Self {
+    pub(crate) fn new(inner: B, most: usize, place: RequestPlace) -> Self {
         let complete = Arc::new(AtomicBool::new(inner.is_end_stream()));
-        Self { inner: Limited::new(inner, most), complete }
+        Self { inner: Limited::new(inner, most), place, complete }
     }
 
     /// Becomes true when all of it was read.
@@ -164,6 +177,12 @@ where
         let polled = Pin::new(&mut self.inner).poll_frame(cx);
         if matches!(polled, Poll::Ready(None)) || self.inner.is_end_stream() {
             self.complete.store(true, Ordering::Relaxed);
+        }
+        if let Poll::Ready(Some(Ok(frame))) = &polled
+            && let Some(data) = frame.data_ref()
+            && let Err(full) = self.place.grow(data.remaining())
+        {
+            return Poll::Ready(Some(Err(full.into())));
         }
         polled
     }

@@ -4,11 +4,13 @@
 //! and what a known somebody may do.
 //!
 //! The order is fixed, cheapest first: host and origin, identity, size, place, time. Strangers never take a place. The
-//! services behind find a [`RequestId`], a [`Peer`] and a [`Principal`](crate::Principal) in the extensions.
+//! services behind find a [`RequestId`], a [`Peer`], a [`Principal`](crate::Principal) and a [`RequestPlace`] in the extensions.
+//! Whoever goes on working after the request is gone keeps a copy of the place.
 
 use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,17 +22,22 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use hyper::body::Body;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout};
 use tower::{Layer, Service, ServiceExt as _};
 
-use crate::body::{BoxError, Held, Upload};
+use crate::body::{BoxError, Held, Kept, Upload};
 use crate::doors::Authenticator;
 use crate::failures::Failures;
+use crate::forwarded::TrustedProxies;
 use crate::host::{HostNames, HostRefused, host_and_origin};
 use crate::limits::ListenerLimits;
 use crate::listen::Peer;
-use crate::principal::Denied;
+use crate::peers::Callers;
+use crate::place::{self, RequestPlace};
+use crate::principal::{CallerId, Denied, Principal};
+use crate::shares::{Full, Shares};
+use crate::trace::{TRACE_HEADER, TraceParent};
 
 /// Failed logins that wait for their answer at once; beyond that they are answered without waiting.
 const WAITING: usize = 256;
@@ -69,6 +76,8 @@ pub enum GateRefusal {
     TooLarge(usize),
     /// All places are taken.
     Busy(Duration),
+    /// The caller has as many places or connections as one may have.
+    Share(Duration),
     /// The request did not arrive in time.
     SlowRequest,
     /// We did not answer in time.
@@ -84,7 +93,7 @@ impl GateRefusal {
             Self::Host(HostRefused::Foreign) => StatusCode::MISDIRECTED_REQUEST,
             Self::Host(HostRefused::Origin) => StatusCode::FORBIDDEN,
             Self::Denied(_) => StatusCode::UNAUTHORIZED,
-            Self::Guessing(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::Guessing(_) | Self::Share(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Busy(_) | Self::SlowAnswer => StatusCode::SERVICE_UNAVAILABLE,
             Self::SlowRequest => StatusCode::REQUEST_TIMEOUT,
@@ -100,6 +109,7 @@ impl GateRefusal {
             Self::Guessing(_) => "guessing",
             Self::TooLarge(_) => "too-large",
             Self::Busy(_) => "busy",
+            Self::Share(_) => "share",
             Self::SlowRequest => "slow-request",
             Self::SlowAnswer => "slow-answer",
         }
@@ -107,7 +117,7 @@ impl GateRefusal {
 
     fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::Guessing(after) | Self::Busy(after) => Some(*after),
+            Self::Guessing(after) | Self::Busy(after) | Self::Share(after) => Some(*after),
             _ => None,
         }
     }
@@ -121,6 +131,9 @@ impl fmt::Display for GateRefusal {
             Self::Guessing(_) => f.write_str("too many failed logins; wait"),
             Self::TooLarge(most) => write!(f, "the body is longer than {most} bytes"),
             Self::Busy(_) => f.write_str("too many requests at once; try again later"),
+            Self::Share(_) => f.write_str(
+                "you have as many requests or connections as one may have; finish some first",
+            ),
             Self::SlowRequest => f.write_str("the request did not arrive in time"),
             Self::SlowAnswer => f.write_str("the answer took too long"),
         }
@@ -148,6 +161,8 @@ pub struct GateSettings<A, B> {
     pub limits: ListenerLimits,
     /// The names this server goes by.
     pub names: HostNames,
+    /// The proxies that may say where a request began.
+    pub proxies: TrustedProxies,
     /// Tells who is asking.
     pub authenticator: A,
     /// Makes answers to refused requests.
@@ -158,8 +173,9 @@ struct Shared<A, B> {
     settings: GateSettings<A, B>,
     failures: Failures,
     waiting: Semaphore,
-    places: Arc<Semaphore>,
-    streams: Arc<Semaphore>,
+    places: Arc<Shares<CallerId>>,
+    streams: Arc<Shares<CallerId>>,
+    room: Arc<Shares<CallerId>>,
     ids: Ids,
 }
 
@@ -183,22 +199,29 @@ impl<A: Authenticator, B> GateLayer<A, B> {
     #[must_use]
     pub fn new(settings: GateSettings<A, B>) -> Self {
         let limits = settings.limits;
-        let places = |most: usize| Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS));
+        // One upload always fits.
+        let room = limits.upload_bytes.max(limits.body_bytes.saturating_mul(2));
         Self(Arc::new(Shared {
             settings,
             failures: Failures::new(limits.failing_peers),
-            waiting: places(WAITING),
-            places: Arc::new(places(limits.requests_in_flight)),
-            streams: Arc::new(places(limits.event_streams)),
+            waiting: Semaphore::new(WAITING),
+            places: Shares::fair(limits.requests_in_flight.max(1)),
+            streams: Shares::fair(limits.event_streams.max(1)),
+            room: Shares::fair(room),
             ids: Ids::new(),
         }))
+    }
+
+    /// The places of requests, for counting them.
+    #[must_use]
+    pub fn places(&self) -> Arc<Shares<CallerId>> {
+        Arc::clone(&self.0.places)
     }
 
     /// Requests that have a place now.
     #[must_use]
     pub fn in_flight(&self) -> usize {
-        let most = self.0.settings.limits.requests_in_flight.clamp(1, Semaphore::MAX_PERMITS);
-        most.saturating_sub(self.0.places.available_permits())
+        self.0.places.in_use()
     }
 }
 
@@ -262,12 +285,17 @@ impl<A: Authenticator, B: Send + 'static> Shared<A, B> {
     {
         let (mut parts, body) = request.into_parts();
         let id = self.ids.of(&parts);
+        let trace = TraceParent::of(&parts);
+        if let Some(trace) = &trace {
+            parts.extensions.insert(trace.clone());
+        }
         let asked =
             RefusedRequest { method: parts.method.clone(), uri: parts.uri.clone(), id: id.clone() };
         let answer = match self.admit(&mut parts, body.size_hint().lower()).await {
             Ok(place) => {
                 parts.extensions.insert(id.clone());
-                let upload = Upload::new(body, self.settings.limits.body_bytes);
+                parts.extensions.insert(place.clone());
+                let upload = Upload::new(body, self.settings.limits.body_bytes, place.clone());
                 self.answer(inner, Request::from_parts(parts, upload), place).await
             }
             Err(refusal) => Err(refusal),
@@ -276,31 +304,40 @@ impl<A: Authenticator, B: Send + 'static> Shared<A, B> {
         if let Ok(value) = HeaderValue::from_str(&id.0) {
             answer.headers_mut().insert(ID_HEADER, value);
         }
+        if let Some(value) = trace.and_then(|trace| HeaderValue::from_str(trace.as_str()).ok()) {
+            answer.headers_mut().insert(TRACE_HEADER, value);
+        }
         answer
     }
 
     /// Everything before the place is taken.
-    async fn admit(
-        &self,
-        parts: &mut Parts,
-        least: u64,
-    ) -> Result<OwnedSemaphorePermit, GateRefusal> {
+    async fn admit(&self, parts: &mut Parts, least: u64) -> Result<RequestPlace, GateRefusal> {
         let settings = &self.settings;
         // Without a listener that says where a request came from, there is nobody to trust.
         let peer = parts.extensions.get::<Peer>().ok_or(GateRefusal::Host(HostRefused::Host))?;
-        host_and_origin(parts, peer, &settings.names).map_err(GateRefusal::Host)?;
+        let mut peer = peer.clone();
+        if let Some(began) = settings.proxies.began(peer.address.ip(), &parts.headers) {
+            // Its port is not told, and nobody needs it.
+            peer.address = SocketAddr::new(began.at, 0);
+            peer.tls = began.tls.unwrap_or(peer.tls);
+            parts.extensions.insert(peer.clone());
+        }
+        host_and_origin(parts, &peer, &settings.names).map_err(GateRefusal::Host)?;
         let address = peer.address;
-        let principal = match settings.authenticator.authenticate(parts, peer) {
+        let principal = match settings.authenticator.authenticate(parts, &peer) {
             Ok(principal) => principal,
             Err(denied) => return Err(self.slow_down(denied, address.ip()).await),
         };
-        parts.extensions.insert(principal);
         let most = settings.limits.body_bytes;
         if declared(parts).max(least) > most as u64 {
             return Err(GateRefusal::TooLarge(most));
         }
-        let place = Arc::clone(&self.places).try_acquire_owned();
-        place.ok().ok_or(GateRefusal::Busy(COME_BACK))
+        if let Some(callers) = parts.extensions.get::<Arc<Callers>>() {
+            callers.claim(&principal).map_err(full)?;
+        }
+        let place = RequestPlace::new(&self.places, &self.room, &principal).map_err(full)?;
+        parts.extensions.insert(principal);
+        Ok(place)
     }
 
     async fn slow_down(&self, denied: Denied, address: std::net::IpAddr) -> GateRefusal {
@@ -326,26 +363,26 @@ impl<A: Authenticator, B: Send + 'static> Shared<A, B> {
         &self,
         inner: S,
         request: Request<Upload<I>>,
-        place: OwnedSemaphorePermit,
+        place: RequestPlace,
     ) -> Result<Response<Held<B>>, GateRefusal>
     where
         S: Service<Request<Upload<I>>, Response = Response<B>, Error = Infallible>,
         I: Body,
     {
         let complete: Arc<AtomicBool> = request.body().complete();
+        let who = request.extensions().get().cloned().unwrap_or_else(Principal::nobody);
         let limit = self.settings.limits.request_timeout;
         let answer = match timeout(limit, inner.oneshot(request)).await {
             Ok(Ok(answer)) => answer,
             Err(_) if complete.load(Ordering::Relaxed) => return Err(GateRefusal::SlowAnswer),
             Err(_) => return Err(GateRefusal::SlowRequest),
         };
-        let place = if is_endless(&answer) {
-            let stream = Arc::clone(&self.streams).try_acquire_owned();
-            stream.ok().ok_or(GateRefusal::Busy(COME_BACK))?
+        let kept = if is_endless(&answer) {
+            Kept::Stream(place::take(&self.streams, &who, 1).map_err(full)?)
         } else {
-            place
+            Kept::Place(place)
         };
-        Ok(answer.map(|body| Held::new(body, Some(place))))
+        Ok(answer.map(|body| Held::new(body, Some(kept))))
     }
 
     fn refuse(&self, asked: &RefusedRequest, refusal: &GateRefusal) -> Response<Held<B>> {
@@ -361,6 +398,13 @@ impl<A: Authenticator, B: Send + 'static> Shared<A, B> {
             headers.insert(RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
         }
         answer
+    }
+}
+
+fn full(full: Full) -> GateRefusal {
+    match full {
+        Full::All => GateRefusal::Busy(COME_BACK),
+        Full::Own => GateRefusal::Share(COME_BACK),
     }
 }
 
@@ -393,8 +437,9 @@ impl Ids {
     fn of(&self, parts: &Parts) -> RequestId {
         let brought = parts.headers.get(ID_HEADER).and_then(|value| value.to_str().ok());
         let harmless = |id: &&str| {
-            let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-            (8..=64).contains(&id.len()) && id.bytes().all(good)
+            let marks = b"-_.:/+=@";
+            let good = |byte: u8| byte.is_ascii_alphanumeric() || marks.contains(&byte);
+            (1..=128).contains(&id.len()) && id.bytes().all(good)
         };
         RequestId(match brought.filter(harmless) {
             Some(id) => id.to_owned(),

@@ -306,6 +306,12 @@ impl Grants {
         self.all(Role::Write)
     }
 
+    /// Whether anything may be changed at all.
+    #[must_use]
+    pub fn writes_any(&self) -> bool {
+        self.0.iter().any(|grant| grant.role >= Role::Write)
+    }
+
     /// Whether anything may be seen at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {

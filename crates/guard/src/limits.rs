@@ -15,6 +15,8 @@ pub struct ListenerLimits {
     pub header_timeout: Duration,
     /// Bytes of a request's body.
     pub body_bytes: usize,
+    /// Bytes of all bodies that have arrived and are still needed.
+    pub upload_bytes: usize,
     /// How long a request may take, its body included, until its answer begins.
     pub request_timeout: Duration,
     /// Connections at once.
@@ -52,11 +54,12 @@ impl Default for ListenerLimits {
             headers: 100,
             header_timeout: Duration::from_secs(10),
             body_bytes: 16 << 20,
+            upload_bytes: 256 << 20,
             request_timeout: Duration::from_secs(30),
             connections: 1024,
             connections_per_ip: 256,
             requests_in_flight: 256,
-            event_streams: 256,
+            event_streams: 512,
             idle_timeout: Duration::from_secs(75),
             tls_handshake_timeout: Duration::from_secs(10),
             read_timeout: Duration::from_secs(30),

@@ -29,8 +29,9 @@ use tower::{Service, ServiceExt as _};
 
 use crate::body::{BoxError, Outgoing};
 use crate::certificate::ClientCertificate;
+use crate::forwarded::TrustedProxies;
 use crate::limits::ListenerLimits;
-use crate::peers::{Peers, Seat};
+use crate::peers::{Callers, Peers, Seat};
 use crate::pulse::{Pulse, Tapped, Verdict};
 use crate::tls::Acceptor;
 
@@ -100,6 +101,7 @@ fn count(counter: &AtomicU64) {
 /// What all connections share.
 struct Shared {
     limits: ListenerLimits,
+    proxies: TrustedProxies,
     tls: Option<Arc<Acceptor>>,
     counts: Counts,
     stop: watch::Receiver<bool>,
@@ -111,6 +113,7 @@ pub async fn serve<S, B>(
     listener: TcpListener,
     tls: Option<Arc<Acceptor>>,
     limits: ListenerLimits,
+    proxies: TrustedProxies,
     service: S,
     shutdown: impl Future<Output = ()>,
 ) -> Report
@@ -123,7 +126,7 @@ where
 {
     let (stop, stopped) = watch::channel(false);
     let counts = Counts::default();
-    let shared = Arc::new(Shared { limits, tls, counts, stop: stopped });
+    let shared = Arc::new(Shared { limits, proxies, tls, counts, stop: stopped });
     let mut background = JoinSet::new();
     if let Some(tls) = &shared.tls {
         background.spawn(reload(Arc::clone(tls), limits.tls_reload));
@@ -153,7 +156,7 @@ async fn accept<S, B>(
     B: Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<BoxError>,
 {
-    let peers = Peers::new(&shared.limits);
+    let peers = Peers::new(&shared.limits, shared.proxies.clone());
     let mut shutdown = pin!(shutdown);
     loop {
         tokio::select! {
@@ -228,7 +231,7 @@ async fn connection<S, B>(
     let _ = stream.set_nodelay(true);
     let mut peer = Peer { address, local, tls: shared.tls.is_some(), certificate: None };
     match shared.tls.as_ref().map(|tls| tokio_rustls::TlsAcceptor::from(tls.current())) {
-        None => converse(stream, peer, &shared, service).await,
+        None => converse(stream, peer, seat.callers(), &shared, service).await,
         Some(acceptor) => {
             let mut stop = shared.stop.clone();
             let shaken = timeout(shared.limits.tls_handshake_timeout, acceptor.accept(stream));
@@ -248,7 +251,7 @@ async fn connection<S, B>(
                     return;
                 }
             };
-            converse(stream, peer, &shared, service).await;
+            converse(stream, peer, seat.callers(), &shared, service).await;
         }
     }
     drop(seat);
@@ -263,8 +266,13 @@ fn certificate(
 }
 
 /// Speaks HTTP until the connection ends, or has to.
-async fn converse<T, S, B>(stream: T, peer: Peer, shared: &Arc<Shared>, service: S)
-where
+async fn converse<T, S, B>(
+    stream: T,
+    peer: Peer,
+    callers: Arc<Callers>,
+    shared: &Arc<Shared>,
+    service: S,
+) where
     T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
     S: Clone + Send + 'static,
@@ -280,6 +288,7 @@ where
         let beat = beating.begin(request.version());
         let head_only = request.method() == Method::HEAD;
         request.extensions_mut().insert(peer.clone());
+        request.extensions_mut().insert(Arc::clone(&callers));
         let service = service.clone();
         async move {
             let answer = service.oneshot(request).await?;

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: the address of a new connection. Out: a seat, while there are any, in all and for that address. Not here:
-//! accepting.
+//! In: the address of a new connection, and who asks on it. Out: a seat, while there are any, in all, for that address and
+//! for whoever asks. Not here: accepting.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::forwarded::TrustedProxies;
 use crate::limits::ListenerLimits;
+use crate::principal::{CallerId, Principal};
+use crate::shares::{Full, Share, Shares, fair_part};
 
 /// Whom an address counts for: itself, or for IPv6 its network of 64 bits, because one customer owns that many.
 pub(crate) fn owner(address: IpAddr) -> IpAddr {
@@ -18,64 +22,66 @@ pub(crate) fn owner(address: IpAddr) -> IpAddr {
     }
 }
 
-#[derive(Debug, Default)]
-struct Seats {
-    taken: usize,
-    by_owner: BTreeMap<IpAddr, usize>,
-}
-
-/// The connections there are. No larger than their number.
+/// The connections there are.
 #[derive(Debug)]
 pub(crate) struct Peers {
-    most: usize,
-    most_per_owner: usize,
-    seats: Mutex<Seats>,
+    by_address: Arc<Shares<IpAddr>>,
+    by_caller: Arc<Shares<CallerId>>,
+    proxies: TrustedProxies,
 }
 
 /// One connection's place; given back when dropped.
 #[derive(Debug)]
 pub(crate) struct Seat {
-    peers: Arc<Peers>,
-    owner: IpAddr,
+    _address: Share<IpAddr>,
+    callers: Arc<Callers>,
+}
+
+/// Who has asked on a connection. In the extensions of every request.
+#[derive(Debug)]
+pub(crate) struct Callers {
+    of: Arc<Shares<CallerId>>,
+    known: Mutex<BTreeMap<CallerId, Share<CallerId>>>,
 }
 
 impl Peers {
-    pub(crate) fn new(limits: &ListenerLimits) -> Arc<Self> {
-        Arc::new(Self {
-            most: limits.connections,
-            most_per_owner: limits.connections_per_ip,
-            seats: Mutex::default(),
-        })
-    }
-
-    fn seats(&self) -> MutexGuard<'_, Seats> {
-        self.seats.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn new(limits: &ListenerLimits, proxies: TrustedProxies) -> Self {
+        Self {
+            proxies,
+            by_address: Shares::new(limits.connections, limits.connections_per_ip),
+            // A connection may be used for several callers, such as that of a proxy.
+            by_caller: Shares::new(usize::MAX, fair_part(limits.connections)),
+        }
     }
 
     /// A seat, if there is one for this address.
-    pub(crate) fn seat(self: &Arc<Self>, address: IpAddr) -> Option<Seat> {
-        let owner = owner(address);
-        let mut seats = self.seats();
-        let own = seats.by_owner.get(&owner).copied().unwrap_or(0);
-        if seats.taken >= self.most || own >= self.most_per_owner {
-            return None;
-        }
-        seats.taken += 1;
-        seats.by_owner.insert(owner, own + 1);
-        Some(Seat { peers: Arc::clone(self), owner })
+    pub(crate) fn seat(&self, address: IpAddr) -> Option<Seat> {
+        // A proxy brings the requests of many.
+        let share = match self.proxies.trusts(address) {
+            true => self.by_address.take_any(owner(address), 1),
+            false => self.by_address.take(owner(address), 1),
+        };
+        let share = share.ok()?;
+        let of = Arc::clone(&self.by_caller);
+        Some(Seat { _address: share, callers: Arc::new(Callers { of, known: Mutex::default() }) })
     }
 }
 
-impl Drop for Seat {
-    fn drop(&mut self) {
-        let mut seats = self.peers.seats();
-        seats.taken = seats.taken.saturating_sub(1);
-        match seats.by_owner.get_mut(&self.owner) {
-            Some(own) if *own > 1 => *own -= 1,
-            _ => {
-                seats.by_owner.remove(&self.owner);
-            }
+impl Seat {
+    pub(crate) fn callers(&self) -> Arc<Callers> {
+        Arc::clone(&self.callers)
+    }
+}
+
+impl Callers {
+    /// Counts the connection for whoever asks on it.
+    pub(crate) fn claim(&self, principal: &Principal) -> Result<(), Full> {
+        let Some(caller) = principal.rival() else { return Ok(()) };
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Entry::Vacant(place) = known.entry(caller.clone()) {
+            place.insert(self.of.take(caller, 1)?);
         }
+        Ok(())
     }
 }
 
@@ -83,21 +89,45 @@ impl Drop for Seat {
 mod tests {
     use super::*;
 
-    #[test]
-    fn seats_run_out_and_come_back() {
+    fn peers() -> Peers {
         let limits =
             ListenerLimits { connections: 3, connections_per_ip: 2, ..ListenerLimits::default() };
-        let peers = Peers::new(&limits);
+        Peers::new(&limits, TrustedProxies::new(["192.0.2.200"]).unwrap())
+    }
+
+    #[test]
+    fn seats_run_out_and_come_back() {
+        let peers = peers();
         let one: IpAddr = "192.0.2.1".parse().unwrap();
         let first = peers.seat(one).unwrap();
-        let _second = peers.seat(one).unwrap();
+        let second = peers.seat(one).unwrap();
         assert!(peers.seat(one).is_none(), "a third of one address");
         assert!(peers.seat("::ffff:192.0.2.1".parse().unwrap()).is_none(), "the same address");
-        let _third = peers.seat("192.0.2.2".parse().unwrap()).unwrap();
+        let third = peers.seat("192.0.2.2".parse().unwrap()).unwrap();
         assert!(peers.seat("192.0.2.3".parse().unwrap()).is_none(), "a fourth in all");
         drop(first);
         assert!(peers.seat(one).is_some());
-        assert_eq!(peers.seats().by_owner.len(), 2, "nobody is remembered who is gone");
+        drop((second, third));
+        let proxy: IpAddr = "192.0.2.200".parse().unwrap();
+        let all: Vec<_> = (0..4).map(|_| peers.seat(proxy)).collect();
+        assert_eq!(all.iter().flatten().count(), 3, "a proxy brings the requests of many");
+    }
+
+    #[test]
+    fn one_caller_cannot_have_every_connection() {
+        let peers = peers();
+        let who = |id: &str| Principal { token: Some(id.to_owned()), ..Principal::nobody() };
+        let who = |id| Principal { how: crate::How::Token, ..who(id) };
+        let seats: Vec<Seat> =
+            (1..4).map(|n| peers.seat(format!("192.0.2.{n}").parse().unwrap()).unwrap()).collect();
+        let claims: Vec<bool> =
+            seats.iter().map(|seat| seat.callers.claim(&who("a")).is_ok()).collect();
+        assert_eq!(claims, [true, true, false]);
+        let last = seats.last().unwrap();
+        assert!(last.callers.claim(&who("b")).is_ok());
+        assert!(seats.first().unwrap().callers.claim(&who("a")).is_ok(), "it is counted once");
+        drop(seats);
+        assert_eq!(peers.by_caller.in_use(), 0);
     }
 
     #[test]

@@ -58,6 +58,24 @@ impl Principal {
     }
 }
 
+/// Whom shares are counted for. Two tokens of one name are two.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CallerId(How, String);
+
+impl Principal {
+    /// Whom shares are counted for.
+    #[must_use]
+    pub fn caller(&self) -> CallerId {
+        CallerId(self.how, self.token.clone().unwrap_or_else(|| self.name.clone()))
+    }
+
+    /// The same, if there may be others to share with: where everybody is let in, all are one.
+    #[must_use]
+    pub fn rival(&self) -> Option<CallerId> {
+        (self.how != How::Open).then(|| self.caller())
+    }
+}
+
 /// Why somebody was turned away. The difference is for logs and metrics: an answer must not tell an unknown token from a
 /// wrong secret, and [`Tokens`](crate::Tokens) cannot either.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -122,6 +122,13 @@ fn environment(name: &str) -> Result<String, SecretError> {
 }
 
 fn file(path: &Path) -> Result<String, SecretError> {
+    let bytes = private(path, MOST_BYTES)?;
+    let text = |e| SecretError::Unreadable(path.to_owned(), std::io::Error::other(e));
+    String::from_utf8(bytes).map_err(text)
+}
+
+/// Reads a file that nobody else must read: a password, a key.
+pub(crate) fn private(path: &Path, most: u64) -> Result<Vec<u8>, SecretError> {
     let unreadable = |error| SecretError::Unreadable(path.to_owned(), error);
     // Before opening, because opening a named pipe waits for a writer.
     if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
@@ -129,22 +136,52 @@ fn file(path: &Path) -> Result<String, SecretError> {
     }
     let file = std::fs::File::open(path).map_err(unreadable)?;
     // Of the open file, so that it cannot be exchanged in between.
-    if exposed(&file.metadata().map_err(unreadable)?) {
+    if exposed(&file).map_err(unreadable)? {
         return Err(SecretError::Exposed(path.to_owned()));
     }
-    let mut text = String::new();
-    file.take(MOST_BYTES).read_to_string(&mut text).map_err(unreadable)?;
-    Ok(text)
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes).map_err(unreadable)?;
+    Ok(bytes)
 }
 
-/// Whether others than owner and group have any right to it. The group may read: that is how secrets reach a service.
 #[cfg(unix)]
-fn exposed(metadata: &std::fs::Metadata) -> bool {
+fn exposed(file: &std::fs::File) -> std::io::Result<bool> {
     use std::os::unix::fs::PermissionsExt as _;
-    metadata.permissions().mode() & 0o006 != 0
+    let mode = file.metadata()?.permissions().mode();
+    let flags = rustix::fs::fstatvfs(file)?.f_flag;
+    Ok(is_exposed(mode, flags.contains(rustix::fs::StatVfsMountFlags::RDONLY)))
+}
+
+/// Whether others than owner and group have any right to it. The group may read: that is how secrets reach a service. A
+/// volume that is mounted read-only, as containers get their secrets, is theirs alone, whatever the modes in it say.
+#[cfg(unix)]
+fn is_exposed(mode: u32, read_only_volume: bool) -> bool {
+    mode & 0o002 != 0 || (mode & 0o004 != 0 && !read_only_volume)
 }
 
 #[cfg(not(unix))]
-fn exposed(_: &std::fs::Metadata) -> bool {
-    false
+fn exposed(_: &std::fs::File) -> std::io::Result<bool> {
+    Ok(false)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::is_exposed;
+
+    #[test]
+    fn secrets_of_containers_are_accepted() {
+        for (mode, read_only, exposed) in [
+            (0o600, false, false),
+            (0o400, false, false),
+            (0o440, false, false),
+            (0o440, true, false),
+            (0o644, true, false),
+            (0o644, false, true),
+            (0o604, false, true),
+            (0o602, true, true),
+            (0o666, true, true),
+        ] {
+            assert_eq!(is_exposed(mode, read_only), exposed, "{mode:o} {read_only}");
+        }
+    }
 }

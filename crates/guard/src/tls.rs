@@ -15,6 +15,8 @@ use rustls::{RootCertStore, ServerConfig};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::secret::{SecretError, private};
+
 /// Chains and bundles are far smaller.
 const MOST_BYTES: u64 = 4 << 20;
 
@@ -49,6 +51,8 @@ pub struct Tls {
 pub enum TlsError {
     /// A file cannot be read.
     Unreadable(PathBuf, std::io::Error),
+    /// The key is not kept to its owner.
+    Key(SecretError),
     /// A file does not hold what it should.
     Content(PathBuf, &'static str),
     /// Clients are to show certificates, but nobody may vouch for them.
@@ -61,6 +65,7 @@ impl fmt::Display for TlsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable(path, error) => write!(f, "cannot read {}: {error}", path.display()),
+            Self::Key(error) => error.fmt(f),
             Self::Content(path, what) => {
                 write!(f, "{} contains no {what} in PEM format", path.display())
             }
@@ -89,7 +94,8 @@ impl Tls {
         let files = self.read()?;
         let current = RwLock::new(self.configure(&files)?);
         let seen = Mutex::new(files.digest());
-        Ok(Arc::new(Acceptor { tls: self, current, seen }))
+        let expires = RwLock::new(expiry(&files.certificate));
+        Ok(Arc::new(Acceptor { tls: self, current, expires, seen }))
     }
 
     fn read(&self) -> Result<Files, TlsError> {
@@ -98,7 +104,12 @@ impl Tls {
             (Some(path), _) => content(path)?,
             (None, _) => return Err(TlsError::NoClientCa),
         };
-        Ok(Files { certificate: content(&self.certificate)?, key: content(&self.key)?, client_ca })
+        let certificate = content(&self.certificate)?;
+        let key = private(&self.key, MOST_BYTES).map_err(|error| match error {
+            SecretError::Unreadable(path, error) => TlsError::Unreadable(path, error),
+            error => TlsError::Key(error),
+        })?;
+        Ok(Files { certificate, key, client_ca })
     }
 
     fn configure(&self, files: &Files) -> Result<Arc<ServerConfig>, TlsError> {
@@ -160,6 +171,13 @@ fn certificates(path: &Path, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>,
     all.ok().filter(|all| !all.is_empty()).ok_or_else(wrong)
 }
 
+/// When the first certificate of a chain expires; those after it outlive it.
+fn expiry(pem: &[u8]) -> Option<i64> {
+    let own = CertificateDer::pem_slice_iter(pem).next()?.ok()?;
+    let (_, certificate) = x509_parser::parse_x509_certificate(&own).ok()?;
+    Some(certificate.validity().not_after.timestamp())
+}
+
 impl Files {
     fn digest(&self) -> [u8; 32] {
         let mut digest = Sha256::new();
@@ -175,6 +193,7 @@ impl Files {
 pub struct Acceptor {
     tls: Tls,
     current: RwLock<Arc<ServerConfig>>,
+    expires: RwLock<Option<i64>>,
     /// What was tried last, good or bad, so that one bad state is reported once.
     seen: Mutex<[u8; 32]>,
 }
@@ -190,6 +209,12 @@ impl Acceptor {
     #[must_use]
     pub fn current(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// When the certificate in use expires, in seconds since 1970.
+    #[must_use]
+    pub fn expires(&self) -> Option<i64> {
+        *self.expires.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks at the files. True when they have changed and are in use now. [`serve`](crate::serve) calls this regularly;
@@ -208,7 +233,9 @@ impl Acceptor {
             return Ok(false);
         }
         *seen = state;
-        let config = self.tls.configure(&files?)?;
+        let files = files?;
+        let config = self.tls.configure(&files)?;
+        *self.expires.write().unwrap_or_else(PoisonError::into_inner) = expiry(&files.certificate);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = config;
         Ok(true)
     }

@@ -139,7 +139,8 @@ async fn answer(call: Call) -> Result<Reply, Problem> {
     let state = call.app.live.state();
     visible(&call, &ask)?;
     let flavour = flavour(call.app.extensions.on());
-    let lookups = state.derived(move |state| Lookups::new(&state.analysis, flavour)).await?;
+    let make = move |state: &State| Lookups::new(&state.analysis, flavour);
+    let lookups = state.derived(&call, make).await?;
     let times = |object: ObjectId| times(&state, object);
     let base = shapes::InspectCall { base: &call.base, times: &times };
     let answer = lookups.answer(&state.analysis, base, &ask);

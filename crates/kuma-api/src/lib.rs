@@ -61,7 +61,7 @@ impl Extension for KumaApi {
     fn switches(&self) -> &'static [Switch] {
         &[Switch {
             name: COMPAT,
-            env: None,
+            env: Some("OVERRULE_KUMA_COMPAT"),
             help: "Kuma's paths behave as that release to the letter: no labels are added to resources, its texts, its \
                    statuses",
         }]

@@ -166,17 +166,25 @@ fn record_object(state: &State, record: &Record) -> Option<overrule::model::Obje
 
 async fn get(call: Call) -> Result<Reply, Problem> {
     let state = state(&call).await?;
-    let key = named(&call)?.key();
+    call.answer(move |call| got(call, &state)).await
+}
+
+fn got(call: &Call, state: &State) -> Result<Reply, Problem> {
+    let key = named(call)?.key();
     let missing = || not_found("Could not retrieve a resource");
     let record = state.records.get(&key).filter(|_| may_read(&call.who.grants, &key));
     let record = record.ok_or_else(missing)?;
-    let reply = Reply::fine(&shown(&call, &state, record));
+    let reply = Reply::fine(&shown(call, state, record));
     Ok(reply.with("etag", format!("\"{}\"", record.version)).version(state.revision))
 }
 
 async fn list(call: Call) -> Result<Reply, Problem> {
     let state = state(&call).await?;
-    let (kind, _) = collection(&call)?;
+    call.answer(move |call| listed(call, &state)).await
+}
+
+fn listed(call: &Call, state: &State) -> Result<Reply, Problem> {
+    let (kind, _) = collection(call)?;
     let mesh = call.part("mesh");
     if !mesh.is_empty() {
         let known = mesh_key(mesh);
@@ -196,7 +204,7 @@ async fn list(call: Call) -> Result<Reply, Problem> {
     let (size, offset) = (call.query.count("size", 100), call.query.count("offset", 0));
     let end = offset.saturating_add(size);
     let items: Vec<Value> =
-        all.iter().skip(offset).take(size).map(|record| shown(&call, &state, record)).collect();
+        all.iter().skip(offset).take(size).map(|record| shown(call, state, record)).collect();
     let path = call.uri.split('?').next().unwrap_or_default();
     let name = call.query.text("name").map_or_else(String::new, |n| format!("&name={}", encode(n)));
     let next = (end < all.len() && size > 0)

@@ -3,7 +3,9 @@
 //! Not here: who may write them, whether they are stored.
 
 use overrule::model::{self, Object, Scope, Snapshot, UNIVERSAL_GROUP};
-use overrule::source::{self, Basis, Diagnostic, DocId, Documents, Input, Piece, Read, Severity};
+use overrule::source::{
+    self, Basis, Diagnostic, DocId, Documents, Input, Limits, Piece, Read, ReadOptions, Severity,
+};
 use overrule::view::{self, v1};
 use overrule::{Judged, Options};
 use overrule_store::{ResourceKey, ResourceScope, TextFormat};
@@ -50,7 +52,19 @@ pub fn is_about_text(found: &Diagnostic) -> bool {
 
 /// Reads a body. `name` is what findings call it.
 pub fn admit(name: &str, body: &[u8], options: &Options, extensions: &Extensions) -> Admitted {
-    let read = source::read(vec![Input::new(name, body)], &options.reading());
+    admit_within(Limits::default(), name, body, options, extensions)
+}
+
+/// Reads a body of a stranger.
+pub fn admit_within(
+    limits: Limits,
+    name: &str,
+    body: &[u8],
+    options: &Options,
+    extensions: &Extensions,
+) -> Admitted {
+    let reading = ReadOptions { limits, ..options.reading() };
+    let read = source::read(vec![Input::new(name, body)], &reading);
     let alone = Judged::of(&read, options);
     let told = |d: &&Diagnostic| refuses(d) || is_about_text(d);
     let mut found: Vec<Diagnostic> = alone.diagnostics.iter().filter(told).cloned().collect();

@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: a store and settings. Out: the running parts that endpoints share. Not here: HTTP, endpoints.
 
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
 use overrule::Options;
-use overrule_guard::{Doors, Grants, How, Principal, Tokens};
+use overrule_guard::{
+    Acceptor, CallerId, Doors, Grants, How, Principal, RequestPlace, Share, Shares, Tokens,
+};
 use overrule_store::{AuditEvent, Author, Store, TokenRow};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
 
 use crate::clock;
 use crate::differences::Differences;
 use crate::extension::Extensions;
 use crate::live::Live;
 use crate::metrics::Metrics;
+use crate::otlp::Spans;
 use crate::readiness::Readiness;
+use crate::work::WorkTurns;
 
 /// How many clients may watch at a time.
-const WATCHERS: usize = 256;
+const WATCHERS: usize = 512;
 
 /// What all endpoints share.
 pub struct App {
@@ -40,13 +46,23 @@ pub struct App {
     pub request_limit: Duration,
     /// Whether writes are taken.
     pub readiness: Readiness,
-    /// Places for questions that are being worked on.
-    pub questions: Arc<Semaphore>,
+    /// Turns for work that takes its time.
+    pub work: WorkTurns,
     /// What watchers are told.
     pub differences: Differences,
-    /// Places for working that out.
-    pub telling: Semaphore,
-    watchers: Arc<Semaphore>,
+    /// Bounds of what is read of a body.
+    pub limits: overrule::source::Limits,
+    /// Where endpoints run: not where connections are served, so that an answer that takes its time holds up nobody else.
+    pub runtime: Handle,
+    /// Where spans go.
+    pub spans: Spans,
+    /// What encrypts connections, if anything does.
+    pub acceptor: OnceLock<Option<Arc<Acceptor>>>,
+    /// Requests in flight.
+    pub in_flight: OnceLock<Arc<Shares<CallerId>>>,
+    /// The folder of the embedded store.
+    pub data: Option<PathBuf>,
+    watchers: Arc<Shares<CallerId>>,
     ending: watch::Sender<bool>,
 }
 
@@ -64,14 +80,20 @@ pub struct Parts {
     pub doors: Arc<Doors>,
     /// How long a request is waited for.
     pub request_limit: Duration,
+    /// Bounds of what is read of a body.
+    pub limits: overrule::source::Limits,
+    /// Where endpoints run.
+    pub runtime: Handle,
+    /// The folder of the embedded store.
+    pub data: Option<PathBuf>,
 }
 
 impl App {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Arc<Self> {
-        let Parts { store, live, reading, extensions, doors, request_limit } = parts;
+        let Parts { store, live, reading, extensions, doors, request_limit, limits, runtime, data } =
+            parts;
         let processors = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-        let places = processors * 4;
         let app = Arc::new(Self {
             readiness: Readiness::new(Arc::clone(&store)),
             store,
@@ -82,24 +104,32 @@ impl App {
             document: OnceLock::new(),
             metrics: Metrics::new(),
             doors,
-            questions: Arc::new(Semaphore::new(places)),
+            work: WorkTurns::new(processors),
             differences: Differences::default(),
-            telling: Semaphore::new(processors),
-            watchers: Arc::new(Semaphore::new(WATCHERS)),
+            limits,
+            runtime,
+            spans: Spans::default(),
+            acceptor: OnceLock::new(),
+            in_flight: OnceLock::new(),
+            data,
+            watchers: Shares::fair(WATCHERS),
             ending: watch::channel(false).0,
         });
         app.reload_tokens();
         app
     }
 
-    /// A place among those who watch; none if all are taken.
-    pub fn watchers(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.watchers).try_acquire_owned().ok()
+    /// A place among those who watch; none if all are taken, or all that one may have.
+    pub fn watcher(&self, who: &Principal) -> Option<Share<CallerId>> {
+        match who.rival() {
+            Some(caller) => self.watchers.take(caller, 1).ok(),
+            None => self.watchers.take_any(who.caller(), 1).ok(),
+        }
     }
 
-    /// Whether all places are free.
-    pub fn nobody_watches(&self) -> bool {
-        self.watchers.available_permits() == WATCHERS
+    /// How many clients watch.
+    pub fn watching(&self) -> usize {
+        self.watchers.in_use()
     }
 
     /// Turns true when the server is about to end.
@@ -147,8 +177,16 @@ impl App {
         }
     }
 
-    /// Writes to the audit log; what cannot be written is logged instead, so that it is not lost.
-    pub fn audit(&self, author: Author, action: &str, what: &str, outcome: &str) {
+    /// Writes to the audit log; what cannot be written is logged instead, so that it is not lost. The request keeps its
+    /// place until it is written.
+    pub fn audit(
+        &self,
+        place: Option<RequestPlace>,
+        author: Author,
+        action: &str,
+        what: &str,
+        outcome: &str,
+    ) {
         tracing::info!(target: "audit", author = author.name, action, what, outcome);
         let event = AuditEvent {
             id: 0,
@@ -160,11 +198,12 @@ impl App {
         };
         let store = Arc::clone(&self.store);
         let write = move || {
+            let _kept = place;
             if let Err(error) = store.audit(&event) {
                 tracing::error!(%error, "an audit event could not be stored");
             }
         };
-        match tokio::runtime::Handle::try_current() {
+        match Handle::try_current() {
             Ok(handle) => drop(handle.spawn_blocking(write)),
             Err(_) => write(),
         }

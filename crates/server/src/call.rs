@@ -11,13 +11,15 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use overrule_ask::Arguments;
 use overrule_ask::percent::decode;
-use overrule_guard::Principal;
-use overrule_store::Deadline;
+use overrule_guard::{Principal, RequestPlace};
+use overrule_store::{Deadline, StoreError};
 
 use crate::app::App;
 use crate::prepared::PreparedGuard;
 use crate::problem::Problem;
 use crate::table::{Endpoint, Type};
+use crate::v1;
+use crate::work::{WorkClass, WorkTurn};
 
 /// A request, taken apart.
 pub struct Call {
@@ -42,13 +44,58 @@ pub struct Call {
     /// When a write must be over, so that its client is told what became of it.
     pub deadline: Deadline,
     /// What was read of the body, until the call is answered.
-    pub prepared: OnceLock<PreparedGuard>,
+    pub prepared: OnceLock<(PreparedGuard, WorkTurn)>,
+    /// The place it takes until it is answered and all its work is done; none behind no guard.
+    pub place: Option<RequestPlace>,
 }
 
 impl Call {
     /// A parameter of the path. The router only lets requests through that have it.
     pub fn part(&self, name: &str) -> &str {
         self.path.get(name).map_or("", String::as_str)
+    }
+
+    /// Does work that takes its time, on a thread that may take it. The work holds its turn, and the place of the request:
+    /// it goes on when the client hangs up.
+    pub async fn work<T: Send + 'static>(
+        &self,
+        class: WorkClass,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        let turn = self.app.work.turn(class, &self.who).await?;
+        let place = self.place.clone();
+        let done = tokio::task::spawn_blocking(move || {
+            let _kept = (turn, place);
+            work()
+        });
+        done.await.map_err(|e| Problem::internal(e.to_string()))
+    }
+
+    /// Makes the answer, JSON included, on a thread that may take its time.
+    pub async fn answer(
+        self,
+        make: impl FnOnce(&Self) -> Result<Reply, Problem> + Send + 'static,
+    ) -> Result<Reply, Problem> {
+        let turn = self.app.work.turn(WorkClass::Question, &self.who).await?;
+        let done = tokio::task::spawn_blocking(move || {
+            let (_turn, call) = (turn, self);
+            make(&call)
+        });
+        done.await.unwrap_or_else(|e| Err(Problem::internal(e.to_string())))
+    }
+
+    /// Does work that the store may refuse.
+    pub async fn stored<T: Send + 'static>(
+        &self,
+        class: WorkClass,
+        work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, Problem> {
+        // Resolving takes longer than the store, and is counted for itself.
+        let done = match class {
+            WorkClass::Store | WorkClass::Backup => self.work(class, || v1::timed(work)).await?,
+            _ => self.work(class, work).await?,
+        };
+        done.map_err(|e| v1::problem(&e))
     }
 }
 

@@ -25,7 +25,7 @@ parameters! {
         };
         /// Folder of the embedded store; made if it is not there [env: OVERRULE_DATA] [default: overrule-data]
         data: Option<PathBuf> = {value_name: "DIR", heading: Some("Store")};
-        /// Keep everything in memory: it is gone when the server ends
+        /// Keep everything in memory: it is gone when the server ends [env: OVERRULE_EPHEMERAL]
         ephemeral: bool = {conflicts: &["data"], heading: Some("Store")};
         /// File that holds the connection of a PostgreSQL store: `postgres://user@host/database`; several servers may
         /// share one. OVERRULE_POSTGRES holds the connection itself [env: OVERRULE_POSTGRES_FILE]
@@ -37,7 +37,9 @@ parameters! {
             value_name: "FILE", env: Some("OVERRULE_POSTGRES_CA"), heading: Some("Store"),
         };
         /// Fill an empty store from a backup
-        restore: Option<PathBuf> = {value_name: "FILE", heading: Some("Store")};
+        restore: Option<PathBuf> = {
+            value_name: "FILE", env: Some("OVERRULE_RESTORE"), heading: Some("Store"),
+        };
         /// Most changes kept in the history [default: no limit]
         history_entries: Option<u64> = {
             value_name: "N", env: Some("OVERRULE_HISTORY_ENTRIES"), heading: Some("Store"),
@@ -47,7 +49,15 @@ parameters! {
             value_name: "TIME", env: Some("OVERRULE_HISTORY_AGE"), heading: Some("Store"),
         };
         /// Follow changes of the files given with -f, and remove from the store what is removed from them
-        watch_files: bool = {heading: Some("Store")};
+        watch_files: bool = {env: Some("OVERRULE_WATCH_FILES"), heading: Some("Store")};
+        /// Most events kept in the audit log [default: no limit]
+        audit_entries: Option<u64> = {
+            value_name: "N", env: Some("OVERRULE_AUDIT_ENTRIES"), heading: Some("Store"),
+        };
+        /// How long events are kept in the audit log: `8760h` [default: no limit]
+        audit_age: Option<String> = {
+            value_name: "TIME", env: Some("OVERRULE_AUDIT_AGE"), heading: Some("Store"),
+        };
         /// How clients prove who they are; on loopback the default is `none`, elsewhere `token`
         auth: Option<Auth> = {
             value_name: "HOW", env: Some("OVERRULE_AUTH"), heading: Some("Security"),
@@ -68,15 +78,36 @@ parameters! {
             heading: Some("Security"),
         };
         /// Refuse clients without a certificate
-        client_cert_required: bool = {requires: Some("client-ca"), heading: Some("Security")};
+        client_cert_required: bool = {
+            env: Some("OVERRULE_CLIENT_CERT_REQUIRED"), heading: Some("Security"),
+        };
         /// Name or name:port by which clients may reach the server, beside its address; repeatable
-        host: Vec<String> = {value_name: "HOST", heading: Some("Security")};
+        host: Vec<String> = {
+            value_name: "HOST", env: Some("OVERRULE_HOST"), heading: Some("Security"),
+        };
+        /// Address or network (`10.0.0.0/8`) of a proxy that may say where a request began, by `Forwarded` or
+        /// `X-Forwarded-For`; repeatable
+        trusted_proxy: Vec<String> = {
+            value_name: "ADDRESS", env: Some("OVERRULE_TRUSTED_PROXY"), heading: Some("Security"),
+        };
         /// File that the first admin token is written to, readable for its owner only [default: admin-token in the data
         /// folder]
-        admin_token_file: Option<PathBuf> = {value_name: "FILE", heading: Some("Security")};
+        admin_token_file: Option<PathBuf> = {
+            value_name: "FILE", env: Some("OVERRULE_ADMIN_TOKEN_FILE"), heading: Some("Security"),
+        };
+        /// File that holds the first admin token, such as one of a mounted Secret; none is made then. A token is `ovr_`,
+        /// 16 hexadecimal digits, `_` and 64 more
+        admin_token_from: Option<PathBuf> = {
+            value_name: "FILE", env: Some("OVERRULE_ADMIN_TOKEN_FROM"),
+            conflicts: &["admin-token-file"], heading: Some("Security"),
+        };
         /// Largest body of a request, in bytes [default: 16777216]
         max_body: Option<usize> = {
             value_name: "BYTES", env: Some("OVERRULE_MAX_BODY"), heading: Some("Limits"),
+        };
+        /// Most documents in the body of a request, empty ones included [default: 100000]
+        max_documents: Option<usize> = {
+            value_name: "N", env: Some("OVERRULE_MAX_DOCUMENTS"), heading: Some("Limits"),
         };
         /// Longest time for a request, in seconds [default: 60]
         request_timeout: Option<u64> = {
@@ -91,7 +122,19 @@ parameters! {
             value_name: "N", env: Some("OVERRULE_MAX_REQUESTS"), heading: Some("Limits"),
         };
         /// Longest time that requests get to finish when the server stops, in seconds [default: 20]
-        grace: Option<u64> = {value_name: "SECONDS", heading: Some("Limits")};
+        grace: Option<u64> = {
+            value_name: "SECONDS", env: Some("OVERRULE_GRACE"), heading: Some("Limits"),
+        };
+        /// Address on which only `/healthz` and `/readyz` are answered, without TLS, certificates and tokens, by a thread
+        /// of its own
+        probe_listen: Option<SocketAddr> = {
+            value_name: "ADDRESS", env: Some("OVERRULE_PROBE_LISTEN"), heading: Some("Serving"),
+        };
+        /// OpenTelemetry collector that every request is sent to as a span, by OTLP over HTTP: `http://localhost:4318`
+        /// [default: none]
+        otlp: Option<String> = {
+            value_name: "URL", env: Some("OVERRULE_OTLP"), heading: Some("Serving"),
+        };
         /// Form of logs on standard error
         log_format: Option<LogFormat> = {
             value_name: "FORM", env: Some("OVERRULE_LOG_FORMAT"), heading: Some("Serving"),
@@ -237,6 +280,12 @@ impl Config {
         if self.client_cert_required && self.client_ca.is_none() {
             return Err("`client-cert-required` needs `client-ca`".into());
         }
+        if self.admin_token_file.is_some() && self.admin_token_from.is_some() {
+            return Err("`admin-token-from` brings the token that `admin-token-file` would get; \
+                        choose one"
+                .into());
+        }
+        self.otlp.as_deref().map_or(Ok(()), crate::otlp::check)?;
         if !self.certificates.is_empty() && self.client_ca.is_none() {
             return Err("`certificates` needs `client-ca`: nothing else proves them".into());
         }

@@ -6,8 +6,10 @@ use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use crate::call::Call;
 use crate::live::State;
 use crate::problem::Problem;
+use crate::work::WorkClass;
 
 /// What was computed from a state so far: one value of each type.
 #[derive(Default)]
@@ -29,6 +31,7 @@ impl State {
     /// whoever asks meanwhile waits for the same value.
     pub async fn derived<T: Send + Sync + 'static>(
         self: &Arc<Self>,
+        call: &Call,
         make: impl FnOnce(&Self) -> T + Send + 'static,
     ) -> Result<Arc<T>, Problem> {
         let slot = self.derived.slot::<T>();
@@ -37,6 +40,6 @@ impl State {
         }
         let state = Arc::clone(self);
         let work = move || Arc::clone(slot.get_or_init(|| Arc::new(make(&state))));
-        tokio::task::spawn_blocking(work).await.map_err(|e| Problem::internal(e.to_string()))
+        call.work(WorkClass::Derive, work).await
     }
 }

@@ -5,9 +5,10 @@
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use overrule_guard::Grants;
+use overrule_guard::{Grants, SecretSource, Token, read_secret};
 use overrule_store::{Store, TokenRow};
 
+use crate::clock;
 use crate::config::Config;
 use crate::run::{ServeError, default_data, usage, world};
 use crate::v1::tokens::mint;
@@ -46,6 +47,39 @@ pub fn show(store: &dyn Store, config: &Config) -> Result<(), ServeError> {
         (false, None) => {
             tracing::warn!("another server made the admin token; the one shown here is void")
         }
+    }
+    Ok(())
+}
+
+/// Takes the first admin token from a file, if there has never been one.
+pub fn take(store: &dyn Store, file: &Path) -> Result<(), ServeError> {
+    let source = SecretSource::File(file.to_owned());
+    let secret = read_secret(&source).map_err(|e| usage(format!("--admin-token-from: {e}")))?;
+    let token = Token::parse(secret.expose().trim()).map_err(|_why| {
+        let file = file.display();
+        usage(format!(
+            "--admin-token-from: {file} does not hold a token: `ovr_`, 16 lower-case hexadecimal digits, `_` and 64 more"
+        ))
+    })?;
+    let known = store.tokens()?;
+    if known.is_empty() {
+        let grants = serde_json::to_string(&Grants::admin()).unwrap_or_default();
+        let row = TokenRow {
+            id: token.id().to_owned(),
+            name: "admin".to_owned(),
+            hash: token.hash().to_string().into_bytes(),
+            grants,
+            created: clock::now(),
+            expires: None,
+            revoked: None,
+        };
+        if store.first_token(&row)? {
+            return Ok(());
+        }
+    }
+    if !store.tokens()?.iter().any(|row| row.id == token.id() && row.revoked.is_none()) {
+        let file = file.display();
+        tracing::warn!(%file, "this store has had other tokens; the one in the file does not count");
     }
     Ok(())
 }

@@ -29,18 +29,23 @@ mod live;
 mod metrics;
 pub mod openapi;
 mod operations;
+mod otlp;
 mod prepared;
+mod probes;
 mod problem;
 mod reader;
 mod readiness;
 mod records;
 mod resolving;
 mod run;
+mod settings;
 mod shapes;
 mod stop;
 mod table;
 mod touched;
 mod v1;
+mod vitals;
+mod work;
 
 /// What reads the texts of strangers, for tests that make them up.
 #[doc(hidden)]
@@ -53,6 +58,7 @@ pub mod hostile {
 pub mod watching {
     pub use crate::differences::{Differences, WatchFilter};
     pub use crate::live::{Live, Resolving, State};
+    pub use crate::work::{WorkClass, WorkTurn, WorkTurns};
 }
 
 pub use config::{Auth, Config, LogFormat};

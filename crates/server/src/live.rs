@@ -21,6 +21,7 @@ use crate::prepared::Prepared;
 use crate::records::{Records, records};
 use crate::resolving::{created, identity, text};
 use crate::touched::TouchedLog;
+use crate::work::WorkTurn;
 
 pub use crate::resolving::{Look, Resolving, State};
 
@@ -31,17 +32,29 @@ pub struct Live {
     /// What the newest state was made of. Only the writer takes it.
     workspace: Mutex<Workspace>,
     newest: ArcSwap<State>,
-    /// The version of the newest state.
+    /// The version of the newest state, for those who watch.
     published: watch::Sender<u64>,
+    /// The same for those who have written and wait for it. They are told first: they are few, and somebody waits for
+    /// each of them.
+    resolved: watch::Sender<u64>,
     /// Documents of requests that are being answered.
     prepared: Arc<Prepared>,
     steps: TouchedLog,
     /// States of the past that were asked for last; each costs as much as the present one.
     past: Mutex<Vec<Arc<State>>>,
     /// Closer looks that were asked for last.
-    closer: Mutex<Vec<(u64, Look, Arc<Analysis>)>>,
-    /// At most one state beside the present one is computed at a time.
-    beside: tokio::sync::Semaphore,
+    closer: Mutex<Vec<Arc<Closer>>>,
+}
+
+/// A state looked at closer than usual.
+pub struct Closer {
+    /// The version.
+    pub revision: u64,
+    look: Look,
+    /// What was found.
+    pub analysis: Analysis,
+    /// What it takes of the room for such.
+    _room: WorkTurn,
 }
 
 /// How many states of the past are kept.
@@ -66,11 +79,11 @@ impl Live {
             workspace: Mutex::new(workspace),
             newest: ArcSwap::from_pointee(state),
             published: watch::channel(revision).0,
+            resolved: watch::channel(revision).0,
             prepared: Arc::default(),
             steps,
             past: Mutex::default(),
             closer: Mutex::default(),
-            beside: tokio::sync::Semaphore::new(1),
         })
     }
 
@@ -184,88 +197,85 @@ impl Live {
         let revision = state.revision;
         self.newest.store(Arc::new(state));
         // Nobody listening is fine.
+        self.resolved.send_replace(revision);
         self.published.send_replace(revision);
     }
 
     /// Waits until a version is there; whether it came in time.
     pub async fn wait(&self, revision: u64, at_most: Duration) -> bool {
-        let mut published = self.published.subscribe();
-        let there = async { published.wait_for(|now| *now >= revision).await.is_ok() };
+        let mut resolved = self.resolved.subscribe();
+        let there = async { resolved.wait_for(|now| *now >= revision).await.is_ok() };
         tokio::time::timeout(at_most, there).await.unwrap_or(false)
     }
 
-    /// The state at a version of the past. Keys whose texts were redacted are not in it.
-    pub async fn as_of(self: &Arc<Self>, revision: u64) -> Result<Arc<State>, StoreError> {
+    /// The state at a version, if it is at hand: the newest, or one of the past that was asked for lately.
+    pub fn at(&self, revision: u64) -> Option<Arc<State>> {
         let newest = self.state();
         if newest.revision == revision {
-            return Ok(newest);
+            return Some(newest);
         }
-        let kept = |live: &Self| {
-            let past = live.past.lock().unwrap_or_else(PoisonError::into_inner);
-            past.iter().find(|s| s.revision == revision).cloned()
-        };
-        if let Some(found) = kept(self) {
+        self.kept_past().iter().find(|s| s.revision == revision).cloned()
+    }
+
+    fn kept_past(&self) -> MutexGuard<'_, Vec<Arc<State>>> {
+        self.past.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state at a version of the past. Keys whose texts were redacted are not in it. It takes its time, and it keeps
+    /// `room` as long as anybody needs it.
+    pub fn past(&self, revision: u64, room: WorkTurn) -> Result<Arc<State>, StoreError> {
+        if let Some(found) = self.at(revision) {
             return Ok(found);
         }
-        let _turn = self.beside.acquire().await;
-        if let Some(found) = kept(self) {
-            return Ok(found);
-        }
-        let live = Arc::clone(self);
-        let built = tokio::task::spawn_blocking(move || {
-            let snapshot = live.store.snapshot(Some(revision))?;
-            let records = records(snapshot.records);
-            let built = Arc::new(live.resolving.alone(revision, records));
-            let mut past = live.past.lock().unwrap_or_else(PoisonError::into_inner);
+        let snapshot = self.store.snapshot(Some(revision))?;
+        let mut built = self.resolving.alone(revision, records(snapshot.records));
+        built.room = Some(room);
+        let built = Arc::new(built);
+        let gone = {
+            let mut past = self.kept_past();
             past.insert(0, Arc::clone(&built));
-            past.truncate(PAST);
-            Ok(built)
-        });
-        built.await.unwrap_or_else(|e| Err(StoreError::Other(e.to_string())))
-    }
-
-    /// The analysis of a state that has what a question asks for beyond the usual.
-    pub async fn closer(
-        self: &Arc<Self>,
-        state: Arc<State>,
-        look: Look,
-    ) -> Result<Arc<Analysis>, StoreError> {
-        let kept = |live: &Self, look: &Look| {
-            let closer = live.closer.lock().unwrap_or_else(PoisonError::into_inner);
-            let found = closer.iter().find(|(r, l, _)| *r == state.revision && l == look);
-            found.map(|(_, _, analysis)| Arc::clone(analysis))
+            let kept = PAST.min(past.len());
+            past.split_off(kept)
         };
-        let _turn = self.beside.acquire().await;
-        if let Some(found) = kept(self, &look) {
-            return Ok(found);
-        }
-        let live = Arc::clone(self);
-        let state = Arc::clone(&state);
-        let built = tokio::task::spawn_blocking(move || {
-            let analysis = Arc::new(live.resolving.beside(&state.records, &look));
-            let mut closer = live.closer.lock().unwrap_or_else(PoisonError::into_inner);
-            closer.insert(0, (state.revision, look, Arc::clone(&analysis)));
-            closer.truncate(PAST);
-            analysis
-        });
-        built.await.map_err(|e| StoreError::Other(e.to_string()))
+        drop(gone);
+        Ok(built)
     }
 
-    /// The state that some changes would lead to. Nothing is stored.
-    pub async fn what_if(
-        self: &Arc<Self>,
-        edit: impl FnOnce(&mut Records) + Send + 'static,
-    ) -> Result<(Arc<State>, Arc<State>), StoreError> {
-        let _turn = self.beside.acquire().await;
-        let live = Arc::clone(self);
-        let built = tokio::task::spawn_blocking(move || {
-            let before = live.state();
-            let mut records = before.records.clone();
-            edit(&mut records);
-            let after = live.resolving.alone(before.revision, records);
-            (before, Arc::new(after))
-        });
-        built.await.map_err(|e| StoreError::Other(e.to_string()))
+    fn kept_closer(&self) -> MutexGuard<'_, Vec<Arc<Closer>>> {
+        self.closer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A closer look at a state, if somebody had it lately.
+    pub fn looked_at(&self, state: &State, look: &Look) -> Option<Arc<Closer>> {
+        let kept = self.kept_closer();
+        kept.iter().find(|one| one.revision == state.revision && one.look == *look).cloned()
+    }
+
+    /// The analysis of a state that has what a question asks for beyond the usual. It takes its time, and it keeps `room`
+    /// as long as anybody needs it.
+    pub fn closer(&self, state: &State, look: Look, room: WorkTurn) -> Arc<Closer> {
+        if let Some(found) = self.looked_at(state, &look) {
+            return found;
+        }
+        let analysis = self.resolving.beside(&state.records, &look);
+        let closer = Arc::new(Closer { revision: state.revision, look, analysis, _room: room });
+        let gone = {
+            let mut kept = self.kept_closer();
+            kept.insert(0, Arc::clone(&closer));
+            let most = PAST.min(kept.len());
+            kept.split_off(most)
+        };
+        drop(gone);
+        closer
+    }
+
+    /// The newest state, and the one that some changes would lead to. Nothing is stored. It takes its time.
+    pub fn what_if(&self, edit: impl FnOnce(&mut Records)) -> (Arc<State>, State) {
+        let before = self.state();
+        let mut records = before.records.clone();
+        edit(&mut records);
+        let after = self.resolving.alone(before.revision, records);
+        (before, after)
     }
 }
 

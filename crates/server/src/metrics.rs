@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::StatusCode;
@@ -33,9 +33,21 @@ struct Endpoint {
     endpoint: &'static str,
 }
 
+/// Writes whose answer nobody heard.
+type Undelivered = Family<Endpoint, Counter>;
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Refused {
     why: &'static str,
+}
+
+/// How long stores took. One for the process: who waits for a store need not know the server.
+static STORE: LazyLock<Histogram> =
+    LazyLock::new(|| Histogram::new(exponential_buckets(0.000_05, 2.0, 18)));
+
+/// Counts what the store took.
+pub fn stored(took: Duration) {
+    STORE.observe(took.as_secs_f64());
 }
 
 /// What is counted.
@@ -44,6 +56,7 @@ pub struct Metrics {
     requests: Family<Request, Counter>,
     latency: Family<Endpoint, Histogram>,
     refusals: Family<Refused, Counter>,
+    undelivered: Undelivered,
     resolves: Counter,
     resolving: Histogram,
     tls: AtomicBool,
@@ -78,6 +91,18 @@ impl Metrics {
             "Requests that were refused before any endpoint saw them",
             refusals.clone(),
         );
+        registry.register_with_unit(
+            "store_duration",
+            "Time that the store took, waiting for it included",
+            Unit::Seconds,
+            STORE.clone(),
+        );
+        let undelivered = Undelivered::default();
+        registry.register(
+            "undelivered_answers",
+            "Writes whose client hung up, or whose time was over, before they were answered",
+            undelivered.clone(),
+        );
         let resolves = Counter::default();
         registry.register("resolves", "Versions that were resolved", resolves.clone());
         let resolving = Histogram::new(exponential_buckets(0.000_1, 2.0, 20));
@@ -92,6 +117,7 @@ impl Metrics {
             requests,
             latency,
             refusals,
+            undelivered,
             resolves,
             resolving,
             tls: AtomicBool::new(false),
@@ -110,6 +136,11 @@ impl Metrics {
         self.refusals.get_or_create(&Refused { why }).inc();
     }
 
+    /// Counts a write whose answer nobody heard.
+    pub fn undelivered(&self, endpoint: &'static str) {
+        self.undelivered.get_or_create(&Endpoint { endpoint }).inc();
+    }
+
     /// Counts a resolution.
     pub fn resolved(&self, took: Duration) {
         self.resolves.inc();
@@ -126,12 +157,13 @@ impl Metrics {
         self.tls.load(Ordering::Relaxed)
     }
 
-    /// Everything as text.
-    pub fn text(&self, state: &State) -> String {
+    /// Everything as text, with the figures of this moment.
+    pub fn text(&self, state: &State, now: &str) -> String {
         let mut out = String::new();
         // Writing to memory does not fail.
         let _ = encode_registry(&mut out, &self.registry);
         out.push_str(&self.figures(state));
+        out.push_str(now);
         let _ = encode_eof(&mut out);
         out
     }
@@ -154,12 +186,21 @@ impl Metrics {
 type Labels = Vec<(&'static str, String)>;
 
 /// Gauges of one name.
-struct Gauges<'a> {
+pub(crate) struct Gauges<'a> {
     registry: &'a mut Registry,
 }
 
-impl Gauges<'_> {
-    fn add(&mut self, name: &str, help: &str, values: impl IntoIterator<Item = (Labels, i64)>) {
+impl<'a> Gauges<'a> {
+    pub(crate) fn of(registry: &'a mut Registry) -> Self {
+        Self { registry }
+    }
+
+    pub(crate) fn add(
+        &mut self,
+        name: &str,
+        help: &str,
+        values: impl IntoIterator<Item = (Labels, i64)>,
+    ) {
         let family = Family::<Labels, Gauge>::default();
         for (labels, value) in values {
             family.get_or_create(&labels).set(value);
@@ -168,14 +209,14 @@ impl Gauges<'_> {
     }
 }
 
-fn number(n: usize) -> i64 {
+pub(crate) fn number(n: usize) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
 /// The figures of a state.
 fn figures(state: &State) -> Registry {
     let mut registry = Registry::default();
-    let mut gauges = Gauges { registry: &mut registry };
+    let mut gauges = Gauges::of(&mut registry);
     let analysis = &state.analysis;
     let one = |value| [(Labels::new(), value)];
     gauges.add(

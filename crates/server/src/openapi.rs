@@ -50,7 +50,7 @@ fn operation(endpoint: &Endpoint, of: Option<&dyn Extension>) -> Value {
     let mut parameters: Vec<Value> = path_parameters(endpoint.path, of);
     parameters.extend(endpoint.query.iter().map(parameter));
     if matches!(endpoint.method.word(), "put" | "delete")
-        && endpoint.access == EndpointAccess::Known
+        && matches!(endpoint.access, EndpointAccess::Known | EndpointAccess::Writes)
     {
         parameters.push(header("If-Match", "only if this is its version"));
         parameters.push(header("If-None-Match", "`*`: only if it is not there"));

@@ -12,6 +12,7 @@ use crate::call::{Call, Reply};
 use crate::problem::Problem;
 use crate::shapes::Health;
 use crate::table::{Endpoint, EndpointAccess, Media, ResponseSpec};
+use crate::work::WorkClass;
 
 const fn simple(
     id: &'static str,
@@ -97,8 +98,8 @@ async fn ready(call: Call) -> Result<Reply, Problem> {
 
 async fn metrics(call: Call) -> Result<Reply, Problem> {
     let app = Arc::clone(&call.app);
-    let text = tokio::task::spawn_blocking(move || app.metrics.text(&app.live.state()));
-    let text = text.await.map_err(|e| Problem::unavailable(e.to_string()))?;
+    let write = move || app.metrics.text(&app.live.state(), &crate::vitals::text(&app));
+    let text = call.work(WorkClass::Question, write).await?;
     let media = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(Reply::bytes(StatusCode::OK, media, text))
 }

@@ -2,6 +2,8 @@
 //! In: what somebody may read and write. Out: whether that includes a resource. Not here: roles and scopes themselves
 //! (`overrule_guard`).
 
+use std::collections::BTreeMap;
+
 use overrule::model::{Object, Snapshot};
 use overrule_guard::{Grants, Protected};
 use overrule_store::{ResourceKey, ResourceScope};
@@ -48,6 +50,20 @@ fn target(key: &ResourceKey) -> Protected<'_> {
 /// Whether a resource may be read.
 pub fn may_read(grants: &Grants, key: &ResourceKey) -> bool {
     grants.may_read(&target(key))
+}
+
+/// Whether anything may be written that a path names, as far as the path tells: a resource of `place`, or one without a
+/// place, which may be a mesh or a namespace itself.
+pub fn may_write_at(grants: &Grants, path: &BTreeMap<String, String>) -> bool {
+    let part = |name| path.get(name).map(String::as_str);
+    match part("mesh").or_else(|| part("place")).or_else(|| part("name")) {
+        None => grants.writes_any(),
+        Some(name) => {
+            grants.may_write(&Protected::Mesh(name))
+                || grants.may_write(&Protected::Namespace(name))
+                || grants.writes_all()
+        }
+    }
 }
 
 /// Whether a resource may be written.

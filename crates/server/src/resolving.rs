@@ -15,6 +15,7 @@ use crate::admission::source_name;
 use crate::clock;
 use crate::derived::Derived;
 use crate::records::Records;
+use crate::work::WorkTurn;
 
 /// Everything that is known at one version. Immutable.
 pub struct State {
@@ -30,12 +31,22 @@ pub struct State {
     pub took: Duration,
     /// Which states ids mean the same in: all of one lineage. None for a state beside the live ones.
     pub lineage: Option<u64>,
+    /// What it takes of the room for states beside the live ones.
+    pub(crate) room: Option<WorkTurn>,
 }
 
 impl State {
     /// A state of a version.
     pub fn new(revision: u64, records: Records, took: Duration, analysis: Arc<Analysis>) -> Self {
-        Self { revision, records, analysis, derived: Derived::default(), took, lineage: None }
+        Self {
+            revision,
+            records,
+            analysis,
+            derived: Derived::default(),
+            took,
+            lineage: None,
+            room: None,
+        }
     }
 }
 

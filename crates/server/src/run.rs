@@ -12,8 +12,8 @@ use std::time::Duration;
 use axum::body::Body;
 use overrule::Options;
 use overrule_guard::{
-    Certificates, ClientCerts, Doors, GateLayer, GateRefusal, GateSettings, HostNames,
-    ListenerLimits, Report, Tls, Tokens, check_address,
+    Certificates, Doors, GateLayer, GateRefusal, GateSettings, HostNames, Report, Tls, Tokens,
+    TrustedProxies, check_address,
 };
 use overrule_store::{PgTls, Retention, Store, StoreError};
 use tokio::net::TcpListener;
@@ -27,7 +27,9 @@ use crate::first_token;
 use crate::folder;
 use crate::http::router;
 use crate::live::{Live, Resolving};
+use crate::probes::Probes;
 use crate::problem::Problem;
+use crate::settings::{DOCUMENTS, limits, reading, retention, tls};
 use crate::stop::told_to_stop;
 
 /// The port of Kuma's API, so that its clients find us.
@@ -77,6 +79,8 @@ pub struct Running {
     pub admin_token: Option<String>,
     /// Whether connections are encrypted.
     pub tls: bool,
+    /// Where probes are answered, if they have an address of their own.
+    pub probes: Option<SocketAddr>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<std::thread::JoinHandle<Report>>,
 }
@@ -159,6 +163,11 @@ fn complete(mut config: Config) -> Result<Config, ServeError> {
     if !config.names_store() {
         config.data = variable("OVERRULE_DATA").map(PathBuf::from);
     }
+    if !config.names_store() {
+        let falsey = ["0", "false", "no", "off", "n", "f"];
+        let said = variable("OVERRULE_EPHEMERAL").map(|text| text.to_ascii_lowercase());
+        config.ephemeral = said.is_some_and(|text| !falsey.contains(&text.as_str()));
+    }
     if let Some(path) = config.config.clone() {
         let text = std::fs::read_to_string(&path)
             .map_err(|e| usage(format!("cannot read {}: {e}", path.display())))?;
@@ -215,58 +224,6 @@ fn pg_tls(config: &Config) -> PgTls {
     config.postgres_ca.clone().map_or(PgTls::Disabled, PgTls::Roots)
 }
 
-fn limits(config: &Config) -> ListenerLimits {
-    let usual = ListenerLimits::default();
-    ListenerLimits {
-        body_bytes: config.max_body.unwrap_or(usual.body_bytes),
-        request_timeout: Duration::from_secs(config.request_timeout.unwrap_or(60)),
-        connections: config.max_connections.unwrap_or(usual.connections),
-        connections_per_ip: config.max_connections.unwrap_or(usual.connections_per_ip),
-        requests_in_flight: config.max_requests.unwrap_or(usual.requests_in_flight),
-        grace: config.grace.map_or(usual.grace, Duration::from_secs),
-        ..usual
-    }
-}
-
-fn tls(config: &Config) -> Result<Option<Tls>, ServeError> {
-    let (Some(certificate), Some(key)) = (&config.tls_cert, &config.tls_key) else {
-        return Ok(None);
-    };
-    let client = match (&config.client_ca, config.client_cert_required) {
-        (None, _) => ClientCerts::None,
-        (Some(_), false) => ClientCerts::Optional,
-        (Some(_), true) => ClientCerts::Required,
-    };
-    Ok(Some(Tls {
-        certificate: certificate.clone(),
-        key: key.clone(),
-        client_ca: config.client_ca.clone(),
-        client,
-    }))
-}
-
-fn retention(config: &Config) -> Result<Option<Retention>, ServeError> {
-    let age = match &config.history_age {
-        None => None,
-        Some(text) => {
-            let age: jiff::SignedDuration = text.parse().map_err(|_why| {
-                usage(format!("--history-age takes a time such as 720h, not `{text}`"))
-            })?;
-            Some(age)
-        }
-    };
-    let wanted = config.history_entries.is_some() || age.is_some();
-    Ok(wanted.then_some(Retention { entries: config.history_entries, age }))
-}
-
-/// How resources are read.
-fn reading(config: &Config, options: Options) -> Options {
-    // Questions about one target show where profiles differ.
-    let mut options = Options { compare: true, ..options };
-    config.extensions.reading(&mut options);
-    options
-}
-
 fn start_with(
     config: Config,
     files: Vec<PathBuf>,
@@ -281,9 +238,13 @@ fn start_with(
     let tls = tls(&config)?;
     check_address(listen, tls.is_some(), auth == Auth::Token).map_err(usage)?;
     let certificates = Certificates::new(config.certificates.clone()).map_err(usage)?;
-    let retention = retention(&config)?;
+    let history =
+        retention("--history-age", config.history_entries, config.history_age.as_deref())?;
+    let audit = retention("--audit-age", config.audit_entries, config.audit_age.as_deref())?;
+    let proxies = TrustedProxies::new(&config.trusted_proxy).map_err(usage)?;
     let names = HostNames::new(&config.host).map_err(usage)?;
     let acceptor = tls.map(Tls::load).transpose().map_err(usage)?;
+    let embedded = !config.ephemeral && config.postgres.is_none() && config.postgres_file.is_none();
     let store = store(&config)?;
     if let Some(file) = &config.restore {
         restore(&*store, file)?;
@@ -308,15 +269,23 @@ fn start_with(
     };
     let mut admin = None;
     if auth == Auth::Token {
-        match signals {
-            true => first_token::show(&*store, &config)?,
-            false => {
+        match (&config.admin_token_from, signals) {
+            (Some(file), _) => first_token::take(&*store, file)?,
+            (None, true) => first_token::show(&*store, &config)?,
+            (None, false) => {
                 let (row, token) = first_token::mint_admin()?;
                 admin = store.first_token(&row)?.then_some(token);
             }
         }
     }
     let live = Live::open(Arc::clone(&store), Resolving::new(reading.clone()))?;
+    let start_threads = |name: &str| {
+        let mut threads = tokio::runtime::Builder::new_multi_thread();
+        let started = threads.thread_name(name).enable_all().build();
+        started.map_err(|e| world(format!("cannot start threads: {e}")))
+    };
+    // Connections have threads of their own, on which nothing takes its time.
+    let (connections, runtime) = (start_threads("connections")?, start_threads("requests")?);
     let app = App::new(Parts {
         store: Arc::clone(&store),
         live: Arc::new(live),
@@ -324,8 +293,22 @@ fn start_with(
         extensions: config.extensions.clone(),
         doors: Arc::new(doors),
         request_limit: limits(&config).request_timeout,
+        limits: overrule::source::Limits {
+            documents: config.max_documents.unwrap_or(DOCUMENTS),
+            ..Default::default()
+        },
+        runtime: runtime.handle().clone(),
+        data: embedded.then(|| config.data.clone().unwrap_or_else(default_data)),
     });
     app.metrics.set_tls(acceptor.is_some());
+    if let Some(collector) = &config.otlp {
+        app.spans.export_to(collector).map_err(world)?;
+    }
+    let _ = app.acceptor.set(acceptor.clone());
+    let probes = match config.probe_listen {
+        Some(address) => Some(Probes::start(address, router(&app))?),
+        None => None,
+    };
     app.metrics.resolved(app.live.state().took);
     let watcher = match config.watch_files && !files.is_empty() {
         true => {
@@ -335,11 +318,7 @@ fn start_with(
         }
         false => None,
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|e| world(format!("cannot start threads: {e}")))?;
-    let bound = runtime.block_on(TcpListener::bind(listen));
+    let bound = connections.block_on(TcpListener::bind(listen));
     let listener = bound.map_err(|e| world(format!("cannot listen on {listen}: {e}")))?;
     let address = listener.local_addr().map_err(world)?;
     let limits = limits(&config);
@@ -347,6 +326,7 @@ fn start_with(
     let gate = GateLayer::new(GateSettings {
         limits,
         names,
+        proxies: proxies.clone(),
         authenticator: Arc::clone(&app.doors),
         answerer: Arc::new(
             move |asked: &overrule_guard::gate::RefusedRequest, refusal: &GateRefusal| {
@@ -357,18 +337,19 @@ fn start_with(
             },
         ),
     });
+    let _ = app.in_flight.set(gate.places());
     let fixed = config.fixed;
+    let probed = probes.as_ref().map(|probes| probes.address);
     let (stop, stopped) = oneshot::channel::<()>();
     let encrypted = acceptor.is_some();
     let thread = std::thread::spawn(move || {
         let _watcher = watcher;
-        let report = runtime.block_on(async move {
-            tokio::spawn(keep_live(Arc::clone(&app)));
-            tokio::spawn(keep_tokens(Arc::clone(&app)));
-            tokio::spawn(concerns::tell(Arc::clone(&app.store)));
-            if let Some(retention) = retention {
-                tokio::spawn(keep_short(Arc::clone(&app), retention));
-            }
+        let _probes = probes;
+        let report = connections.block_on(async move {
+            app.runtime.spawn(keep_live(Arc::clone(&app)));
+            app.runtime.spawn(keep_tokens(Arc::clone(&app)));
+            app.runtime.spawn(keep_short(Arc::clone(&app), history, audit));
+            app.runtime.spawn(concerns::tell(Arc::clone(&app.store)));
             let ending = Arc::clone(&app);
             let shutdown = async move {
                 told_to_stop(stopped, signals).await;
@@ -379,16 +360,18 @@ fn start_with(
                 request.map(Body::new)
             });
             let service = gate.layer(adapt.layer(with_fixed(router(&app), fixed)));
-            overrule_guard::serve(listener, acceptor, limits, service, shutdown).await
+            overrule_guard::serve(listener, acceptor, limits, proxies, service, shutdown).await
         });
         // Requests have been answered or cut; what still computes is work that nobody waits for.
         runtime.shutdown_timeout(LINGER);
+        connections.shutdown_timeout(LINGER);
         report
     });
     Ok(Running {
         address,
         admin_token: admin,
         tls: encrypted,
+        probes: probed,
         stop: Some(stop),
         thread: Some(thread),
     })
@@ -451,11 +434,20 @@ async fn keep_tokens(app: Arc<App>) {
     }
 }
 
-async fn keep_short(app: Arc<App>, retention: Retention) {
-    loop {
-        let (store, retention) = (Arc::clone(&app.store), retention);
-        match tokio::task::spawn_blocking(move || store.prune(&retention)).await {
-            Ok(Ok(pruned)) if pruned.entries > 0 => {
+async fn keep_short(app: Arc<App>, history: Option<Retention>, audit: Option<Retention>) {
+    while history.is_some() || audit.is_some() {
+        if let Some(retention) = audit {
+            let store = Arc::clone(&app.store);
+            match tokio::task::spawn_blocking(move || store.prune_audit(&retention)).await {
+                Ok(Ok(events)) if events > 0 => tracing::info!(events, "audit log pruned"),
+                Ok(Err(error)) => tracing::warn!(%error, "audit log could not be pruned"),
+                _ => {}
+            }
+        }
+        let store = Arc::clone(&app.store);
+        let prune = move || history.map(|retention| store.prune(&retention)).transpose();
+        match tokio::task::spawn_blocking(prune).await {
+            Ok(Ok(Some(pruned))) if pruned.entries > 0 => {
                 tracing::info!(
                     entries = pruned.entries,
                     horizon = pruned.horizon,

@@ -111,6 +111,9 @@ pub enum EndpointAccess {
     Anybody,
     /// Whoever has proved who they are; the answer depends on what they may read.
     Known,
+    /// Whoever may write what the path names, or anything where it names nothing. It is asked before the body is read;
+    /// what stands in the body is judged after.
+    Writes,
     /// Whoever may read everything.
     ReadsAll,
     /// Admins.

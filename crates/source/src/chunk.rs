@@ -3,6 +3,7 @@
 //! Not here: threads and the order of sources (`reader`), the syntax (`yaml`, `json`).
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::builder::{Builder, Refusal};
 use crate::codes;
@@ -26,6 +27,31 @@ pub(crate) struct Outcome {
     pub(crate) blanks: Ranges,
     /// The first Helm action.
     pub(crate) template: Option<u32>,
+    /// Whether there were more documents than may be read.
+    pub(crate) too_many: bool,
+}
+
+/// How many documents may still be read, by all threads together.
+#[derive(Debug)]
+pub(crate) struct Allowance {
+    left: AtomicUsize,
+    most: usize,
+}
+
+impl Allowance {
+    pub(crate) fn new(most: usize) -> Self {
+        Self { left: AtomicUsize::new(most), most }
+    }
+
+    /// Whether one more may be read.
+    fn take(&self) -> bool {
+        // Most readers have no limit, and need not tell each other.
+        self.most == usize::MAX
+            || self
+                .left
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1))
+                .is_ok()
+    }
 }
 
 /// Reads chunks one after the other, each on its own.
@@ -34,11 +60,15 @@ pub(crate) fn read_chunks(
     source: SourceId,
     chunks: &[Range<usize>],
     options: &ReadOptions,
+    allowance: &Allowance,
 ) -> Outcome {
     let mut builder = Builder::new(text, source, options);
     let mut outcome = Outcome::default();
     for chunk in chunks {
-        read_chunk(&mut builder, chunk.clone(), options, &mut outcome);
+        if outcome.too_many {
+            break;
+        }
+        read_chunk(&mut builder, chunk.clone(), options, allowance, &mut outcome);
     }
     options.parsed.add(outcome.documents.len());
     outcome.findings = builder.findings;
@@ -49,13 +79,14 @@ fn read_chunk(
     builder: &mut Builder<'_>,
     chunk: Range<usize>,
     options: &ReadOptions,
+    allowance: &Allowance,
     outcome: &mut Outcome,
 ) {
     let text = builder.text.get(chunk.clone()).unwrap_or("");
     let templated = text.contains("{{");
     builder.watch_for_templates(templated);
     let mark = builder.findings.mark();
-    let mut taken = Taken { outcome, options, end: chunk.start, mark };
+    let mut taken = Taken { outcome, options, allowance, end: chunk.start, mark };
     let refusal = match shape::json_start(text) {
         Some(offset) => {
             let range = chunk.start + offset..chunk.end;
@@ -124,6 +155,7 @@ fn is_syntax(refusal: &Refusal) -> bool {
 struct Taken<'a> {
     outcome: &'a mut Outcome,
     options: &'a ReadOptions,
+    allowance: &'a Allowance,
     /// Where the last complete document ends.
     end: usize,
     /// What was found up to there.
@@ -133,6 +165,10 @@ struct Taken<'a> {
 impl Taken<'_> {
     /// `end` is where the document ends, `owned` where the text ends that is nobody else's: comments may follow it.
     fn take(&mut self, tree: Tree, end: usize, owned: usize, builder: &mut Builder<'_>) {
+        if !self.allowance.take() {
+            self.outcome.too_many = true;
+            return;
+        }
         let (tree, blanks) = redact(tree, builder.text, owned, &self.options.redactions);
         if !blanks.is_empty() {
             builder.findings.redact(&blanks);

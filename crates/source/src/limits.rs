@@ -15,6 +15,8 @@ pub struct Limits {
     pub scalar_bytes: usize,
     /// Nodes of one document, before and after expansion.
     pub nodes: usize,
+    /// Documents of all that is read at once, empty ones included. Beyond that, nothing of it is read.
+    pub documents: usize,
 }
 
 impl Default for Limits {
@@ -25,6 +27,7 @@ impl Default for Limits {
             alias_nodes: 100_000,
             scalar_bytes: 16 << 20,
             nodes: 8_000_000,
+            documents: usize::MAX,
         }
     }
 }
@@ -40,6 +43,7 @@ impl Limits {
             alias_nodes: self.alias_nodes,
             scalar_bytes: self.scalar_bytes.min(crate::tree::MAX_LENGTH),
             nodes: self.nodes.min(crate::tree::MAX_LENGTH),
+            documents: self.documents,
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use crate::chunk::{Outcome, read_chunks};
+use crate::chunk::{Allowance, Outcome, read_chunks};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::document::{Document, Documents};
@@ -117,15 +117,40 @@ pub fn read_with(
 ) -> Read {
     let options = &ReadOptions { limits: options.limits.clamped(), ..options.clone() };
     let share = Share::of(&inputs);
-    let texts: Vec<Text> = share.each(inputs, |input| decode(input, options));
-    let sources: Vec<(u32, &Text)> = (0u32..).zip(&texts).collect();
-    let batches = share.each(sources, |(source, text)| batches(SourceId(source), text));
-    let outcomes = share.each(batches.into_iter().flatten().collect(), |batch: Batch<'_>| {
-        let outcome = read_chunks(batch.text, batch.source, &batch.chunks, options);
-        progress(batch.bytes);
-        (batch.source, outcome)
+    let mut texts: Vec<Text> = share.each(inputs, |input| decode(input, options));
+    let most = options.limits.documents;
+    let allowance = Allowance::new(most);
+    let outcomes = {
+        let sources: Vec<(u32, &Text)> = (0u32..).zip(&texts).collect();
+        let batches = share.each(sources, |(source, text)| batches(SourceId(source), text));
+        let batches: Vec<Batch<'_>> = batches.into_iter().flatten().collect();
+        if batches.iter().map(|batch| batch.chunks.len()).fold(0, usize::saturating_add) > most {
+            None
+        } else {
+            let outcomes = share.each(batches, |batch: Batch<'_>| {
+                let outcome =
+                    read_chunks(batch.text, batch.source, &batch.chunks, options, &allowance);
+                progress(batch.bytes);
+                (batch.source, outcome)
+            });
+            (!outcomes.iter().any(|(_, outcome)| outcome.too_many)).then_some(outcomes)
+        }
+    };
+    let outcomes = outcomes.unwrap_or_else(|| {
+        texts.iter_mut().for_each(|text| refuse(text, most));
+        Vec::new()
     });
     assemble(texts, outcomes, share)
+}
+
+/// Of too many documents, none is read.
+fn refuse(text: &mut Text, most: usize) {
+    let message = format!("there are more than {most} documents, the most that are read at once");
+    let diagnostic = Diagnostic::new(&codes::LIMIT, message)
+        .help("send them in several parts; none of them was read");
+    // Nobody has looked for secrets in it.
+    text.text = String::new();
+    text.problem.get_or_insert(Problem { at: 0, diagnostic });
 }
 
 /// Whether work is shared out. Waking other threads takes longer than reading a few small files, and a process that reads
@@ -163,12 +188,19 @@ pub fn read_piece(input: Input, options: &ReadOptions) -> Piece {
         return pieces.into_iter().next().unwrap_or_default();
     }
     let options = &ReadOptions { limits: options.limits.clamped(), ..options.clone() };
-    let (text, source) = (decode(input, options), SourceId(0));
+    let (mut text, source) = (decode(input, options), SourceId(0));
     let (mut about, mut trees) = (Gathered::default(), Vec::new());
     if text.problem.is_none() {
-        let outcome = read_chunks(&text.text, source, &split(&text.text), options);
-        trees.reserve_exact(outcome.documents.len());
-        about.add(outcome, |index, tree| trees.push((index, Arc::new(tree))));
+        let (chunks, most) = (split(&text.text), options.limits.documents);
+        let allowance = Allowance::new(most);
+        let all = chunks.get(..most.min(chunks.len())).unwrap_or_default();
+        let outcome = read_chunks(&text.text, source, all, options, &allowance);
+        if outcome.too_many || all.len() < chunks.len() {
+            refuse(&mut text, most);
+        } else {
+            trees.reserve_exact(outcome.documents.len());
+            about.add(outcome, |index, tree| trees.push((index, Arc::new(tree))));
+        }
     }
     let (source, diagnostics) = finish(source, text, about);
     Piece::new(source, trees, diagnostics)

@@ -14,7 +14,7 @@
 
 mod common;
 use common::{findings, read};
-use overrule_source::{Limits, ReadOptions, read_one};
+use overrule_source::{Input, Limits, Read, ReadOptions, read_one, read_piece};
 use std::time::{Duration, Instant};
 
 fn within<T>(seconds: u64, what: &str, run: impl FnOnce() -> T) -> T {
@@ -113,8 +113,35 @@ fn limits_hold() {
         alias_nodes: usize::MAX,
         scalar_bytes: usize::MAX,
         nodes: usize::MAX,
+        documents: usize::MAX,
     };
     assert_eq!(with(huge, "- &a [1, 2]\n- *a").0, 1);
+}
+
+/// However they are told apart, on one thread or several, empty or not; and a piece is read like the rest.
+#[test]
+fn documents_are_counted() {
+    let limits = Limits { documents: 300_000, ..Limits::default() };
+    let options = ReadOptions { limits, ..ReadOptions::default() };
+    let few = ReadOptions { limits: Limits { documents: 3, ..limits }, ..ReadOptions::default() };
+    for one in ["---\n", "---\n{}\n", "{}", "{}\n", "--- a\n", "---\n]\n", "a: 1\n...\n"] {
+        let fits = within(30, one, || read_one("f", &one.repeat(3), &few));
+        assert!(fits.diagnostics.iter().all(|d| d.code.id != "OV1004"), "{one:?}");
+        for (number, options) in [(4, &few), (300_001, &options)] {
+            let text = one.repeat(number);
+            let read = within(30, one, || read_one("f", &text, options));
+            assert_eq!(
+                (read.documents.len(), findings(&read)),
+                (0, vec!["OV1004 1:1".to_owned()]),
+                "{one:?}"
+            );
+            let piece = read_piece(Input::new("f", text.as_bytes()), options);
+            assert_eq!(findings(&Read::of([&piece])), ["OV1004 1:1"], "{one:?}");
+        }
+    }
+    // Runs of several in each of many parts: no part alone has too many.
+    let text = format!("---\n{}\n", "{} ".repeat(1000)).repeat(400);
+    assert_eq!(findings(&within(30, "runs", || read_one("f", &text, &options))), ["OV1004 1:1"]);
 }
 
 #[test]

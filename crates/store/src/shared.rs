@@ -203,6 +203,10 @@ impl<E: Engine> Store for Shared<E> {
         self.write(Manner::Long, Deadline::long(), |tx, _| retain::prune(tx, retention))
     }
 
+    fn prune_audit(&self, retention: &Retention) -> Result<u64, StoreError> {
+        self.write(Manner::Quiet, Deadline::long(), |tx, _| trust::prune_audit(tx, retention))
+    }
+
     fn redact(
         &self,
         deadline: Deadline,

@@ -53,6 +53,9 @@ pub trait Store: Send + Sync {
     /// Drops the history that need not be kept. The present is never touched.
     fn prune(&self, retention: &Retention) -> Result<Pruned, StoreError>;
 
+    /// Drops the events of the audit log that need not be kept; tells how many.
+    fn prune_audit(&self, retention: &Retention) -> Result<u64, StoreError>;
+
     /// Removes the texts of a resource from the history, except the one that is there now; tells how many. Who changed it
     /// when stays. The redaction itself goes to the audit log.
     fn redact(

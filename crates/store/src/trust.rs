@@ -7,7 +7,7 @@ use crate::change::check_author;
 use crate::checked::{bound, plain, signed, unsigned};
 use crate::clock;
 use crate::error::StoreError;
-use crate::record::{AuditEvent, Author, TokenRow};
+use crate::record::{AuditEvent, Author, Retention, TokenRow};
 use crate::schema::{meta, set_meta};
 use crate::sql::{Row, Tx, Value, all, first};
 
@@ -125,6 +125,27 @@ pub(crate) fn audit_log(
     let before = before.map_or(i64::MAX, |id| i64::try_from(id).unwrap_or(i64::MAX));
     let sql = format!("{AUDIT} WHERE id < $1 ORDER BY id DESC LIMIT $2");
     all(tx, &sql, &[Value::Int(before), Value::Int(bound(limit))], audit_at)
+}
+
+/// Drops the events beyond the retention; tells how many. The newest one stays: numbers go on from it.
+pub(crate) fn prune_audit(tx: &mut dyn Tx, retention: &Retention) -> Result<u64, StoreError> {
+    let newest = first(tx, "SELECT id FROM audit ORDER BY id DESC LIMIT 1", &[], |row| row.int(0))?;
+    let Some(newest) = newest else { return Ok(0) };
+    // Everything below these goes.
+    let (mut id, mut at) = (i64::MIN, i64::MIN);
+    if let Some(entries) = retention.entries {
+        let entries = i64::try_from(entries).unwrap_or(i64::MAX);
+        id = newest.saturating_add(1).saturating_sub(entries).min(newest);
+    }
+    if let Some(age) = retention.age {
+        let [now, _] = tx.now();
+        // A span longer than time itself keeps everything.
+        at = clock::number(now.saturating_sub(age).unwrap_or(Timestamp::MIN));
+    }
+    tx.run(
+        "DELETE FROM audit WHERE (id < $1 OR at < $2) AND id < $3",
+        &[Value::Int(id), Value::Int(at), Value::Int(newest)],
+    )
 }
 
 /// An audit event in a row.

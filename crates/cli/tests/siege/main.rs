@@ -18,6 +18,7 @@
 mod apart;
 mod ask;
 mod asks;
+mod bursts;
 mod commands;
 mod copies;
 mod crash;

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::ask::{Answer, Ask};
 
 /// Settings that the machine of whoever runs the tests must not decide.
-const SETTINGS: [&str; 16] = [
+const SETTINGS: [&str; 31] = [
     "OVERRULE_LISTEN",
     "OVERRULE_DATA",
     "OVERRULE_POSTGRES",
@@ -30,6 +30,21 @@ const SETTINGS: [&str; 16] = [
     "OVERRULE_SERVER",
     "OVERRULE_TOKEN",
     "OVERRULE_TOKEN_FILE",
+    "OVERRULE_EPHEMERAL",
+    "OVERRULE_RESTORE",
+    "OVERRULE_WATCH_FILES",
+    "OVERRULE_AUDIT_ENTRIES",
+    "OVERRULE_AUDIT_AGE",
+    "OVERRULE_CLIENT_CERT_REQUIRED",
+    "OVERRULE_HOST",
+    "OVERRULE_TRUSTED_PROXY",
+    "OVERRULE_ADMIN_TOKEN_FILE",
+    "OVERRULE_ADMIN_TOKEN_FROM",
+    "OVERRULE_GRACE",
+    "OVERRULE_PROBE_LISTEN",
+    "OVERRULE_OTLP",
+    "OVERRULE_MAX_DOCUMENTS",
+    "OVERRULE_KUMA_COMPAT",
 ];
 
 /// By then a server listens, or has said why not.

@@ -80,13 +80,32 @@ fn refused(arguments: &[&str], names: &str) {
 }
 
 #[test]
+fn flags_and_lists_may_come_from_the_environment() {
+    let server = Start::new(&[])
+        .with("OVERRULE_EPHEMERAL", "yes")
+        .with("OVERRULE_HOST", "a.example,b.example")
+        .with("OVERRULE_WATCH_FILES", "0")
+        .with("OVERRULE_MAX_DOCUMENTS", "2")
+        .with("OVERRULE_GRACE", "1")
+        .run();
+    let named = |host: &str| server.ask(&Ask::new("GET", "/").header("host", host)).status;
+    assert_eq!((named("a.example"), named("b.example"), named("c.example")), (200, 200, 421));
+    server.ask(&Ask::new("POST", "/v1/apply").body("{}\n---\n{}\n---\n{}\n")).expect(422);
+    assert!(!std::path::Path::new("overrule-data").exists(), "it keeps nothing");
+}
+
+#[test]
 fn wrong_settings_are_named() {
     refused(&["--listen", "nowhere"], "--listen");
     refused(&["--max-body", "many"], "--max-body");
     refused(&["--auth", "guess"], "--auth");
     refused(&["--ephemeral", "--data", "x"], "--data");
     refused(&["--ephemeral", "--tls-cert", "c.pem"], "--tls-key");
-    refused(&["--ephemeral", "--client-cert-required"], "--client-ca");
+    refused(&["--ephemeral", "--client-cert-required"], "client-ca");
+    refused(&["--ephemeral", "--trusted-proxy", "ingress"], "ingress");
+    refused(&["--ephemeral", "--audit-age", "long"], "--audit-age");
+    refused(&["--ephemeral", "--otlp", "collector"], "otlp");
+    refused(&["--ephemeral", "--auth", "token", "--admin-token-from", "no-such"], "no-such");
     refused(&["--ephemeral", "--history-age", "long"], "--history-age");
     refused(&["--ephemeral", "--log", "overrule=loud=x"], "--log");
     refused(&["--ephemeral", "--host", "not a host"], "not a host");

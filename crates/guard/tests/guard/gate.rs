@@ -7,7 +7,7 @@ use overrule_guard::{HostNames, ListenerLimits};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::{Instant, sleep};
 
-use crate::lab::{Server, closed, exchange, tight};
+use crate::lab::{SOON, Server, closed, exchange, tight, two};
 
 #[tokio::test]
 async fn foreign_hosts_and_origins_are_refused() {
@@ -36,10 +36,41 @@ async fn request_ids_are_given_or_kept_if_harmless() {
         line.strip_prefix("x-request-id: ").unwrap().to_owned()
     };
     assert_eq!(id(server.get("/", "X-Request-Id: trace-0123\r\n").await), "trace-0123");
-    let first = id(server.get("/", "X-Request-Id: short\r\n").await);
-    let second = id(server.get("/", "X-Request-Id: in\"jected}{\r\n").await);
+    assert_eq!(id(server.get("/", "X-Request-Id: a:b/c.1\r\n").await), "a:b/c.1");
+    let first = id(server.get("/", "X-Request-Id: in\"jected}{\r\n").await);
+    let long = "x".repeat(129);
+    let second = id(server.get("/", &format!("X-Request-Id: {long}\r\n")).await);
     assert_ne!(first, second);
-    assert!(first.len() >= 10 && !second.contains('"'));
+    assert!(first.len() >= 10 && !first.contains('"') && second.len() < 100);
+}
+
+#[tokio::test]
+async fn the_trace_of_a_client_is_kept_and_returned() {
+    let server = Server::open(tight()).await;
+    let sent = "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n";
+    assert!(server.get("/", sent).await.contains(sent));
+    assert!(!server.get("/", "traceparent: nonsense\r\n").await.contains("traceparent"));
+    assert!(!server.get("/", &sent.repeat(2)).await.contains("traceparent"));
+}
+
+/// Whoever has shown a token may still not have all places: others get theirs.
+#[tokio::test]
+async fn one_token_cannot_have_every_place() {
+    let (doors, first, second) = two();
+    let limits = ListenerLimits { requests_in_flight: 4, ..tight() };
+    let server = Server::start(limits, doors, None, HostNames::default()).await;
+    let mut slow = Vec::new();
+    for _ in 0..3 {
+        let mut stream = server.connect().await;
+        stream.write_all(server.request("GET", "/slow", &first).as_bytes()).await.unwrap();
+        slow.push(stream);
+    }
+    server.has_in_flight(3).await;
+    let told = server.get("/", &first).await;
+    assert!(told.starts_with("HTTP/1.1 429") && told.contains("retry-after: 1"), "{told}");
+    assert!(server.get("/", &second).await.starts_with("HTTP/1.1 200"));
+    server.is_quiet_soon().await;
+    assert!(server.get("/", &first).await.starts_with("HTTP/1.1 200"));
 }
 
 #[tokio::test]
@@ -59,6 +90,45 @@ async fn bodies_are_bounded() {
     let chunked = post("Transfer-Encoding: chunked\r\n", &format!("{chunk}{chunk}0\r\n\r\n")).await;
     assert!(chunked.starts_with("HTTP/1.1 413"), "{chunked}");
     server.serves_others().await;
+}
+
+/// Bytes that have arrived are counted until nobody needs them; one token cannot have all the room there is.
+#[tokio::test]
+async fn uploads_together_are_bounded() {
+    let (doors, first, second) = two();
+    let limits = ListenerLimits {
+        body_bytes: 1000,
+        upload_bytes: 2000,
+        request_timeout: SOON,
+        read_timeout: SOON,
+        ..tight()
+    };
+    let server = Server::start(limits, doors, None, HostNames::default()).await;
+    let post = async |token: &str| {
+        let headers = format!("Connection: close\r\nContent-Length: 700\r\n{token}");
+        let head = server.request("POST", "/echo", &headers);
+        let all = format!("{head}{}", "x".repeat(700));
+        exchange(&mut server.connect().await, all.as_bytes()).await
+    };
+    let mut slow = server.connect().await;
+    let headers = format!("Content-Length: 1000\r\n{first}");
+    let head = server.request("POST", "/echo", &headers);
+    slow.write_all(format!("{head}{}", "x".repeat(900)).as_bytes()).await.unwrap();
+    // As soon as those bytes have arrived.
+    let refused = async {
+        loop {
+            let told = post(&first).await;
+            if !told.starts_with("HTTP/1.1 200") {
+                return told;
+            }
+        }
+    };
+    let told = tokio::time::timeout(SOON, refused).await.unwrap();
+    assert!(told.starts_with("HTTP/1.1 503"), "{told}");
+    assert!(post(&second).await.ends_with("700 bytes"), "there is room for others");
+    slow.write_all("x".repeat(100).as_bytes()).await.unwrap();
+    server.is_quiet_soon().await;
+    assert!(post(&first).await.ends_with("700 bytes"), "it is given back");
 }
 
 #[tokio::test]

@@ -16,8 +16,8 @@ use http_body_util::{BodyExt as _, Full, LengthLimitError};
 use hyper::body::{Body, Frame, Incoming};
 use overrule_guard::body::Upload;
 use overrule_guard::{
-    Acceptor, Doors, GateLayer, GateSettings, Grants, HostNames, ListenerLimits, Principal, Report,
-    Token, TokenRecord, Tokens, serve,
+    Acceptor, Doors, GateLayer, GateSettings, Grants, HostNames, ListenerLimits, NoRoom, Principal,
+    Report, Token, TokenRecord, Tokens, TrustedProxies, serve,
 };
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -74,6 +74,7 @@ impl Server {
         let gate = GateLayer::new(GateSettings {
             limits,
             names,
+            proxies: TrustedProxies::default(),
             authenticator: Arc::clone(&doors),
             answerer: Arc::new(|asked, refusal| {
                 text(&format!("{} {}: {refusal}", asked.method, asked.uri.path()))
@@ -81,9 +82,10 @@ impl Server {
         });
         let service = gate.layer(service_fn(page));
         let (stop, stopped) = oneshot::channel();
-        let done = tokio::spawn(serve(listener, tls, limits, service, async {
-            let _ = stopped.await;
-        }));
+        let done =
+            tokio::spawn(serve(listener, tls, limits, TrustedProxies::default(), service, async {
+                let _ = stopped.await;
+            }));
         Self { address, gate, doors, stop, done }
     }
 
@@ -207,6 +209,7 @@ async fn echo(request: Request<Upload<Incoming>>) -> Response<Page> {
             let mut answer = text("failed");
             *answer.status_mut() = match error.downcast_ref::<LengthLimitError>() {
                 Some(_) => StatusCode::PAYLOAD_TOO_LARGE,
+                None if error.is::<NoRoom>() => StatusCode::SERVICE_UNAVAILABLE,
                 None => StatusCode::BAD_REQUEST,
             };
             answer
@@ -253,4 +256,12 @@ pub(crate) fn closed() -> (Doors, String) {
     let (plain, row) = token("reader", "read");
     let doors = Doors::closed(Tokens::new([row]), overrule_guard::Certificates::default());
     (doors, format!("Authorization: Bearer {plain}\r\n"))
+}
+
+/// The same with two tokens.
+pub(crate) fn two() -> (Doors, String, String) {
+    let ((first, one), (second, two)) = (token("first", "read"), token("second", "read"));
+    let doors = Doors::closed(Tokens::new([one, two]), overrule_guard::Certificates::default());
+    let header = |plain| format!("Authorization: Bearer {plain}\r\n");
+    (doors, header(first), header(second))
 }

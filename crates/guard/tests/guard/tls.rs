@@ -62,6 +62,13 @@ impl Authority {
     }
 }
 
+/// Writes a file that only its owner reads, as keys are kept.
+fn private(path: &Path, text: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
+}
+
 /// Files of a server, and what its clients trust.
 struct Place {
     folder: TempDir,
@@ -81,7 +88,7 @@ impl Place {
 
     fn install(&self, issued: &Issued) {
         std::fs::write(self.folder.path().join("cert"), issued.certificate.pem()).unwrap();
-        std::fs::write(self.folder.path().join("key"), issued.key.serialize_pem()).unwrap();
+        private(&self.folder.path().join("key"), &issued.key.serialize_pem());
     }
 
     fn files(&self, client: ClientCerts) -> Tls {
@@ -286,10 +293,30 @@ fn files_that_cannot_be_used() {
     let missing = Tls { key: Path::new("/nowhere").into(), ..place.files(ClientCerts::None) };
     assert!(matches!(missing.load(), Err(TlsError::Unreadable(..))));
     let key = KeyPair::generate().unwrap();
-    std::fs::write(place.folder.path().join("key"), key.serialize_pem()).unwrap();
+    private(&place.folder.path().join("key"), &key.serialize_pem());
     let unfit = place.files(ClientCerts::None).load().unwrap_err();
     assert!(matches!(unfit, TlsError::Unfit(_)), "{unfit}");
     assert!(!format!("{unfit:?} {unfit}").contains("PRIVATE"));
+}
+
+#[test]
+fn a_key_that_everybody_may_read_is_refused() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = Place::new();
+    let key = place.folder.path().join("key");
+    for (mode, fine) in [(0o644, false), (0o602, false), (0o440, true), (0o400, true)] {
+        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(mode)).unwrap();
+        match place.files(ClientCerts::None).load() {
+            Ok(acceptor) => {
+                assert!(fine, "{mode:o}");
+                assert!(acceptor.expires().unwrap() > jiff::Timestamp::now().as_second());
+            }
+            Err(error) => {
+                assert!(!fine && matches!(error, TlsError::Key(_)), "{mode:o} {error}");
+                assert!(error.to_string().contains("chmod o="), "{error}");
+            }
+        }
+    }
 }
 
 #[tokio::test]

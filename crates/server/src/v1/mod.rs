@@ -15,9 +15,12 @@ use http::StatusCode;
 use overrule_store::{Deadline, Store, StoreError, StoreError as E};
 
 use crate::call::Call;
+use crate::clock;
 use crate::live::State;
+use crate::metrics;
 use crate::problem::Problem;
 use crate::table::{Param, Type};
+use crate::work::WorkClass;
 
 /// Waits for a version.
 pub const AT_LEAST: Param = Param::new(
@@ -44,9 +47,23 @@ pub async fn state(call: &Call) -> Result<Arc<State>, Problem> {
         None => Ok(call.app.live.state()),
         Some(text) => {
             let revision = revision(call, text).await?;
-            call.app.live.as_of(revision).await.map_err(|e| problem(&e))
+            as_of(call, revision).await
         }
     }
+}
+
+/// The state at a version of the past. Keys whose texts were redacted are not in it.
+pub async fn as_of(call: &Call, revision: u64) -> Result<Arc<State>, Problem> {
+    let live = &call.app.live;
+    if let Some(found) = live.at(revision) {
+        return Ok(found);
+    }
+    let room = call.app.work.turn(WorkClass::PastState, &call.who).await?;
+    if let Some(found) = live.at(revision) {
+        return Ok(found);
+    }
+    let live = Arc::clone(live);
+    call.stored(WorkClass::Past, move || live.past(revision, room)).await
 }
 
 /// Waits for a version.
@@ -55,7 +72,7 @@ async fn at_least(call: &Call, revision: u64) -> Result<(), Problem> {
         return Ok(());
     }
     let store = Arc::clone(&call.app.store);
-    let newest = blocking(move || store.revision()).await?;
+    let newest = call.stored(WorkClass::Store, move || store.revision()).await?;
     if revision > newest {
         return Err(Problem::new(
             StatusCode::PRECONDITION_FAILED,
@@ -81,14 +98,14 @@ pub async fn revision(call: &Call, text: &str) -> Result<u64, Problem> {
         );
     };
     let store = Arc::clone(&call.app.store);
-    blocking(move || store.revision_at(time)).await
+    call.stored(WorkClass::Store, move || store.revision_at(time)).await
 }
 
 /// Runs something that waits for the store.
 pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, Problem> {
-    let done = tokio::task::spawn_blocking(work).await;
+    let done = tokio::task::spawn_blocking(|| timed(work)).await;
     done.unwrap_or_else(|e| Err(E::Other(e.to_string()))).map_err(|e| problem(&e))
 }
 
@@ -104,6 +121,14 @@ pub async fn writing<T: Send + 'static>(
         Ok(done) => done,
         Err(_elapsed) => Err(problem(&E::Unknown("the store did not answer in time".to_owned()))),
     }
+}
+
+/// Asks the store, and counts how long that takes.
+pub fn timed<T>(work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    let since = clock::instant();
+    let done = work();
+    metrics::stored(since.elapsed());
+    done
 }
 
 /// What a failure of the store means to who asked.

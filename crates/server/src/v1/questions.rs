@@ -13,12 +13,13 @@ use overrule_ask::{
     Shared, Sink,
 };
 
-use super::{AS_OF, AT_LEAST, problem, state};
+use super::{AS_OF, AT_LEAST, state};
 use crate::call::{Call, Reply};
-use crate::live::Look;
+use crate::live::{Closer, Look, State};
 use crate::problem::Problem;
 use crate::reader::Reader;
 use crate::table::{BodySpec, Endpoint, EndpointAccess, Media, Param, ResponseSpec, Verb};
+use crate::work::WorkClass;
 
 /// The parameters of a question that are its own, those of all questions, and those that say when.
 fn query(own: &'static [Parameter]) -> &'static [Param] {
@@ -89,8 +90,15 @@ fn many() -> Endpoint {
         errors: &[404, 410, 412, 415],
         run: |call| {
             Box::pin(async {
-                let text = String::from_utf8_lossy(&call.body).into_owned();
-                bounded(&text)?;
+                let body = call.body.clone();
+                let size = body.len().max(1);
+                let held = call.app.work.turn_of(WorkClass::Parsed, &call.who, size).await?;
+                let read = move || {
+                    let _held = held;
+                    let text = String::from_utf8_lossy(&body).into_owned();
+                    bounded(&text).map(|()| text)
+                };
+                let text = call.work(WorkClass::Parse, read).await??;
                 let matrix = Some(ask::NamedText { name: "body".to_owned(), text });
                 reply(call, ask::Can { matrix, ..ask::Can::default() }).await
             })
@@ -180,7 +188,8 @@ fn shared(arguments: &Arguments) -> Result<(Shared, String), Problem> {
 }
 
 async fn reply<Q: Asked>(call: Call, asked: Q) -> Result<Reply, Problem> {
-    let (revision, analysis) = analysis(&call, &asked).await?;
+    let about = subject(&call, &asked).await?;
+    let revision = about.revision();
     let (shared, form) = shared(call.query.arguments())?;
     let layout: Layout = read(call.query.arguments())?;
     let styles = if layout.color { Styles::colored() } else { Styles::plain() };
@@ -190,23 +199,15 @@ async fn reply<Q: Asked>(call: Call, asked: Q) -> Result<Reply, Problem> {
         styles: layout.columns.map_or(styles, |w| styles.with_width(w)),
         width: layout.width,
     };
-    // Work that nobody waits for any more still takes a place, so that it cannot pile up.
-    let Ok(place) = Arc::clone(&call.app.questions).acquire_owned().await else {
-        return Err(Problem::unavailable("the server is about to end"));
-    };
+    let grants = call.who.grants.clone();
     // Finding and writing an answer is work for a processor: it must not hold up those who wait for the network.
-    let work = tokio::task::spawn_blocking(move || {
-        let _place = place;
-        let reader = Reader(&call.who.grants);
-        let known =
-            Known { analysis: &analysis, sees: &reader, source: "overrule check --server URL" };
+    let work = call.work(WorkClass::Question, move || {
+        let (analysis, sees) = (about.analysis(), &Reader(&grants));
+        let known = Known { analysis, sees, source: "overrule check --server URL" };
         let exit = asked.answer(&known, &shared, &mut page);
         (exit, page)
     });
-    let done = work.await.map_err(|e| {
-        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error", e.to_string())
-    });
-    let (exit, page) = done?;
+    let (exit, page) = work.await?;
     let exit = exit.map_err(failed)?;
     let media = match form.as_str() {
         "json" => "application/json",
@@ -219,15 +220,44 @@ async fn reply<Q: Asked>(call: Call, asked: Q) -> Result<Reply, Problem> {
     Ok(reply.with("overrule-exit", number(exit)).with("overrule-remarks", encode_header(&remarks)))
 }
 
-/// The analysis that answers a question, and its version: the newest state or the one asked for, looked at closer where
-/// the question needs that.
-async fn analysis(call: &Call, asked: &impl Asked) -> Result<(u64, Arc<Analysis>), Problem> {
+/// What answers a question. It is held while the question is answered, and no longer.
+enum Subject {
+    /// A state: the newest, or the one asked for.
+    State(Arc<State>),
+    /// One that was looked at closer.
+    Closer(Arc<Closer>),
+}
+
+impl Subject {
+    fn revision(&self) -> u64 {
+        match self {
+            Self::State(state) => state.revision,
+            Self::Closer(closer) => closer.revision,
+        }
+    }
+
+    fn analysis(&self) -> &Analysis {
+        match self {
+            Self::State(state) => &state.analysis,
+            Self::Closer(closer) => &closer.analysis,
+        }
+    }
+}
+
+async fn subject(call: &Call, asked: &impl Asked) -> Result<Subject, Problem> {
     let state = state(call).await?;
-    let Some(look) = look(&state.analysis, asked) else {
-        return Ok((state.revision, Arc::clone(&state.analysis)));
-    };
-    let closer = call.app.live.closer(Arc::clone(&state), look).await.map_err(|e| problem(&e))?;
-    Ok((state.revision, closer))
+    let Some(look) = look(&state.analysis, asked) else { return Ok(Subject::State(state)) };
+    let live = &call.app.live;
+    if let Some(found) = live.looked_at(&state, &look) {
+        return Ok(Subject::Closer(found));
+    }
+    let room = call.app.work.turn(WorkClass::CloserState, &call.who).await?;
+    if let Some(found) = live.looked_at(&state, &look) {
+        return Ok(Subject::Closer(found));
+    }
+    let live = Arc::clone(live);
+    let closer = call.work(WorkClass::Closer, move || live.closer(&state, look, room)).await?;
+    Ok(Subject::Closer(closer))
 }
 
 /// What a question needs that is not kept ready: nothing, but for a target of a very large fleet that another stands for,

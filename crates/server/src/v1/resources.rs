@@ -60,7 +60,7 @@ macro_rules! one {
                 method: Verb::Put,
                 path: $path,
                 about: "Stores a resource. `If-Match` with its version, or `If-None-Match: *`, guards against others.",
-                access: EndpointAccess::Known,
+                access: EndpointAccess::Writes,
                 query: &[DRY_RUN, OUTPUT],
                 body: BodySpec::Manifests,
                 answers: WRITTEN,
@@ -120,7 +120,7 @@ pub const MANY: [Endpoint; 3] = [
         method: Verb::Post,
         path: "/v1/apply",
         about: "Stores any number of resources: all of them, or none.",
-        access: EndpointAccess::Known,
+        access: EndpointAccess::Writes,
         query: &[DRY_RUN, OUTPUT],
         body: BodySpec::Manifests,
         answers: WRITTEN,
@@ -132,7 +132,7 @@ pub const MANY: [Endpoint; 3] = [
         method: Verb::Post,
         path: "/v1/delete",
         about: "Deletes the resources that these manifests name: all of them, or none.",
-        access: EndpointAccess::Known,
+        access: EndpointAccess::Writes,
         query: &[DRY_RUN, OUTPUT],
         body: BodySpec::Manifests,
         answers: GONE,
@@ -189,7 +189,11 @@ pub fn item(record: &Record) -> StoredItem {
 
 async fn get(call: Call) -> Result<Reply, Problem> {
     let state = state(&call).await?;
-    let record = find(&call, &state)?;
+    call.answer(move |call| got(call, &state)).await
+}
+
+fn got(call: &Call, state: &State) -> Result<Reply, Problem> {
+    let record = find(call, state)?;
     let etag = format!("\"{}\"", record.version);
     let reply = match call.query.text("output") {
         Some("text") => {
@@ -267,6 +271,10 @@ async fn delete_all(call: Call) -> Result<Reply, Problem> {
 
 async fn list(call: Call) -> Result<Reply, Problem> {
     let state = state(&call).await?;
+    call.answer(move |call| Ok(listed(call, &state))).await
+}
+
+fn listed(call: &Call, state: &State) -> Reply {
     let (kind, namespace, mesh) =
         (call.query.text("kind"), call.query.text("namespace"), call.query.text("mesh"));
     let kinds = kind.map(|word| {
@@ -307,5 +315,5 @@ async fn list(call: Call) -> Result<Reply, Problem> {
         items,
         next,
     };
-    Ok(Reply::fine(&list).version(state.revision))
+    Reply::fine(&list).version(state.revision)
 }

@@ -8,12 +8,13 @@ use overrule_guard::{Grants, Token};
 use overrule_store::TokenRow;
 
 use super::write::author;
-use super::{blocking, writing};
+use super::writing;
 use crate::call::{Call, Reply};
 use crate::clock;
 use crate::problem::Problem;
 use crate::shapes::{API_VERSION, NewToken, TokenItem, TokenList, TokenRequest};
 use crate::table::{BodySpec, Endpoint, EndpointAccess, Media, ResponseSpec, Verb};
+use crate::work::WorkClass;
 
 const NEW: &[ResponseSpec] =
     &[ResponseSpec { status: 201, media: Media::Json("NewToken"), about: "the token, shown once" }];
@@ -83,7 +84,7 @@ fn item(row: &TokenRow) -> TokenItem {
 
 async fn rows(call: &Call) -> Result<Vec<TokenRow>, Problem> {
     let store = Arc::clone(&call.app.store);
-    blocking(move || store.tokens()).await
+    call.stored(WorkClass::Store, move || store.tokens()).await
 }
 
 async fn list(call: Call) -> Result<Reply, Problem> {
@@ -94,10 +95,12 @@ async fn list(call: Call) -> Result<Reply, Problem> {
 async fn make(call: Call) -> Result<Reply, Problem> {
     let wrong = |e: serde_json::Error| Problem::bad(format!("bad request: {e}"));
     let asked: TokenRequest = serde_json::from_slice(&call.body).map_err(wrong)?;
-    let readable = !asked.name.contains(char::is_control);
+    // Names are read in logs and lists: none may change how the rest of the line is read.
+    let readable = overrule::view::escape::terminal(&asked.name) == asked.name;
     if asked.name.trim().is_empty() || asked.name.chars().count() > 200 || !readable {
-        return Err(Problem::bad("bad request: name must have 1 to 200 characters")
-            .cause("name", "must have 1 to 200 characters"));
+        let why =
+            "must have 1 to 200 characters, none of them a control, a direction mark or invisible";
+        return Err(Problem::bad(format!("bad request: name {why}")).cause("name", why));
     }
     let wrong = |grant: &String| grant.trim().is_empty() || grant.contains(',');
     if asked.grants.is_empty() || asked.grants.len() > 100 || asked.grants.iter().any(wrong) {
@@ -129,7 +132,7 @@ async fn new(
     let stored = row.clone();
     writing(call, move |store, by| store.put_token(by, &stored)).await?;
     call.app.refresh_tokens().await;
-    call.app.audit(author(call), "make token", &row.id, "done");
+    call.app.audit(call.place.clone(), author(call), "make token", &row.id, "done");
     let made = NewToken { api_version: API_VERSION, kind: "NewToken", item: item(&row), token };
     Ok(Reply::json(StatusCode::CREATED, &made).with("cache-control", "no-store"))
 }
@@ -180,6 +183,6 @@ async fn end(call: &Call, id: &str) -> Result<(), Problem> {
     let (owned, at) = (id.to_owned(), clock::now());
     writing(call, move |store, by| store.revoke_token(by, &owned, at)).await?;
     call.app.refresh_tokens().await;
-    call.app.audit(author(call), "revoke token", id, "done");
+    call.app.audit(call.place.clone(), author(call), "revoke token", id, "done");
     Ok(())
 }

@@ -10,16 +10,15 @@ use std::time::Duration;
 
 use axum::body::{Body as Stream, Bytes};
 use http::StatusCode;
-use overrule_guard::Grants;
 use tokio::sync::mpsc;
 
-use super::{problem, revision};
-use crate::app::App;
+use super::{as_of, revision};
 use crate::call::{Call, Reply};
 use crate::differences::WatchFilter;
 use crate::live::State;
 use crate::problem::Problem;
 use crate::table::{BodySpec, Endpoint, EndpointAccess, Media, Param, ResponseSpec, Type, Verb};
+use crate::work::WorkClass;
 
 /// Silence after which a sign of life is sent, so that a broken connection is noticed.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -51,26 +50,30 @@ pub const ENDPOINT: Endpoint = Endpoint {
     run: |call| Box::pin(watch(call)),
 };
 
-async fn watch(call: Call) -> Result<Reply, Problem> {
-    let Some(place) = call.app.watchers() else {
-        return Err(Problem::unavailable("too many clients watch already"));
+async fn watch(mut call: Call) -> Result<Reply, Problem> {
+    let Some(place) = call.app.watcher(&call.who) else {
+        return Err(Problem::unavailable(
+            "all places for watching are taken, or as many as one client may have",
+        ));
     };
     let header = call.headers.get("last-event-id").and_then(|v| v.to_str().ok());
     let since = header.or_else(|| call.query.text("since")).map(str::to_owned);
     let start = match since {
         Some(text) => {
             let revision = revision(&call, &text).await?;
-            call.app.live.as_of(revision).await.map_err(|e| problem(&e))?
+            as_of(&call, revision).await?
         }
         None => call.app.live.state(),
     };
+    // From now on it takes a place among those who watch, and none in flight.
+    call.place = None;
     let (sender, receiver) = mpsc::channel::<Bytes>(1);
     tokio::spawn(async move {
         let app = Arc::clone(&call.app);
         // The other end is gone: that is how watching ends.
         let _ = tell(call, start, sender).await;
         drop(place);
-        if app.nobody_watches() {
+        if app.watching() == 0 {
             app.differences.clear();
         }
     });
@@ -95,7 +98,7 @@ impl futures_core::Stream for ReceiverStream {
 }
 
 async fn tell(
-    call: Call,
+    mut call: Call,
     start: Arc<State>,
     sender: mpsc::Sender<Bytes>,
 ) -> Result<(), mpsc::error::SendError<Bytes>> {
@@ -112,13 +115,23 @@ async fn tell(
         if newest.revision != last.revision {
             // A token that was revoked meanwhile reads no further.
             let Some(grants) = call.app.still(&call.who) else { return Ok(()) };
-            let Some(event) = event(&call.app, &last, &newest, grants, &wanted).await else {
-                return Ok(());
-            };
+            call.who.grants = grants;
+            let told = event(&call, &last, &newest, &wanted).await;
+            let (Ok(event), revision) = (told, newest.revision) else { return Ok(()) };
+            let told = Arc::downgrade(&newest);
+            // A peer that does not read must not keep states: there may be many such peers, each at another version.
+            drop((last, newest));
             if let Some(event) = event {
                 sender.send(event).await?;
             }
-            last = newest;
+            last = match told.upgrade() {
+                Some(state) => state,
+                None => match as_of(&call, revision).await {
+                    Ok(state) => state,
+                    // Too old by now: the client resumes, and is told so.
+                    Err(_) => return Ok(()),
+                },
+            };
             continue;
         }
         tokio::select! {
@@ -130,27 +143,28 @@ async fn tell(
     }
 }
 
-/// What a reader is told of a newer state; none if the server cannot tell. Whoever reads it first makes it, on a thread
-/// that may take its time; others wait for it on none.
+/// What a reader is told of a newer state. Whoever comes first makes it, on a thread that may take its time; others wait
+/// for it on none.
 async fn event(
-    app: &Arc<App>,
+    call: &Call,
     last: &Arc<State>,
     newest: &Arc<State>,
-    grants: Grants,
     wanted: &WatchFilter,
-) -> Option<Option<Bytes>> {
-    let ready = || app.differences.ready(last, newest, &grants, wanted);
+) -> Result<Option<Bytes>, Problem> {
+    let app = &call.app;
+    let ready = || app.differences.ready(last, newest, &call.who.grants, wanted);
     if let Some(event) = ready() {
-        return Some(event);
+        return Ok(event);
     }
-    let _turn = app.telling.acquire().await.ok()?;
+    let turn = app.work.turn(WorkClass::Tell, &call.who).await?;
     if let Some(event) = ready() {
-        return Some(event);
+        return Ok(event);
     }
-    let (app, wanted) = (Arc::clone(app), wanted.clone());
+    let (app, wanted, grants) = (Arc::clone(app), wanted.clone(), call.who.grants.clone());
     let (last, newest) = (Arc::clone(last), Arc::clone(newest));
     let work = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
         app.differences.event(&app.live, &last, &newest, &grants, &wanted)
     });
-    work.await.ok()
+    work.await.map_err(|e| Problem::internal(e.to_string()))
 }

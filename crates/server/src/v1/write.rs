@@ -9,12 +9,13 @@ use std::time::Duration;
 use http::{HeaderMap, StatusCode, header};
 use overrule::Options;
 use overrule::view::{self, v1};
+use overrule_guard::Grants;
 use overrule_store::{
     Author, Change, ChangeKind, Committed, Precondition, Record, ResourceKey, Store, TextFormat,
 };
 
-use super::{problem, writing};
-use crate::admission::{Admitted, Manifest, admit, source_name};
+use super::writing;
+use crate::admission::{Admitted, Manifest, admit_within, source_name};
 use crate::call::{Call, Reply};
 use crate::changes;
 use crate::clock;
@@ -22,6 +23,7 @@ use crate::live::State;
 use crate::problem::Problem;
 use crate::reader::{Reader, may_write};
 use crate::shapes::{API_VERSION, WriteResult, WrittenItem};
+use crate::work::WorkClass;
 
 /// How long a writer waits for its change to be resolved before it is told that it is stored.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -57,14 +59,17 @@ pub fn expectation(headers: &HeaderMap) -> Result<Precondition, Problem> {
 pub async fn read(call: &Call) -> Result<Admitted, Problem> {
     let app = Arc::clone(&call.app);
     let body = call.body.clone();
-    let work = move || admit("body", &body, &app.reading, &app.extensions);
-    let mut admitted = tokio::task::spawn_blocking(work).await.map_err(|e| {
-        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error", e.to_string())
-    })?;
+    // What is read of a body is many times as large, and stays until the call is answered.
+    let held = app.work.turn_of(WorkClass::Parsed, &call.who, body.len().max(1)).await?;
+    let work = move || {
+        let admitted = admit_within(app.limits, "body", &body, &app.reading, &app.extensions);
+        (admitted, held)
+    };
+    let (mut admitted, held) = call.work(WorkClass::Parse, work).await?;
     let pieces =
         admitted.manifests.iter_mut().filter_map(|m| Some((m.key.clone(), m.piece.take()?)));
     // Whoever resolves what this request stores need not read it again.
-    let _ = call.prepared.set(call.app.live.prepared().hold(pieces));
+    let _ = call.prepared.set((call.app.live.prepared().hold(pieces), held));
     Ok(admitted)
 }
 
@@ -99,7 +104,8 @@ pub fn allowed(call: &Call, keys: &[ResourceKey]) -> Result<(), Problem> {
         None => Ok(()),
         Some(key) => {
             let detail = format!("you may not write {}", source_name(key));
-            call.app.audit(author(call), "write", &source_name(key), "denied");
+            let place = call.place.clone();
+            call.app.audit(place, author(call), "write", &source_name(key), "denied");
             Err(Problem::forbidden(detail))
         }
     }
@@ -147,7 +153,7 @@ pub async fn write(call: &Call, changes: Vec<Change>) -> Result<(WriteResult, bo
         version: committed.revision,
         dry_run: false,
         items: items.collect(),
-        diagnostics: findings(call, &state, &keys),
+        diagnostics: findings(&call.who.grants, &state, &keys),
         changes: None,
     };
     Ok((result, created))
@@ -160,7 +166,7 @@ fn key(change: &Change) -> &ResourceKey {
 }
 
 /// What is wrong with some resources, as far as the writer may read it.
-fn findings(call: &Call, state: &State, keys: &[ResourceKey]) -> Vec<v1::DiagnosticItem> {
+fn findings(grants: &Grants, state: &State, keys: &[ResourceKey]) -> Vec<v1::DiagnosticItem> {
     let names: BTreeSet<String> = keys.iter().map(source_name).collect();
     let sources = &state.analysis.documents.sources;
     let about = |d: &&overrule::source::Diagnostic| {
@@ -168,7 +174,7 @@ fn findings(call: &Call, state: &State, keys: &[ResourceKey]) -> Vec<v1::Diagnos
         at.is_some_and(|source| names.contains(source.name()))
     };
     let found: Vec<_> = state.analysis.diagnostics.iter().filter(about).cloned().collect();
-    let reader = Reader(&call.who.grants);
+    let reader = Reader(grants);
     let found = changes::visible(state, &reader, &found);
     view::diagnostics(sources, &found).items
 }
@@ -202,15 +208,14 @@ async fn dry_run(call: &Call, changes: Vec<Change>) -> Result<WriteResult, Probl
             }
         }
     };
-    let (before, after) = call.app.live.what_if(edit).await.map_err(|e| problem(&e))?;
-    let diagnostics = findings(call, &after, &keys);
-    let grants = call.who.grants.clone();
-    let revision = before.revision;
-    let work = tokio::task::spawn_blocking(move || {
-        let reader = Reader(&grants);
-        changes::changes(&before, &after, &reader)
-    });
-    let changes = work.await.map_err(|e| Problem::unavailable(e.to_string()))?;
+    let (live, grants) = (Arc::clone(&call.app.live), call.who.grants.clone());
+    // All of it in one turn: the state that it leads to is gone when that ends.
+    let work = move || {
+        let (before, after) = live.what_if(edit);
+        let changes = changes::changes(&before, &after, &Reader(&grants));
+        (before.revision, findings(&grants, &after, &keys), changes)
+    };
+    let (revision, diagnostics, changes) = call.work(WorkClass::DryRun, work).await?;
     Ok(WriteResult {
         api_version: API_VERSION,
         kind: "WriteResult",

@@ -58,7 +58,8 @@ fn asked(query: &str) -> Vec<(String, Vec<(String, String)>)> {
         }
         let end = after.find(|c| !is_part(c)).unwrap_or(after.len());
         let (word, rest) = after.split_at(end);
-        if !(word == "up" || word.starts_with("overrule_") || word.starts_with("kuadrant_")) {
+        let ours = ["overrule_", "kuadrant_", "process_"];
+        if word != "up" && !ours.iter().any(|start| word.starts_with(start)) {
             continue;
         }
         let said = rest.strip_prefix('{').and_then(|r| r.split_once('}')).map_or("", |r| r.0);

@@ -22,7 +22,7 @@ static COUNTED: AtomicUsize = AtomicUsize::new(0);
 
 async fn count(call: Call) -> Result<Reply, Problem> {
     let state = call.app.live.state();
-    let counted = state.derived(|state| {
+    let counted = state.derived(&call, |state: &overrule_server::extension::State| {
         COUNTED.fetch_add(1, Ordering::Relaxed);
         Counted(state.records.values().count())
     });

@@ -9,10 +9,13 @@
     reason = "tests fail by panicking, and wait for what comes"
 )]
 
+mod apart;
 mod client;
+mod container;
 mod contrib;
 mod extension;
 mod hostile;
+mod limits;
 mod live;
 mod operations;
 mod questions;

@@ -61,7 +61,9 @@ fn what_one_may_not_read_looks_as_if_it_were_not_there() {
     assert!(!list.text.contains("infra"), "{}", list.text);
     let history = shop.get("/v1/history").expect(200);
     assert!(!history.text.contains("namespace: infra\n  name: edge"), "{}", history.text);
-    shop.put("/v1/resources/gateway/infra/edge", &ROUTE.replace("shop", "infra")).expect(400);
+    // Refused by its path: the body is not looked at.
+    shop.put("/v1/resources/gateway/infra/edge", &ROUTE.replace("shop", "infra")).expect(403);
+    shop.put("/v1/resources/gateway/nowhere/edge", "{").expect(403);
     shop.put(
         "/v1/resources/httproute/infra/cart",
         &ROUTE.replace("namespace: shop", "namespace: infra"),

@@ -45,7 +45,6 @@ enum Holds {
     From,
     /// Only operators may write both in one policy.
     ToAndFrom,
-    ToAndRules,
     Single,
 }
 
@@ -56,7 +55,6 @@ impl Holds {
             "MeshRetry" => Self::To,
             "MeshTrace" | "MeshMetric" => Self::Single,
             "MeshTrafficPermission" => Self::From,
-            "MeshCircuitBreaker" if dice < 15 => Self::ToAndRules,
             _ if dice < 25 && !custom => Self::ToAndFrom,
             _ if dice < 60 => Self::To,
             _ if dice < 85 => Self::Rules,
@@ -65,7 +63,7 @@ impl Holds {
     }
 
     fn has_to(self) -> bool {
-        matches!(self, Self::To | Self::ToAndFrom | Self::ToAndRules)
+        matches!(self, Self::To | Self::ToAndFrom)
     }
 
     fn has_from(self) -> bool {
@@ -73,7 +71,7 @@ impl Holds {
     }
 
     fn has_rules(self) -> bool {
-        matches!(self, Self::Rules | Self::ToAndRules)
+        self == Self::Rules
     }
 }
 
@@ -214,7 +212,10 @@ fn tags(draft: &mut Draft) -> Value {
 }
 
 fn to_entry(draft: &mut Draft, kind: &str, number: usize, place: Place, producer: bool) -> Value {
-    let target = if producer { own_service(draft, place) } else { any_destination(draft, place) };
+    let target = match producer {
+        true => own_service(draft, place),
+        false => any_destination(draft, kind, place),
+    };
     json!({"targetRef": target, "default": conf(&mut draft.rng, kind, number)})
 }
 
@@ -229,11 +230,13 @@ fn own_service(draft: &mut Draft, place: Place) -> Value {
 }
 
 /// Anything that does not make a producer of a policy in a custom namespace.
-fn any_destination(draft: &mut Draft, place: Place) -> Value {
+fn any_destination(draft: &mut Draft, policy: &str, place: Place) -> Value {
     let kind = match draft.below(100) {
         0..25 => return json!({"kind": "Mesh"}),
         25..60 => "MeshService",
         60..85 => "MeshMultiZoneService",
+        // The release refuses it about external services.
+        _ if policy == "MeshCircuitBreaker" => "MeshMultiZoneService",
         _ => "MeshExternalService",
     };
     let mut target = json!({"kind": kind});
