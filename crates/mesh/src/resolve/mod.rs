@@ -13,6 +13,7 @@
 //! ```
 
 mod candidates;
+mod egress;
 mod found;
 mod ladders;
 mod land;
@@ -33,7 +34,6 @@ use overrule_source::Documents;
 
 use crate::conf::Plan;
 use crate::dataplane::{Dataplane, Inbound, InboundListener};
-use crate::entries::subset_of;
 use crate::gate::PermissionList;
 use crate::kinds::{self, ResourceKind};
 use crate::matched::{Matched, in_order};
@@ -44,7 +44,6 @@ use crate::resources::{GROUP, MeshResources, Resources};
 use crate::select::HostListener;
 use crate::select::gateways::GatewayIndex;
 use crate::steps::Steps;
-use crate::subset::{Subset, Tag};
 use crate::targets::{DestinationIndex, Index};
 use crate::topology::{MeshNodes, MeshTopology};
 
@@ -339,33 +338,6 @@ impl<'a> OneMesh<'a> {
         resolved.permission_lists = ladders.next_permission_list();
         resolved.found.meshes.push(ladders.found);
         resolved.proxies.push(proxies);
-    }
-
-    /// What external services get at a zone egress: permissions with `from` whose reference fits their tags.
-    fn at_egress(
-        &self,
-        lists: &[Vec<&'a Policy>],
-        ladders: &mut Ladders<'_, '_>,
-    ) -> Vec<Arc<ProxyRules>> {
-        let mut kinds = self.active.iter().zip(lists);
-        let list = kinds.find(|(active, _)| *active.kind == kinds::TRAFFIC_PERMISSION);
-        let by_tags = list.into_iter().flat_map(|(_, list)| list).filter(|p| !p.from.is_empty());
-        let by_tags: Vec<(&Policy, Subset)> =
-            by_tags.filter_map(|p| Some((*p, subset_of(&p.target)?))).collect();
-        let mut made = Vec::with_capacity(self.mesh.external.len());
-        for service in &self.mesh.external {
-            let tags = service.it.inbounds.first().map(|i| &i.tags);
-            let has = |tag: &Tag| {
-                let found = tags.and_then(|tags| tags.get(&*tag.key));
-                found.is_some_and(|value| &*tag.value == "*" || **value == *tag.value)
-            };
-            let here = by_tags.iter().filter(|(_, wanted)| wanted.tags().iter().all(has));
-            let here: Vec<&Policy> = here.map(|(policy, _)| *policy).collect();
-            let list = places(&in_order(self.world.profile, &here));
-            let permissions = vec![ladders.permission_list(list)];
-            made.push(Arc::new(ProxyRules { permissions, ..ProxyRules::default() }));
-        }
-        made
     }
 
     /// Policies of each active kind that take part.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: a policy and its world. Out: whether it needs something of another namespace that no ReferenceGrant permits.
-//! Not here: Secrets; the worlds name none in other namespaces.
 
 use std::collections::BTreeMap;
 
@@ -20,26 +19,48 @@ pub(super) fn is_missing(
     units: &BTreeMap<String, Held>,
 ) -> bool {
     let mode = settings.reference_grant_mode.as_str();
+    let mut secrets = Vec::new();
+    named(&policy["spec"], "secretRef", &mut secrets);
+    if mode != "OFF" && !secrets.iter().all(|to| permitted_to(objects, policy, to, "Secret")) {
+        return true;
+    }
     let mut providers = units.values().flat_map(|held| &held.providers);
     providers.any(|(provider, _)| {
         let (home, name) = provider.split_once('/').expect("a full name");
-        let named = [KGATEWAY, "GatewayExtension", home, name];
+        let it = [KGATEWAY, "GatewayExtension", home, name];
         let extension =
             of_kind(objects, KGATEWAY, "GatewayExtension").find(|e| is_called(e, provider));
-        (mode == "STRICT" && !permitted(objects, policy, named))
+        (mode == "STRICT" && !permitted(objects, policy, it))
             || (mode != "OFF" && extension.is_some_and(|e| !reaches(objects, e)))
     })
 }
 
-/// Whether an extension may send to its service.
+/// Whether an extension may send to its services.
 fn reaches(objects: &[Value], extension: &Value) -> bool {
-    let config = extension["spec"].as_object().expect("a spec").iter();
-    config.filter(|(key, _)| *key != "type").all(|(_, config)| {
-        let backend = &config["grpcService"]["backendRef"];
-        let home = text_or(backend, "/namespace", namespace(extension));
-        let kind = text_or(backend, "/kind", "Service");
-        permitted(objects, extension, [text(backend, "/group"), kind, home, text(backend, "/name")])
-    })
+    let mut backends = Vec::new();
+    named(&extension["spec"], "backendRef", &mut backends);
+    backends.iter().all(|to| permitted_to(objects, extension, to, "Service"))
+}
+
+/// What has this name, wherever it is.
+fn named<'v>(value: &'v Value, name: &str, found: &mut Vec<&'v Value>) {
+    for (key, value) in value.as_object().into_iter().flatten() {
+        if key == name {
+            found.push(value);
+        }
+        named(value, name, found);
+    }
+    value.as_array().into_iter().flatten().for_each(|value| named(value, name, found));
+}
+
+/// Whether an object may use what a reference of it names.
+fn permitted_to(objects: &[Value], from: &Value, to: &Value, usual: &str) -> bool {
+    let home = text_or(to, "/namespace", namespace(from));
+    permitted(
+        objects,
+        from,
+        [text(to, "/group"), text_or(to, "/kind", usual), home, text(to, "/name")],
+    )
 }
 
 fn permitted(objects: &[Value], from: &Value, to: [&str; 4]) -> bool {

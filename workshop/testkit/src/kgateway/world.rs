@@ -61,10 +61,10 @@ pub fn objects(seed: u64) -> (Vec<Value>, OracleSettings) {
     (objects, OracleSettings { reference_grant_mode: mode, ..settings(rng) })
 }
 
-/// In every third world some providers send to another namespace, which permits some of that; there, policies may also
+/// In every fourth world some providers send to another namespace, which permits some of that; there, policies may also
 /// need a permission for the providers they name.
 fn grants(rng: &mut Rng, objects: &mut Vec<Value>) -> String {
-    if !rng.percent(33) {
+    if !rng.percent(25) {
         return String::from("PERMISSIVE");
     }
     for extension in objects.iter_mut().filter(|o| o["kind"] == "GatewayExtension") {
