@@ -103,7 +103,7 @@ fn policies(
                 message: Some(c.message),
                 parent_ref: None,
                 section: None,
-                ancestor: c.ancestor.map(|node| part.target_name(&scene, node)),
+                ancestor: c.ancestor.map(|a| a.target_name(|node| part.target_name(&scene, node))),
             }));
         }
         list.items.extend(items);

@@ -49,6 +49,10 @@ pub struct Case {
     pub diagnostics: Option<Given<ExpectedFinding>>,
     /// Decisions.
     pub can: Vec<Can>,
+    /// The kinds for which `expect` and `status` are complete; none = all.
+    pub complete_for: Vec<String>,
+    /// Paths about which the test says nothing.
+    pub unasserted: Vec<Walk>,
 }
 
 /// A word and where it is written.
@@ -115,6 +119,12 @@ pub struct Expectation {
     pub hostnames: Option<Given<String>>,
     /// What a match of the last rule must hold.
     pub matching: Option<(Value, Position)>,
+    /// Top-level fields in force, as a set. The value is then compared only as far as `fields` goes.
+    pub features: Option<Given<String>>,
+    /// The policies that make up what is in force, as a set.
+    pub policies: Option<Given<String>>,
+    /// Where traffic goes.
+    pub routing: Option<SpannedWord>,
 }
 
 /// The value in force: by field, or whole.
@@ -185,11 +195,13 @@ pub struct Nothing {
     pub no_path: bool,
 }
 
-/// Conditions of a policy, in one of the two shapes.
+/// Conditions of a policy, in one of the shapes.
 #[derive(Debug, Clone)]
 pub struct Status {
     /// Where.
     pub at: Position,
+    /// Kind of the policy; none if the test does not say.
+    pub kind: Option<String>,
     /// `namespace/name`.
     pub policy: String,
     /// The conditions.
@@ -203,6 +215,8 @@ pub enum Conditions {
     ByType(Vec<(String, ExpectedCondition)>),
     /// By ancestor (`Kind namespace/name`), then type, the reason only.
     ByAncestor(Vec<(String, Vec<(String, String)>)>),
+    /// By ancestor (`Kind namespace/name#section`), then type, word by word. All there are.
+    InFull(Vec<(String, Vec<(String, ExpectedCondition)>)>),
 }
 
 /// One condition.

@@ -58,6 +58,11 @@ pub trait Extra: Debug + Send + Sync + 'static {
         None
     }
 
+    /// What else is settled at a path, by a name that tests use; none if nothing of that name is.
+    fn fact(&self, _path: PathId, _name: &str) -> Option<String> {
+        None
+    }
+
     /// How a request meets a path.
     fn fit(&self, _path: PathId, _request: &HttpRequest) -> Fit {
         Fit::AsWritten
@@ -80,8 +85,8 @@ pub enum Fit {
 /// A condition on a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
-    /// The object it is about, where a controller writes one condition per ancestor.
-    pub ancestor: Option<NodeId>,
+    /// What it is about, where a controller writes one condition per ancestor.
+    pub ancestor: Option<Ancestor>,
     /// `Accepted`, `Enforced`, `Attached`.
     pub kind: &'static str,
     /// Whether it is true.
@@ -90,6 +95,46 @@ pub struct Condition {
     pub reason: &'static str,
     /// Why, in a sentence.
     pub message: String,
+}
+
+/// What a condition is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ancestor {
+    /// A node.
+    Node(NodeId),
+    /// An object or a section of it by its names, because it does not exist.
+    Named {
+        /// Its kind.
+        kind: &'static str,
+        /// Its namespace; empty for a cluster-scoped one.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// A section of it; empty for all of it.
+        section: String,
+    },
+}
+
+impl Ancestor {
+    /// Its name as people write targets; `name` names a node.
+    pub fn target_name(&self, name: impl FnOnce(NodeId) -> String) -> String {
+        match self {
+            Self::Node(node) => name(*node),
+            Self::Named { kind, namespace, name, section } => {
+                let places = [kind.to_lowercase(), namespace.clone(), name.clone()];
+                let object: Vec<&str> =
+                    places.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+                let hash = if section.is_empty() { "" } else { "#" };
+                format!("{}{hash}{section}", object.join("/"))
+            }
+        }
+    }
+}
+
+impl From<NodeId> for Ancestor {
+    fn from(node: NodeId) -> Self {
+        Self::Node(node)
+    }
 }
 
 /// A condition on a target that names the policies in reach of it.

@@ -20,6 +20,23 @@ pub struct Dialect {
     pub delegates: bool,
     /// How it refuses a policy because of another one; none if it never does.
     pub conflicts: Option<Conflicts>,
+    /// Which fields count as features in tests that list `features`, by kind.
+    pub judged: &'static [JudgedKind],
+    /// Fields that count as another one there.
+    pub aliases: &'static [(&'static str, &'static str)],
+    /// Settings that tests have unless they say otherwise.
+    pub settings: &'static [(&'static str, bool)],
+}
+
+/// Which fields of a kind tests judge as features.
+#[derive(Debug, Clone, Copy)]
+pub struct JudgedKind {
+    /// The kind.
+    pub kind: &'static str,
+    /// The fields; none for all of them.
+    pub fields: Option<&'static [&'static str]>,
+    /// Whether a policy that has none of them in force is there all the same.
+    pub counts_empty: bool,
 }
 
 /// How a family refuses a policy because another one has its target and the two do not merge.

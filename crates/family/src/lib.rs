@@ -30,9 +30,9 @@ use overrule_topology::GatewayTopology;
 pub use access::{
     Access, CitedClause, Client, ClientSet, ClientTag, FilterSource, Guarded, InboundId,
 };
-pub use answer::{Affected, Condition, ControllerMetrics, Extra, Fit, ResolveOptions, Resolved};
+pub use answer::{Affected, Ancestor, Condition, ControllerMetrics, Extra, Fit, ResolveOptions, Resolved};
 pub use any::{AnyAnswer, AnyExtra, AnyFamily, AnyGround, AnyPolicies, ReadWorld};
-pub use dialect::{Conflicts, Dialect};
+pub use dialect::{Conflicts, Dialect, JudgedKind};
 pub use settings::{Setting, SettingValues};
 pub use update::{
     About, Before, ContentChange, Incremental, Refolded, Replaced, Updated, kinds_of, position,

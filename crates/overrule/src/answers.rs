@@ -88,6 +88,11 @@ impl Answered {
         self.extra.matches(path)
     }
 
+    /// What else is settled at a path, by the name that tests use.
+    pub fn fact(&self, path: PathId, name: &str) -> Option<String> {
+        self.extra.fact(path, name)
+    }
+
     /// How a request meets a path of this answer.
     pub fn fit(&self, path: PathId, request: &HttpRequest) -> Fit {
         self.extra.fit(path, request)

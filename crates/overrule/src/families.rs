@@ -7,11 +7,12 @@ use std::sync::{Mutex, OnceLock};
 use overrule_family::{AnyFamily, OwnKind};
 
 /// Those that come with this version. `gateway` is first: its answer stands where nobody has a better one.
-static BUILT_IN: [&dyn AnyFamily; 4] = [
+static BUILT_IN: [&dyn AnyFamily; 5] = [
     &overrule_gateway::Gep713,
     &overrule_kuadrant::Kuadrant,
     &overrule_kgateway::Kgateway,
     &overrule_mesh::Kuma,
+    &overrule_envoy_gateway::EnvoyGateway,
 ];
 
 /// Those that a program added.

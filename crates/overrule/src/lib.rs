@@ -53,6 +53,7 @@ pub use overrule_family::{
     SettingValues,
 };
 pub use overrule_gateway as gateway;
+pub use overrule_envoy_gateway as envoy_gateway;
 pub use overrule_kgateway as kgateway;
 pub use overrule_kuadrant as kuadrant;
 pub use overrule_mesh as kuma;

@@ -2,9 +2,11 @@
 //! In: a case, its family and a profile. Out: what the pipeline answers, read from the same data as `-o json`.
 //! Not here: any rule; the crates of the families have them.
 
-use overrule::family_kit::{AnyFamily, OwnKind};
+use std::collections::BTreeSet;
+
+use overrule::family_kit::{AnyFamily, JudgedKind, OwnKind};
 use overrule::{Analysis, Answered};
-use overrule_engine::{KindId, LadderId, NodeId, PathId, Resolution};
+use overrule_engine::{FoldAction, KindId, LadderId, NodeId, PathId, Resolution, Rung, StepId};
 use overrule_gateway::topology::RouteKind;
 use overrule_model::ObjectId;
 use overrule_source::View;
@@ -144,6 +146,9 @@ impl Answer {
             removed: parts(view.removed),
             skipped: parts(view.skipped),
             error: !view.error.is_empty(),
+            poisoned: self.is_poisoned(kind, path),
+            makers: self.makers(kind, path),
+            routing: self.shown().and_then(|a| a.fact(path, "routing")),
             accumulated: None,
             hostnames: self.hostnames(&nodes),
             matches: self.shown().and_then(|a| a.matches(path)).or_else(written),
@@ -156,6 +161,49 @@ impl Answer {
             true => as_one_rule(effective),
             false => effective,
         }
+    }
+
+    /// Whether policies of a kind make a path fail.
+    fn is_poisoned(&self, kind: KindId, path: PathId) -> bool {
+        let Some(resolution) = self.resolution() else { return false };
+        let effective = resolution.effective(resolution.ladder(kind, path));
+        effective.is_some_and(|effective| !effective.poison().is_empty())
+    }
+
+    /// The policies that make up what is in force: whoever took the path, with whom it is merged, and whose fields are
+    /// there.
+    fn makers(&self, kind: KindId, path: PathId) -> Vec<String> {
+        let Some(resolution) = self.resolution() else { return Vec::new() };
+        let ladder = resolution.ladder(kind, path);
+        let Some(effective) = resolution.effective(ladder) else { return Vec::new() };
+        let mut steps: Vec<StepId> = Vec::new();
+        for entry in effective.log(&resolution.ladders) {
+            match (entry.done, entry.rung) {
+                (FoldAction::Took | FoldAction::Replaced, Rung::Step(step)) => steps.push(step),
+                (FoldAction::Took | FoldAction::Replaced, Rung::Group(group)) => {
+                    steps.extend(resolution.ladders.steps(group));
+                }
+                _ => {}
+            }
+        }
+        let entries = effective.value.iter().flat_map(|v| v.entries(&self.analysis.documents));
+        let fields = entries.filter(|(key, _)| key.text(&self.analysis.documents) != "routingType");
+        steps.extend(fields.flat_map(|(_, value)| value.steps()));
+        let policies = steps.into_iter().filter_map(|step| resolution.ladders.get_step(step));
+        let objects = policies.filter_map(|step| resolution.policy(step.policy)).map(|p| p.object);
+        let names: BTreeSet<String> = objects.map(|object| self.object_name(object)).collect();
+        names.into_iter().collect()
+    }
+
+    /// Which fields of a kind are features.
+    pub(crate) fn judged(&self, kind: &str) -> Option<&'static JudgedKind> {
+        self.family.dialect().judged.iter().find(|judged| judged.kind.eq_ignore_ascii_case(kind))
+    }
+
+    /// A field, or the one it counts as.
+    pub(crate) fn alias<'f>(&self, field: &'f str) -> &'f str {
+        let aliases = self.family.dialect().aliases;
+        aliases.iter().find(|(from, _)| *from == field).map_or(field, |(_, to)| to)
     }
 
     /// Whether a kind is not a policy, but settings of other objects.

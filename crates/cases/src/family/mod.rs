@@ -120,6 +120,12 @@ pub struct ActualPolicy {
     pub skipped: Vec<ActualLoss>,
     /// Whether the target fails closed.
     pub error: bool,
+    /// Whether it does because of policies of the kind.
+    pub poisoned: bool,
+    /// The policies that make up what is in force.
+    pub makers: Vec<String>,
+    /// Where traffic goes.
+    pub routing: Option<String>,
     /// What piles up along the path.
     pub accumulated: Option<Vec<Value>>,
     /// Hostnames of the path.

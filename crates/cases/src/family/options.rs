@@ -32,6 +32,9 @@ pub(crate) fn setting(family: &dyn AnyFamily, key: &str, value: &Value) -> Resul
 /// How to analyse the manifests of a case under a profile of a family.
 pub(super) fn options(case: &Case, family: &dyn AnyFamily, profile: &str) -> Options {
     let mut settings = SettingValues::default();
+    for (key, value) in family.dialect().settings {
+        settings.set(family.name(), key, Value::Bool(*value));
+    }
     let own = overrule::setting_keys(family);
     for setting in case.settings.iter().filter(|s| own.contains(&s.key.as_str())) {
         settings.set(family.name(), &setting.key, setting.value.clone());

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use overrule::Condition as Real;
-use overrule_engine::{NodeId, PolicyId};
+use overrule::family_kit::Ancestor;
+use overrule_engine::PolicyId;
 
 use super::answer::Answer;
 use super::{Comparison, Difference};
@@ -24,7 +25,64 @@ impl Answer {
                 });
                 self.by_ancestor(expected, &wanted.collect())
             }
+            Conditions::InFull(wanted) => self.in_full(expected, wanted),
         }
+    }
+
+    /// Compares every condition of one policy, word by word.
+    fn in_full(
+        &self,
+        expected: &Status,
+        wanted: &[(String, Vec<(String, ExpectedCondition)>)],
+    ) -> Comparison {
+        let mut differences = Vec::new();
+        let mut differs = |message: String, wanted: Option<String>, actual: Option<String>| {
+            let at = expected.at.clone();
+            differences.push(Difference { at, message, expected: wanted, actual });
+        };
+        let text = |status: &str, reason: &str, message: &str| format!("{status} {reason}: {message}");
+        let Some(actual) = self.conditions_of(expected) else {
+            differs(format!("there is no policy `{}`", expected.policy), None, None);
+            return Comparison::Done(differences);
+        };
+        let mut actual: BTreeMap<(String, String), String> = actual
+            .into_iter()
+            .filter_map(|c| {
+                let at = (self.ancestor(c.ancestor.as_ref()?), c.kind.to_owned());
+                Some((at, text(word(c.status), c.reason, &c.message)))
+            })
+            .collect();
+        for (ancestor, conditions) in wanted {
+            for (kind, condition) in conditions {
+                let message = condition.message.as_deref().unwrap_or("");
+                let wanted = text(&condition.status, &condition.reason, message);
+                let real = actual.remove(&(ancestor.clone(), kind.clone()));
+                if real.as_ref() != Some(&wanted) {
+                    let of = format!("{kind} of `{}` at {ancestor}", expected.policy);
+                    differs(format!("condition {of} differs"), Some(wanted), real);
+                }
+            }
+        }
+        for ((ancestor, kind), real) in actual {
+            let of = format!("{kind} of `{}` at {ancestor}", expected.policy);
+            differs(format!("the test does not list condition {of}"), None, Some(real));
+        }
+        Comparison::Done(differences)
+    }
+
+    /// The conditions of the policy of a kind and name.
+    fn conditions_of(&self, expected: &Status) -> Option<Vec<Real>> {
+        let resolution = self.resolution()?;
+        let is_meant = |id: PolicyId| {
+            let policy = resolution.policy(id);
+            let kind = policy.and_then(|p| resolution.kind(p.kind));
+            let kind = kind.map_or("", |k| self.analysis.snapshot.text(k.kind));
+            self.policy_name(id) == expected.policy
+                && expected.kind.as_deref().is_none_or(|wanted| wanted == kind)
+        };
+        let all = self.analysis.policy_conditions(self.family().name());
+        let mut all = (0..).map(PolicyId).zip(all);
+        all.find(|(id, _)| is_meant(*id)).map(|(_, conditions)| conditions)
     }
 
     fn by_type(&self, expected: &Status, wanted: &[(String, ExpectedCondition)]) -> Comparison {
@@ -56,7 +114,7 @@ impl Answer {
         let all = self.conditions().remove(&expected.policy).unwrap_or_default();
         for condition in all.into_iter().flatten() {
             let Some(ancestor) = condition.ancestor else { return Comparison::Unsupported };
-            let reasons = actual.entry(self.ancestor(ancestor)).or_default();
+            let reasons = actual.entry(self.ancestor(&ancestor)).or_default();
             reasons.insert(condition.kind.to_owned(), condition.reason.to_owned());
         }
         if *wanted == actual {
@@ -128,10 +186,24 @@ impl Answer {
         policy.map_or_else(String::new, |p| self.object_name(p.object))
     }
 
-    fn ancestor(&self, node: NodeId) -> String {
-        let Some(node) = self.analysis.topology.nodes.get(node) else { return String::new() };
+    fn ancestor(&self, ancestor: &Ancestor) -> String {
+        let spell = |kind: &str, namespace: &str, name: &str, section: &str| {
+            let slash = if namespace.is_empty() { "" } else { "/" };
+            let hash = if section.is_empty() { "" } else { "#" };
+            format!("{kind} {namespace}{slash}{name}{hash}{section}")
+        };
+        let node = match ancestor {
+            Ancestor::Named { kind, namespace, name, section } => {
+                return spell(kind, namespace, name, section);
+            }
+            Ancestor::Node(node) => self.analysis.topology.nodes.get(*node),
+        };
+        let Some(node) = node else { return String::new() };
         let text = |sym| self.analysis.snapshot.text(sym);
-        format!("{} {}/{}", text(node.kind), text(node.namespace), text(node.name))
+        // A section is named after the object it is part of.
+        let object = node.object.and_then(|object| self.analysis.snapshot.get(object));
+        let kind = object.map_or(text(node.kind), |object| text(object.kind.kind));
+        spell(kind, text(node.namespace), text(node.name), text(node.section))
     }
 }
 

@@ -27,6 +27,9 @@ const ENTRY: &[&str] = &[
     "error",
     "hostnames",
     "match",
+    "features",
+    "policies",
+    "routing",
 ];
 const LOST: &[&str] = &["policy", "rule", "pointer", "block", "by"];
 
@@ -64,6 +67,11 @@ impl Reader<'_> {
         });
         let matching = self.fields.map(item, at, "match");
         let matching = matching.map(|map| (map.to_json(), self.position(map)));
+        let features = self.words(item, at, "features");
+        let policies = self.words(item, at, "policies");
+        let routing = self.fields.string(item, at, "routing");
+        let routing =
+            routing.map(|(text, view)| SpannedWord { text: text.to_owned(), at: self.position(view) });
         Some(Expectation {
             at: self.position(item),
             path: path?,
@@ -78,7 +86,17 @@ impl Reader<'_> {
             error,
             hostnames,
             matching,
+            features,
+            policies,
+            routing,
         })
+    }
+
+    /// A list of words.
+    fn words(&mut self, item: View<'_>, at: &At<'_>, key: &str) -> Option<Given<String>> {
+        let list = self.fields.list(item, at, key)?;
+        let items = self.texts(list, &at.key(key));
+        Some(self.given(list, items))
     }
 
     fn path(&mut self, item: View<'_>, at: &At<'_>) -> Option<Walk> {
@@ -223,8 +241,13 @@ impl Reader<'_> {
     }
 
     pub(super) fn absents(&mut self, root: View<'_>) -> Vec<Walk> {
-        let Some(list) = self.fields.list(root, &At::ROOT, "absent") else { return Vec::new() };
-        let at = At::ROOT.key("absent");
+        self.walks(root, "absent")
+    }
+
+    /// A list of paths.
+    pub(super) fn walks(&mut self, root: View<'_>, key: &str) -> Vec<Walk> {
+        let Some(list) = self.fields.list(root, &At::ROOT, key) else { return Vec::new() };
+        let at = At::ROOT.key(key);
         let mut walks = Vec::new();
         for (i, item) in list.items().enumerate() {
             match item.kind() {

@@ -40,6 +40,9 @@ impl Reader<'_> {
             let at = At::ROOT.key("kinds");
             self.check_manifests(list, &at, true);
             for (i, item) in list.items().enumerate() {
+                if item.as_str().is_some_and(is_kind) {
+                    continue;
+                }
                 let loaded = self.file(item, &at.index(i), load);
                 kind_sources.extend(loaded.iter().map(|input| input.name.to_string()));
                 inputs.extend(loaded);
@@ -49,6 +52,13 @@ impl Reader<'_> {
             }
         }
         (inputs, kind_sources)
+    }
+
+    /// The kinds for which a test is complete: those that `kinds` only names, instead of describing them.
+    pub(super) fn complete_for(&self, root: View<'_>) -> Vec<String> {
+        let list = root.get("kinds").into_iter().flat_map(View::items);
+        let named = list.filter_map(View::as_str).filter(|text| is_kind(text));
+        named.map(str::to_owned).collect()
     }
 
     fn check_manifests(&mut self, list: View<'_>, at: &At<'_>, paths: bool) {
@@ -96,6 +106,11 @@ impl Reader<'_> {
         };
         Some(Input::new(source.name(), text))
     }
+}
+
+/// Whether a text is the name of a policy kind that a family has.
+fn is_kind(text: &str) -> bool {
+    overrule::families().iter().any(|family| family.kinds().iter().any(|own| own.kind == text))
 }
 
 /// Whether a text is read as a list of exactly these manifests.

@@ -47,6 +47,8 @@ const KEYS: &[&str] = &[
     "invalid",
     "diagnostics",
     "can",
+    "adapted",
+    "unasserted",
 ];
 /// Keys that expect something.
 const EXPECTATIONS: &[&str] = &[
@@ -130,6 +132,8 @@ impl Reader<'_> {
             invalid: self.invalid(root),
             diagnostics: self.findings(root),
             can: self.decisions(root),
+            complete_for: self.complete_for(root),
+            unasserted: self.walks(root, "unasserted"),
         })
     }
 

@@ -25,13 +25,47 @@ impl Reader<'_> {
                 continue;
             }
             let by_ancestor = value.entries().all(|(key, _)| key.key_text().contains(' '));
-            let conditions = match by_ancestor {
-                true => Conditions::ByAncestor(self.ancestors(value, &at)),
-                false => Conditions::ByType(self.conditions(value, &at)),
+            let named = policy.split_once(' ');
+            let conditions = match (by_ancestor, named) {
+                (true, Some(_)) => Conditions::InFull(self.in_full(value, &at)),
+                (true, None) => Conditions::ByAncestor(self.ancestors(value, &at)),
+                (false, _) => Conditions::ByType(self.conditions(value, &at)),
             };
-            found.push(Status { at: self.position(key), policy: policy.to_owned(), conditions });
+            let (kind, policy) = named.map_or((None, policy), |(kind, name)| (Some(kind), name));
+            let kind = kind.map(str::to_owned);
+            let at = self.position(key);
+            found.push(Status { at, kind, policy: policy.to_owned(), conditions });
         }
         found
+    }
+
+    /// Ancestor -> type -> condition.
+    fn in_full(
+        &mut self,
+        map: View<'_>,
+        at: &At<'_>,
+    ) -> Vec<(String, Vec<(String, ExpectedCondition)>)> {
+        let mut found = Vec::new();
+        for (key, value) in map.entries() {
+            let at = at.key(key.key_text());
+            let mut conditions = Vec::new();
+            for (kind, condition) in value.entries() {
+                let at = at.key(kind.key_text());
+                if let Some(condition) = self.condition(condition, &at) {
+                    conditions.push((kind.key_text().to_owned(), condition));
+                }
+            }
+            found.push((key.key_text().to_owned(), conditions));
+        }
+        found
+    }
+
+    fn condition(&mut self, condition: View<'_>, at: &At<'_>) -> Option<ExpectedCondition> {
+        self.only(condition, at, &["status", "reason", "message"]);
+        let status = self.required(condition, at, "status");
+        let reason = self.required(condition, at, "reason");
+        let message = self.text(condition, at, "message");
+        Some(ExpectedCondition { status: status?, reason: reason?, message })
     }
 
     fn ancestors(&mut self, map: View<'_>, at: &At<'_>) -> Vec<(String, Vec<(String, String)>)> {
@@ -58,13 +92,7 @@ impl Reader<'_> {
         for name in types {
             let Some(condition) = self.fields.map(map, at, name) else { continue };
             let at = at.key(name);
-            self.only(condition, &at, &["status", "reason", "message"]);
-            let status = self.required(condition, &at, "status");
-            let reason = self.required(condition, &at, "reason");
-            let message = self.text(condition, &at, "message");
-            if let (Some(status), Some(reason)) = (status, reason) {
-                found.push((name.to_owned(), ExpectedCondition { status, reason, message }));
-            }
+            found.extend(self.condition(condition, &at).map(|c| (name.to_owned(), c)));
         }
         found
     }

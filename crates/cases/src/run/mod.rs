@@ -2,6 +2,7 @@
 //! In: a case. Out: one result per profile it names. Not here: resolving (families), text of results.
 
 mod entry;
+mod features;
 mod findings;
 mod lost;
 
@@ -68,7 +69,10 @@ fn under(family: &'static dyn AnyFamily, case: &Case, profile: &str) -> Vec<Mism
     run.settings(case, family);
     run.unreadable(case);
     let listed = run.expectations(case);
-    run.unlisted(case, &listed);
+    match Run::is_about_features(case) {
+        true => run.unlisted_features(case, &listed),
+        false => run.unlisted(case, &listed),
+    }
     for nothing in &case.none {
         run.nothing(nothing);
     }
@@ -157,7 +161,7 @@ impl Run<'_> {
     fn expectations(&mut self, case: &Case) -> BTreeSet<usize> {
         let mut listed = BTreeSet::new();
         for expect in case.expect.iter().flat_map(|given| &given.items) {
-            let several = self.meant(&expect.path, &expect.kind.text);
+            let several = self.meant_by(expect);
             let target = match several.as_slice() {
                 // Paths that a test cannot tell apart by name: one of them must be as expected.
                 [_, _, ..] if self.answer.long_path(0).is_some() => {
@@ -168,11 +172,15 @@ impl Run<'_> {
                         .find(|t| self.holds(expect, *t))
                         .or(several.first().copied())
                 }
+                [one] => Some(*one),
                 _ => self.target(&expect.path, &expect.kind.text),
             };
             if let Some(target) = target {
                 listed.insert(target);
                 let effective = self.answer.effective(target);
+                if Self::is_about_features(case) {
+                    self.featured(expect, &effective);
+                }
                 self.entry(expect, &effective);
             }
         }

@@ -59,14 +59,14 @@ fn words(
 ) -> [Condition; 2] {
     let accepted = match got {
         Got::Invalid => Condition {
-            ancestor: Some(ancestor),
+            ancestor: Some(ancestor.into()),
             kind: "Accepted",
             status: false,
             reason: "Invalid",
             message: policy.problem.map_or("", |r| r.sentence).to_owned(),
         },
         _ => Condition {
-            ancestor: Some(ancestor),
+            ancestor: Some(ancestor.into()),
             kind: "Accepted",
             status: true,
             reason: "Valid",
@@ -88,7 +88,7 @@ fn words(
         (Some(told), got) if got != Got::Invalid => told.condition(),
         _ => (shipped.0, shipped.1, shipped.2.to_owned()),
     };
-    [accepted, Condition { ancestor: Some(ancestor), kind: "Attached", status, reason, message }]
+    [accepted, Condition { ancestor: Some(ancestor.into()), kind: "Attached", status, reason, message }]
 }
 
 /// The merges of a resolution, each looked at once.
