@@ -89,15 +89,17 @@ impl<'a> Fabric<'a> {
             && self.has_certificates(listener)
     }
 
-    /// In a closed world, a listener whose certificates are not there is not in force.
+    /// A listener that ends TLS without a certificate is not in force.
     fn has_certificates(&self, listener: &Listener) -> bool {
-        let ends_tls = listener.terminates;
-        if !self.world.ground.closed_world || !ends_tls {
+        if !listener.terminates {
             return true;
         }
         let Some((tree, object)) = self.listener_tree(listener) else { return true };
         let references = tree.get("tls").and_then(|tls| tls.get("certificateRefs"));
-        let mut references = references.into_iter().flat_map(View::items);
+        let mut references = references.into_iter().flat_map(View::items).peekable();
+        if references.peek().is_none() || !self.world.ground.closed_world {
+            return references.peek().is_some();
+        }
         references.all(|reference| {
             let text = |key| reference.get(key).and_then(View::as_str);
             let namespace = text("namespace").unwrap_or(self.text(object.scope.name()));
@@ -369,6 +371,7 @@ fn is_class(world: World<'_>, class: u32) -> bool {
     let class = world.topology.classes.get(class as usize);
     class.is_some_and(|class| {
         let controller = world.snapshot.text(class.controller);
-        controller.is_empty() || controller == CONTROLLER
+        let unknown = controller.is_empty() && !world.ground.closed_world;
+        unknown || controller == CONTROLLER
     })
 }

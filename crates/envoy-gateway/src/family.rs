@@ -141,12 +141,18 @@ impl Family for EnvoyGateway {
         findings::refused(world)
     }
 
+    fn content(&self, world: World<'_>, object: ObjectId) -> Option<Value> {
+        let policy = world.policies.list.iter().find(|policy| policy.object == object)?;
+        Some(world.documents.view(policy.spec).to_json())
+    }
+
     fn dialect(&self) -> Dialect {
         Dialect {
             status_profile: Some(Profile::Shipped.name()),
             has_all_kinds: true,
             judged: JUDGED,
             aliases: &[("compression", "compressor"), ("enableProxyProtocol", "proxyProtocol")],
+            keyed: &[("compression", "type"), ("compressor", "type"), ("httpUpgrade", "type")],
             settings: &[("closedWorld", true)],
             ..Dialect::default()
         }

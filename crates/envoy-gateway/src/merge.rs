@@ -150,24 +150,30 @@ fn without_nulls(documents: &Documents, value: Traced) -> Option<Traced> {
     if !has_nulls(documents, &value) {
         return Some(value);
     }
+    if value.is_list(documents) {
+        let items = value.items(documents).into_iter();
+        return Some(Traced::List(items.filter_map(|item| without_nulls(documents, item)).collect()));
+    }
     let members = value.entries(documents).into_iter();
     let kept = members.filter_map(|(key, value)| Some((key, without_nulls(documents, value)?)));
     Some(Traced::Map(kept.collect()))
 }
 
-/// Whether a mapping has a null in it, outside lists.
+/// Whether a value has a null in it.
 fn has_nulls(documents: &Documents, value: &Traced) -> bool {
     let Traced::Whole { node, .. } = value else {
         let entries = value.entries(documents);
-        return entries.iter().any(|(_, v)| v.is_null(documents) || has_nulls(documents, v));
+        let items = value.items(documents);
+        let mut parts = entries.iter().map(|(_, value)| value).chain(&items);
+        return parts.any(|part| part.is_null(documents) || has_nulls(documents, part));
     };
     let mut open = vec![documents.view(*node)];
     while let Some(view) = open.pop() {
-        for (_, member) in view.entries() {
-            if member.is_null() {
+        for part in view.entries().map(|(_, member)| member).chain(view.items()) {
+            if part.is_null() {
                 return true;
             }
-            open.push(member);
+            open.push(part);
         }
     }
     false

@@ -24,6 +24,8 @@ pub struct Dialect {
     pub judged: &'static [JudgedKind],
     /// Fields that count as another one there.
     pub aliases: &'static [(&'static str, &'static str)],
+    /// Lists whose elements are known by a member there: the field and the member.
+    pub keyed: &'static [(&'static str, &'static str)],
     /// Settings that tests have unless they say otherwise.
     pub settings: &'static [(&'static str, bool)],
 }

@@ -177,7 +177,10 @@ impl Answer {
         let ladder = resolution.ladder(kind, path);
         let Some(effective) = resolution.effective(ladder) else { return Vec::new() };
         let mut steps: Vec<StepId> = Vec::new();
-        for entry in effective.log(&resolution.ladders) {
+        let rungs = &resolution.ladders.get(ladder).rungs;
+        let takes_whole = self.has_requests(&resolution.paths.nodes(path));
+        let log = effective.log(&resolution.ladders).filter(|entry| rungs.contains(&entry.rung));
+        for entry in log.filter(|_| takes_whole) {
             match (entry.done, entry.rung) {
                 (FoldAction::Took | FoldAction::Replaced, Rung::Step(step)) => steps.push(step),
                 (FoldAction::Took | FoldAction::Replaced, Rung::Group(group)) => {
@@ -195,9 +198,28 @@ impl Answer {
         names.into_iter().collect()
     }
 
+    /// Whether a path is one of requests, or ends above routes.
+    fn has_requests(&self, nodes: &[NodeId]) -> bool {
+        let topology = &self.analysis.topology;
+        let route = nodes.iter().find_map(|node| topology.route(topology.route_of(*node)?));
+        route.is_none_or(|route| matches!(route.kind, RouteKind::Http | RouteKind::Grpc))
+    }
+
+    /// What a policy says in a field, as written.
+    pub(crate) fn said(&self, target: usize, policy: &str, field: &str) -> Option<Value> {
+        let (kind, _) = self.ids.get(target).copied()?;
+        self.content(kind, policy)?.get(field).cloned()
+    }
+
     /// Which fields of a kind are features.
     pub(crate) fn judged(&self, kind: &str) -> Option<&'static JudgedKind> {
         self.family.dialect().judged.iter().find(|judged| judged.kind.eq_ignore_ascii_case(kind))
+    }
+
+    /// The member by which elements of a list are known; none if they are compared as a whole.
+    pub(crate) fn key_of(&self, field: &str) -> Option<&'static str> {
+        let keyed = self.family.dialect().keyed;
+        keyed.iter().find(|(of, _)| *of == field).map(|(_, key)| *key)
     }
 
     /// A field, or the one it counts as.

@@ -111,10 +111,8 @@ impl Run<'_> {
     }
 
     fn extras(&mut self, expect: &Expectation, effective: &ActualPolicy) {
-        let of_kind = expect.features.is_some() || effective.poisoned;
         if let Some((wanted, at)) = &expect.error
             && *wanted != effective.error
-            && !of_kind
         {
             let say = |error| if error { "it fails closed" } else { "it does not fail" };
             let mismatch = differs(
@@ -205,7 +203,7 @@ pub(super) fn list(names: &BTreeSet<&str>) -> String {
 }
 
 /// The policies that wrote a part: those of parts above, at and below it.
-fn writers<'e>(effective: &'e ActualPolicy, segments: &[String]) -> BTreeSet<&'e str> {
+pub(super) fn writers<'e>(effective: &'e ActualPolicy, segments: &[String]) -> BTreeSet<&'e str> {
     let touches = |origin: &[String]| origin.starts_with(segments) || segments.starts_with(origin);
     let origins = effective.sources.iter().filter(|(at, _)| touches(at));
     origins.flat_map(|(_, policies)| policies).map(String::as_str).collect()

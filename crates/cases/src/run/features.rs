@@ -7,12 +7,14 @@
 use std::collections::BTreeSet;
 
 use overrule_source::Position;
+use serde_json::Value;
 
-use super::entry::{differs, list};
+use super::entry::{differs, list, writers};
 use super::{LISTED, Run};
-use crate::case::{Case, Expectation, Given};
+use crate::case::{Case, Expectation, ExpectedSource, Given};
 use crate::family::{ActualPolicy, path_name};
 use crate::result::{DifferenceKind, Mismatch};
+use crate::value::same;
 
 impl Run<'_> {
     /// Whether a test is about features.
@@ -38,7 +40,12 @@ impl Run<'_> {
     }
 
     /// Compares an entry of such a test, besides values.
-    pub(super) fn featured(&mut self, expect: &Expectation, effective: &ActualPolicy) {
+    pub(super) fn featured(&mut self, expect: &Expectation, target: usize, effective: &ActualPolicy) {
+        let of_values = Expectation { sources: None, error: None, ..expect.clone() };
+        self.entry(&of_values, effective);
+        for source in expect.sources.iter().flatten() {
+            self.shared(expect, source, target, effective);
+        }
         if let Some(given) = &expect.features {
             let actual = self.features(&expect.kind.text, effective);
             self.same_set(expect, DifferenceKind::Unexpected, "the features differ", given, &actual);
@@ -61,6 +68,33 @@ impl Run<'_> {
             let message = "whether policies of the kind make the target fail differs";
             let mismatch = differs(DifferenceKind::Error, &expect.at, expect, message);
             self.add(mismatch.expected_is(say(wanted)).actual_is(say(effective.poisoned)));
+        }
+    }
+
+    /// Compares who has a share in a field: whoever wrote a part of it, or says the same as one.
+    fn shared(
+        &mut self,
+        expect: &Expectation,
+        source: &ExpectedSource,
+        target: usize,
+        effective: &ActualPolicy,
+    ) {
+        let field = source.field.text.as_str();
+        let segments = [field.to_owned()];
+        let mut actual: BTreeSet<&str> = writers(effective, &segments);
+        let value = effective.spec.as_ref().and_then(|spec| spec.get(field));
+        for policy in &source.policies {
+            let said = self.answer.said(target, policy, field);
+            let key = self.answer.key_of(field);
+            if said.zip(value).is_some_and(|(said, value)| says_some(&said, value, key)) {
+                actual.insert(policy);
+            }
+        }
+        let wanted: BTreeSet<&str> = source.policies.iter().map(String::as_str).collect();
+        if wanted != actual {
+            let message = format!("`{field}` comes from elsewhere");
+            let mismatch = differs(DifferenceKind::Source, &source.field.at, expect, message);
+            self.add(mismatch.expected_is(list(&wanted)).actual_is(list(&actual)));
         }
     }
 
@@ -133,6 +167,23 @@ impl Run<'_> {
         let nodes = self.answer.paths().get(index).map_or(&[][..], Vec::as_slice);
         let pairs = nodes.iter().zip(&walk.steps);
         nodes.len() >= walk.steps.len() && pairs.into_iter().all(|(node, text)| node.is(text))
+    }
+}
+
+/// Whether a value says a part of another one: a member of a mapping, or an element of a list, whole or by its key.
+fn says_some(said: &Value, value: &Value, key: Option<&str>) -> bool {
+    match (said, value) {
+        (Value::Object(said), Value::Object(value)) if !said.is_empty() => {
+            said.iter().any(|(key, said)| value.get(key).is_some_and(|value| says_some(said, value, key)))
+        }
+        (Value::Array(said), Value::Array(value)) => {
+            let is_same = |said: &Value, value: &Value| match key {
+                Some(key) => said.get(key).is_some_and(|said| value.get(key) == Some(said)),
+                None => same(said, value),
+            };
+            said.iter().any(|said| value.iter().any(|value| is_same(said, value)))
+        }
+        (said, value) => same(said, value),
     }
 }
 

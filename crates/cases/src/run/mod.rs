@@ -178,10 +178,10 @@ impl Run<'_> {
             if let Some(target) = target {
                 listed.insert(target);
                 let effective = self.answer.effective(target);
-                if Self::is_about_features(case) {
-                    self.featured(expect, &effective);
+                match Self::is_about_features(case) {
+                    true => self.featured(expect, target, &effective),
+                    false => self.entry(expect, &effective),
                 }
-                self.entry(expect, &effective);
             }
         }
         listed

@@ -257,7 +257,10 @@ impl Plan<'_> {
         let mut found = texts(first);
         let gateway = only.and_then(|ix| self.fabric.world.topology.listener(ix)?.gateway);
         for parent in &on.parents {
-            if gateway.is_some_and(|gateway| gateway != parent.gateway) {
+            // Without a listener that lets the route in, the controller does not look further.
+            if gateway.is_some_and(|gateway| gateway != parent.gateway)
+                || self.fabric.kept(on.route, parent).is_empty()
+            {
                 continue;
             }
             found.extend(texts(each));

@@ -179,11 +179,13 @@ impl Walk<'_, '_, '_> {
         let mut shared: Vec<Option<LadderId>> = vec![None; self.kinds.len()];
         for (number, (rule, _)) in rules.into_iter().enumerate() {
             let path = self.add(Some(parent), rule);
-            if number >= rows {
-                continue;
-            }
-            if let (Some(written), RouteKind::Http | RouteKind::Grpc) = (at.fails, route.kind) {
+            let is_http = matches!(route.kind, RouteKind::Http | RouteKind::Grpc);
+            if let Some(written) = at.fails {
                 self.rows.builder.fail(path, &reasons::BROKEN, Some(written));
+            }
+            // A TCP listener that fails has no routes at all.
+            if number >= rows || (at.fails.is_some() && !is_http) {
+                continue;
             }
             let mut says = at.to_service.then_some(true);
             for place in 0..self.kinds.len() {
