@@ -36,15 +36,31 @@ fn every_case_of_kgateway_passes() {
     assert_eq!(all_pass("kgateway"), 145);
 }
 
-/// A case that does not name `design` holds there too, or stands in the table of differences, and then does not hold.
+/// Every case of Envoy Gateway under the profile of its controller.
+#[test]
+fn every_case_of_envoy_gateway_passes() {
+    assert_eq!(all_pass("envoygateway"), 96);
+}
+
 #[test]
 fn where_the_design_of_kgateway_differs_is_written_down() {
-    let docs = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/kgateway-profiles.md");
+    differences_are_written_down("kgateway");
+}
+
+#[test]
+fn where_the_design_of_envoy_gateway_differs_is_written_down() {
+    differences_are_written_down("envoygateway");
+}
+
+/// A case that does not name `design` holds there too, or stands in the table of differences, and then does not hold.
+fn differences_are_written_down(family: &str) {
+    let docs = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let docs = docs.join(format!("../../docs/{family}-profiles.md"));
     let text = std::fs::read_to_string(docs).unwrap();
     let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
     let written: Vec<&str> = rows.map(|(name, _)| name).collect();
     let mut met: Vec<String> = Vec::new();
-    for mut case in load(&[folder("kgateway")]).cases {
+    for mut case in load(&[folder(family)]).cases {
         if case.profiles.iter().any(|p| p.text == "design") {
             continue;
         }
@@ -77,7 +93,8 @@ fn all_pass(name: &str) -> usize {
 #[test]
 fn names_are_unique_and_start_like_their_file() {
     let mut names = Vec::new();
-    for case in load(&[folder("cases"), folder("kuadrant"), folder("kgateway")]).cases {
+    let folders = ["cases", "kuadrant", "kgateway", "envoygateway"].map(folder);
+    for case in load(&folders).cases {
         let area = |text: &str| text.split('-').next().unwrap_or("").to_owned();
         let file = case.at.file.rsplit('/').next().unwrap().to_owned();
         assert_eq!(area(&case.name), area(&file), "{}", case.at.file);

@@ -2,6 +2,8 @@
 //! In: the topology. Out: the part of it that the controller serves: which Gateways, which parents of routes, which
 //! listeners carry which routes. Not here: policies.
 
+use std::cell::RefCell;
+
 use hashbrown::HashMap;
 use overrule_engine::NodeId;
 use overrule_gateway::topology::{
@@ -51,6 +53,8 @@ pub(crate) struct Fabric<'a> {
     alone: HashMap<(ListenerIx, RouteKind), RouteIx>,
     gateway_api: Sym,
     listener_set: Sym,
+    /// Objects that policies refer to and that are not in the input.
+    assumed: RefCell<Vec<String>>,
 }
 
 impl<'a> Fabric<'a> {
@@ -64,6 +68,7 @@ impl<'a> Fabric<'a> {
             alone: HashMap::new(),
             gateway_api: names.lookup(GATEWAY_API).unwrap_or_default(),
             listener_set: names.lookup("ListenerSet").unwrap_or_default(),
+            assumed: RefCell::default(),
         };
         fabric.ready = topology.listeners.iter().map(|l| fabric.is_sound(l)).collect();
         fabric.find_alone();
@@ -118,6 +123,24 @@ impl<'a> Fabric<'a> {
     pub(crate) fn known_set(&self, set: SetIx) -> Option<GatewayIx> {
         let set = self.world.topology.set(set)?;
         set.parent.filter(|gateway| self.serves(*gateway) && self.is_set(set.object))
+    }
+
+    /// What was assumed since the last call.
+    pub(crate) fn take_assumed(&self) -> Vec<String> {
+        let mut names = self.assumed.take();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// Whether an object may be missing: nobody says that the input has everything.
+    pub(crate) fn may_be_missing(&self, kind: &str, namespace: &str, name: &str) -> bool {
+        let open = !self.world.ground.closed_world;
+        if open {
+            let name = format!("{}/{namespace}/{name}", kind.to_lowercase());
+            self.assumed.borrow_mut().push(name);
+        }
+        open
     }
 
     pub(crate) fn text(&self, name: Sym) -> &'a str {

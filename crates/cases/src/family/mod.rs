@@ -193,10 +193,11 @@ fn generic() -> &'static str {
     overrule::families().first().map_or("", |family| family.name())
 }
 
-/// Profiles that only one family has.
+/// The family that alone has a profile, or the first whose released controller it is.
 fn by_profile(profile: &str) -> Option<&'static str> {
-    let mut having = overrule::families().iter().filter(|f| f.profiles().contains(&profile));
-    having.next().filter(|_| having.next().is_none()).map(|f| f.name())
+    let having = || overrule::families().iter().filter(|f| f.profiles().contains(&profile));
+    let alone = having().next().filter(|_| having().nth(1).is_none());
+    alone.or_else(|| having().find(|f| f.is_shipped(profile))).map(|f| f.name())
 }
 
 #[cfg(test)]

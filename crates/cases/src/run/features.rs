@@ -174,7 +174,7 @@ impl Run<'_> {
 fn says_some(said: &Value, value: &Value, key: Option<&str>) -> bool {
     match (said, value) {
         (Value::Object(said), Value::Object(value)) if !said.is_empty() => {
-            said.iter().any(|(key, said)| value.get(key).is_some_and(|value| says_some(said, value, key)))
+            said.iter().any(|(name, said)| value.get(name).is_some_and(|value| says_some(said, value, key)))
         }
         (Value::Array(said), Value::Array(value)) => {
             let is_same = |said: &Value, value: &Value| match key {

@@ -268,6 +268,7 @@ impl<'a> Plan<'a> {
             inert: FieldSet::NONE,
             left_out: Vec::new(),
             opens: FieldSet::NONE,
+            assumed: Vec::new(),
         };
         let (Some(cell), Some(policy)) = (self.translations.get(id.0 as usize), self.policy(id)) else {
             return &NONE;

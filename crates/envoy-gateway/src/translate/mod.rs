@@ -28,6 +28,8 @@ pub(crate) struct Translation {
     pub(crate) left_out: Vec<(u8, usize)>,
     /// Fields whose faults open instead of closing.
     pub(crate) opens: FieldSet,
+    /// Objects that it refers to and that are not in the input.
+    pub(crate) assumed: Vec<String>,
 }
 
 /// A field that cannot be translated.
@@ -124,7 +126,9 @@ pub(crate) fn translate(
         Role::Security => translator.security(),
         Role::Patch | Role::Proxy => {}
     }
-    translator.out
+    let mut out = translator.out;
+    out.assumed = fabric.take_assumed();
+    out
 }
 
 impl<'a> Translator<'a, '_> {

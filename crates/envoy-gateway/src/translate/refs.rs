@@ -28,11 +28,6 @@ fn text<'v>(of: &'v Value, key: &str) -> Option<&'v str> {
 }
 
 impl Fabric<'_> {
-    /// Whether an object may be missing: nobody says that the input has everything.
-    fn may_be_missing(&self) -> bool {
-        !self.world.ground.closed_world
-    }
-
     fn is_granted(&self, owner: Owner<'_>, to: (&str, &str, &str, &str)) -> bool {
         let (group, kind, namespace, name) = to;
         let names = self.world.snapshot.names();
@@ -73,7 +68,8 @@ impl Fabric<'_> {
         if !self.is_granted(owner, ("", kind, namespace, name)) {
             return Err(format!("ref to {kind} {namespace}/{name} not permitted by any ReferenceGrant"));
         }
-        if self.find("", kind, namespace, name).is_none() && !self.may_be_missing() {
+        if self.find("", kind, namespace, name).is_none()
+            && !self.may_be_missing(kind, namespace, name) {
             return Err(format!("{} {namespace}/{name} does not exist", lower_words(kind)));
         }
         Ok(())
@@ -81,7 +77,7 @@ impl Fabric<'_> {
 
     /// Whether an object of the core group is there, or may be.
     pub(crate) fn is_there(&self, kind: &str, namespace: &str, name: &str) -> bool {
-        self.may_be_missing() || self.find("", kind, namespace, name).is_some()
+        self.find("", kind, namespace, name).is_some() || self.may_be_missing(kind, namespace, name)
     }
 
     /// Backends of an external service.
@@ -109,7 +105,7 @@ impl Fabric<'_> {
             "ServiceImport" => self.import_ref(reference, namespace, name)?,
             "Backend" => {
                 let found = self.find(GROUP, "Backend", namespace, name).is_some();
-                if !found && !self.may_be_missing() {
+                if !found && !self.may_be_missing("Backend", namespace, name) {
                     return Err(format!("backend {namespace}/{name} not found"));
                 }
             }
@@ -137,7 +133,7 @@ impl Fabric<'_> {
             return Err("a valid port number corresponding to a port on the Service must be specified".to_owned());
         };
         let Some(service) = self.find("", "Service", namespace, name) else {
-            return match self.may_be_missing() {
+            return match self.may_be_missing("Service", namespace, name) {
                 true => Ok(()),
                 false => Err(format!("service {namespace}/{name} not found")),
             };
@@ -164,7 +160,7 @@ impl Fabric<'_> {
             return Err("a valid port number corresponding to a port on the ServiceImport must be specified".to_owned());
         };
         let Some(import) = self.find(MULTI_CLUSTER, "ServiceImport", namespace, name) else {
-            return match self.may_be_missing() {
+            return match self.may_be_missing("ServiceImport", namespace, name) {
                 true => Ok(()),
                 false => Err(format!("service import {namespace}/{name} not found")),
             };
