@@ -16,6 +16,7 @@ const SECTIONS: &[(&str, &str)] = &[
     ("OV1400", "Kuadrant"),
     ("OV1500", "kgateway"),
     ("OV1600", "Kuma"),
+    ("OV1700", "Envoy Gateway"),
     ("OV1900", "Policy tests"),
 ];
 

@@ -41,6 +41,8 @@ pub enum KeyValues {
     Written(&'static str),
     /// Words for 0, 1, 2 and so on.
     Words(&'static [&'static str]),
+    /// Kinds of targets, the most specific first: words for 0, 1, 2 and so on.
+    Targets(&'static [&'static str]),
     /// Numbers that explanations do not print.
     Unspoken,
 }

@@ -10,7 +10,9 @@ use overrule_gateway::topology::{
     GROUP as GATEWAY_API, GatewayIx, HostFit, Link, LinkIx, Listener, ListenerIx, Parent,
     ParentTarget, RouteIx, RouteKind, SetIx,
 };
-use overrule_model::{GroupKind, Object, ObjectId, ObjectKey, Scope, Selector, SelectorClause, Sym};
+use overrule_model::{
+    GroupKind, Object, ObjectId, ObjectKey, Scope, Selector, SelectorClause, Sym,
+};
 use overrule_source::View;
 use smallvec::SmallVec;
 
@@ -116,7 +118,9 @@ impl<'a> Fabric<'a> {
     /// Whether an object is a ListenerSet as the controller knows them.
     fn is_set(&self, object: ObjectId) -> bool {
         let object = self.world.snapshot.get(object);
-        object.is_some_and(|o| o.kind == GroupKind { group: self.gateway_api, kind: self.listener_set })
+        object.is_some_and(|o| {
+            o.kind == GroupKind { group: self.gateway_api, kind: self.listener_set }
+        })
     }
 
     /// A ListenerSet whose Gateway the controller serves, whether that Gateway accepts it or not.
@@ -148,7 +152,13 @@ impl<'a> Fabric<'a> {
     }
 
     /// An object by its names.
-    pub(crate) fn find(&self, group: &str, kind: &str, namespace: &str, name: &str) -> Option<&'a Object> {
+    pub(crate) fn find(
+        &self,
+        group: &str,
+        kind: &str,
+        namespace: &str,
+        name: &str,
+    ) -> Option<&'a Object> {
         let names = self.world.snapshot.names();
         let kind = GroupKind { group: names.lookup(group)?, kind: names.lookup(kind)? };
         let scope = Scope::Namespace(names.lookup(namespace)?);
@@ -202,7 +212,8 @@ impl<'a> Fabric<'a> {
             ParentTarget::Set(ix) => {
                 let set = topology.set(ix)?;
                 let served = set.accepted && !set.listeners.is_empty() && self.is_set(set.object);
-                let named = !self.world.profile.needs_set_group() || self.spells_group(route, parent);
+                let named =
+                    !self.world.profile.needs_set_group() || self.spells_group(route, parent);
                 (set.node, set.parent.filter(|_| served && named)?)
             }
         };
@@ -257,7 +268,8 @@ impl<'a> Fabric<'a> {
         if !listener.kinds.contains(route.kind) {
             return false;
         }
-        let guest = self.world.snapshot.get(route.object).map(|o| o.scope.name()).unwrap_or_default();
+        let guest =
+            self.world.snapshot.get(route.object).map(|o| o.scope.name()).unwrap_or_default();
         let Some((tree, object)) = self.listener_tree(listener) else { return false };
         let namespaces = tree.get("allowedRoutes").and_then(|allowed| allowed.get("namespaces"));
         let from = namespaces.and_then(|n| n.get("from")).and_then(View::as_str);
@@ -266,7 +278,9 @@ impl<'a> Fabric<'a> {
             "Same" => guest == object.scope.name(),
             "Selector" => {
                 let selector = namespaces.and_then(|n| n.get("selector"));
-                selector.and_then(|s| self.read_selector(s)).is_some_and(|s| self.is_labelled(guest, &s))
+                selector
+                    .and_then(|s| self.read_selector(s))
+                    .is_some_and(|s| self.is_labelled(guest, &s))
             }
             _ => false,
         }
@@ -305,7 +319,8 @@ impl<'a> Fabric<'a> {
             self.world.snapshot.find(ObjectKey { kind, scope: Scope::Cluster, name: namespace });
         let named = names.lookup("kubernetes.io/metadata.name");
         object.is_some_and(|object| {
-            let mut labels: Vec<(Sym, Sym)> = named.map(|key| (key, namespace)).into_iter().collect();
+            let mut labels: Vec<(Sym, Sym)> =
+                named.map(|key| (key, namespace)).into_iter().collect();
             labels.extend(object.labels.iter());
             selector.matches(&overrule_model::Labels::new(labels))
         })
@@ -377,7 +392,8 @@ impl<'a> Fabric<'a> {
 
     /// The place of a route among others: by age, namespace and name.
     pub(crate) fn route_order(&self, route: RouteIx) -> (i64, &'a str, &'a str) {
-        let object = self.world.topology.route(route).and_then(|r| self.world.snapshot.get(r.object));
+        let object =
+            self.world.topology.route(route).and_then(|r| self.world.snapshot.get(r.object));
         object.map_or((i64::MAX, "", ""), |object| self.object_order(object))
     }
 
@@ -386,7 +402,6 @@ impl<'a> Fabric<'a> {
         let age = self.world.profile.age(object.created);
         (age, self.text(object.scope.name()), self.text(object.name))
     }
-
 }
 
 /// Whether the controller serves a class: it says so, or it is not in the input.

@@ -220,7 +220,7 @@ mod tests {
         assert!(ALL.is_sorted_by_key(|k| k.kind));
         for info in ALL {
             assert!(info.fields.is_sorted_by_key(|f| f.to_lowercase()), "{}", info.kind);
-            assert!(info.fields.len() <= 32);
+            assert!(info.fields.len() <= 32, "{}", info.kind);
         }
         let security = &ALL[number(Role::Security)];
         assert!(GUARDS.iter().all(|guard| security.field(guard).is_some()));

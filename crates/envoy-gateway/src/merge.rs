@@ -5,7 +5,7 @@
 use overrule_engine::{
     Combine, FieldKey, ListRule, MergePlan, MergeRule, Merger, Nulls, Prefer, StepId, Traced,
 };
-use overrule_source::Documents;
+use overrule_source::{Documents, NodeKind};
 
 use crate::kinds::Role;
 use crate::policy::MergeType;
@@ -142,9 +142,9 @@ fn rules(role: Role) -> Vec<(Vec<&'static str>, MergeRule)> {
     found
 }
 
-/// A value without nulls; none if it is one. Parts without any stay as they are written.
+/// A value without nulls and empty lists; none if it is one. Parts without any stay as they are written.
 fn without_nulls(documents: &Documents, value: Traced) -> Option<Traced> {
-    if value.is_null(documents) {
+    if is_nothing(documents, &value) {
         return None;
     }
     if !has_nulls(documents, &value) {
@@ -152,25 +152,33 @@ fn without_nulls(documents: &Documents, value: Traced) -> Option<Traced> {
     }
     if value.is_list(documents) {
         let items = value.items(documents).into_iter();
-        return Some(Traced::List(items.filter_map(|item| without_nulls(documents, item)).collect()));
+        return Some(Traced::List(
+            items.filter_map(|item| without_nulls(documents, item)).collect(),
+        ));
     }
     let members = value.entries(documents).into_iter();
     let kept = members.filter_map(|(key, value)| Some((key, without_nulls(documents, value)?)));
     Some(Traced::Map(kept.collect()))
 }
 
-/// Whether a value has a null in it.
+/// Whether the controller forgets a value when it reads it: a null, an empty list.
+fn is_nothing(documents: &Documents, value: &Traced) -> bool {
+    let is_empty = || value.is_list(documents) && value.items(documents).is_empty();
+    value.is_null(documents) || is_empty()
+}
+
+/// Whether a value has something like that in it.
 fn has_nulls(documents: &Documents, value: &Traced) -> bool {
     let Traced::Whole { node, .. } = value else {
         let entries = value.entries(documents);
         let items = value.items(documents);
         let mut parts = entries.iter().map(|(_, value)| value).chain(&items);
-        return parts.any(|part| part.is_null(documents) || has_nulls(documents, part));
+        return parts.any(|part| is_nothing(documents, part) || has_nulls(documents, part));
     };
     let mut open = vec![documents.view(*node)];
     while let Some(view) = open.pop() {
         for part in view.entries().map(|(_, member)| member).chain(view.items()) {
-            if part.is_null() {
+            if part.is_null() || (part.kind() == NodeKind::List && part.is_empty()) {
                 return true;
             }
             open.push(part);
@@ -194,7 +202,8 @@ impl Combine for KeyedLists {
         if !held.is_list(documents) || !incoming.is_list(documents) {
             return merger.atomic(held, incoming);
         }
-        let (child, parent) = (held.items(documents).into_vec(), incoming.items(documents).into_vec());
+        let (child, parent) =
+            (held.items(documents).into_vec(), incoming.items(documents).into_vec());
         let items = match key::name(number) {
             Some(key) => keyed(merger, key, child, parent),
             None => local_rules(merger, child, parent),
@@ -205,7 +214,12 @@ impl Combine for KeyedLists {
 
 /// Kubernetes' order: the elements of the child in its order. What only the parent has stands before the next element
 /// that both have, else at the end.
-fn keyed(merger: &mut Merger<'_>, key: &str, child: Vec<Traced>, parent: Vec<Traced>) -> Vec<Traced> {
+fn keyed(
+    merger: &mut Merger<'_>,
+    key: &str,
+    child: Vec<Traced>,
+    parent: Vec<Traced>,
+) -> Vec<Traced> {
     let documents = merger.documents;
     let id = |item: &Traced| item.get(documents, key).map(|id| id.to_json(documents).to_string());
     let ids: Vec<Option<String>> = parent.iter().map(id).collect();
@@ -218,7 +232,8 @@ fn keyed(merger: &mut Merger<'_>, key: &str, child: Vec<Traced>, parent: Vec<Tra
     let is_shared = |at: usize| places.contains(&Some(at));
     let mut merged = Vec::with_capacity(child.len() + parent.len());
     // Places of the parent that only it has, in order.
-    let mut alone = (0..parent.len()).filter(|at| !is_shared(*at)).collect::<Vec<_>>().into_iter().peekable();
+    let mut alone =
+        (0..parent.len()).filter(|at| !is_shared(*at)).collect::<Vec<_>>().into_iter().peekable();
     for (item, at) in child.into_iter().zip(&places) {
         if let Some(at) = *at {
             while let Some(before) = alone.next_if(|before| *before < at) {
@@ -269,13 +284,18 @@ mod tests {
 
     use super::*;
 
-    fn merged(role: Role, merge: MergeType, profile: Profile, child: &Value, parent: &Value) -> Value {
-        let inputs = [child, parent].map(|v| Input::new(if v == child { "a" } else { "b" }, v.to_string()));
+    fn merged(
+        role: Role,
+        merge: MergeType,
+        profile: Profile,
+        child: &Value,
+        parent: &Value,
+    ) -> Value {
+        let inputs =
+            [child, parent].map(|v| Input::new(if v == child { "a" } else { "b" }, v.to_string()));
         let documents = read(inputs.to_vec(), &ReadOptions::default()).documents;
         let ids: Vec<_> = documents.ids().collect();
-        let at = |n: usize| {
-            written(n as u32, Documents::node_ref(documents.root(ids[n]), ids[n]))
-        };
+        let at = |n: usize| written(n as u32, Documents::node_ref(documents.root(ids[n]), ids[n]));
         Plans::new(profile).merged(&documents, (role, merge), at(0), at(1))
     }
 
@@ -292,16 +312,29 @@ mod tests {
             (&["c"], &["a", "b", "c", "d"], &["a", "b", "c", "d"]),
             (&["a"], &[], &["a"]),
         ] {
-            let got = merged(Role::Traffic, MergeType::Strategic, Profile::Shipped, &names(child), &names(parent));
+            let got = merged(
+                Role::Traffic,
+                MergeType::Strategic,
+                Profile::Shipped,
+                &names(child),
+                &names(parent),
+            );
             assert_eq!(got, names(both), "{child:?} over {parent:?}");
-            let got = merged(Role::Traffic, MergeType::Json, Profile::Shipped, &names(child), &names(parent));
+            let got = merged(
+                Role::Traffic,
+                MergeType::Json,
+                Profile::Shipped,
+                &names(child),
+                &names(parent),
+            );
             assert_eq!(got, names(child));
         }
     }
 
     #[test]
     fn a_null_deletes_under_design_only() {
-        let (child, parent) = (json!({"retry": null, "dns": {"a": 1}}), json!({"retry": {"n": 1}, "dns": {"b": 2}}));
+        let (child, parent) =
+            (json!({"retry": null, "dns": {"a": 1}}), json!({"retry": {"n": 1}, "dns": {"b": 2}}));
         for merge in [MergeType::Strategic, MergeType::Json] {
             let got = merged(Role::Traffic, merge, Profile::Shipped, &child, &parent);
             assert_eq!(got, json!({"retry": {"n": 1}, "dns": {"a": 1, "b": 2}}));

@@ -125,36 +125,6 @@ impl PolicyTarget {
             TargetObjects::Selected(_) => None,
         }
     }
-
-    /// Whether it means the same as another one, wherever it is written.
-    fn means(&self, other: &Self) -> bool {
-        let same = match (&self.objects, &other.objects) {
-            (TargetObjects::Named(a, s), TargetObjects::Named(b, t)) => {
-                a == b && s.map(|(name, _)| name) == t.map(|(name, _)| name)
-            }
-            (TargetObjects::Selected(a), TargetObjects::Selected(b)) => match (a, b) {
-                (Some((a, in_a)), Some((b, in_b))) => a == b && in_a.means(in_b),
-                (a, b) => a.is_none() && b.is_none(),
-            },
-            _ => false,
-        };
-        same && (self.group, self.kind) == (other.group, other.kind)
-    }
-}
-
-impl TargetNamespaces {
-    fn means(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Same, Self::Same) | (Self::All, Self::All) => true,
-            (Self::Labelled(a), Self::Labelled(b)) => a == b,
-            _ => false,
-        }
-    }
-}
-
-/// Whether two policies have the same targets, wherever they are written.
-pub(crate) fn same_targets(was: &[PolicyTarget], is: &[PolicyTarget]) -> bool {
-    was.len() == is.len() && was.iter().zip(is).all(|(was, is)| was.means(is))
 }
 
 /// Reads every policy.
@@ -168,15 +138,10 @@ pub fn parse(documents: &Documents, snapshot: &mut Snapshot) -> Policies {
         found.extend(objects.iter().map(|object| (number, info, object.clone())));
     }
     let read = found.into_iter();
-    let list: Vec<Arc<Policy>> =
-        read.map(|(kind, info, object)| Arc::new(policy(documents, snapshot, kind, info, &object))).collect();
+    let list: Vec<Arc<Policy>> = read
+        .map(|(kind, info, object)| Arc::new(policy(documents, snapshot, kind, info, &object)))
+        .collect();
     Policies { list: list.into() }
-}
-
-/// Reads one policy again.
-pub(crate) fn reparse(documents: &Documents, snapshot: &mut Snapshot, was: &Policy) -> Option<Policy> {
-    let object = snapshot.get(was.object)?.clone();
-    Some(policy(documents, snapshot, was.kind, was.info, &object))
 }
 
 fn policy(
@@ -233,7 +198,8 @@ fn text<'v>(of: View<'v>, key: &str) -> Option<&'v str> {
 fn named(snapshot: &mut Snapshot, target: View<'_>, field: String) -> Option<PolicyTarget> {
     let (kind, name) = (text(target, "kind")?, text(target, "name")?);
     let names = snapshot.names_mut();
-    let section = target.get("sectionName").and_then(|at| Some((names.intern(at.as_str()?), at.span())));
+    let section =
+        target.get("sectionName").and_then(|at| Some((names.intern(at.as_str()?), at.span())));
     Some(PolicyTarget {
         group: names.intern(text(target, "group").unwrap_or(GATEWAY_API)),
         kind: names.intern(kind),

@@ -33,9 +33,9 @@ pub static DIFFERENCES: &[Difference] = &[
         shipped: "counts as the oldest: the controller reads no time as time zero",
     },
     Difference {
-        about: "`null` in a policy with `mergeType`",
-        design: "removes the field, as RFC 7386 and Kubernetes document it",
-        shipped: "does nothing: the field of the parent stays",
+        about: "`null` or an empty list in a policy with `mergeType`",
+        design: "`null` removes the field and a list replaces the parent's, as RFC 7386 and Kubernetes document it",
+        shipped: "do nothing: the field of the parent stays",
     },
     Difference {
         about: "a BackendTrafficPolicy for a named rule of a TLSRoute",

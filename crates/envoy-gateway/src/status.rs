@@ -115,7 +115,8 @@ impl Status {
     fn sort(&mut self) {
         self.0.sort_by(|(a, of_a), (b, of_b)| {
             let rank = |conditions: &[Noted]| {
-                let has = |kind, status| conditions.iter().any(|c| c.kind == kind && c.status == status);
+                let has =
+                    |kind, status| conditions.iter().any(|c| c.kind == kind && c.status == status);
                 match (has(kind::ACCEPTED, false), has(kind::OVERRIDDEN, true)) {
                     (true, _) => 0,
                     (_, true) => 1,
@@ -258,16 +259,19 @@ pub(crate) fn listed(scopes: &BTreeSet<ScopeKey>) -> Option<String> {
         let [listeners, sets, set_listeners, routes] = &mut groups;
         match scope {
             ScopeKey::Gateway(_) => {}
-            ScopeKey::GatewayListener(gateway, name) => listeners.1.push(format!("{gateway}/{name}")),
+            ScopeKey::GatewayListener(gateway, name) => {
+                listeners.1.push(format!("{gateway}/{name}"))
+            }
             ScopeKey::Set(set) => sets.1.push(set.clone()),
             ScopeKey::SetListener(set, name) => set_listeners.1.push(format!("{set}/{name}")),
             ScopeKey::Route(route, _) => routes.1.push(route.clone()),
         }
     }
-    let parts = groups.into_iter().filter(|(_, names)| !names.is_empty()).map(|(what, mut names)| {
-        names.sort();
-        format!("these {what}: [{}]", names.join(" "))
-    });
+    let parts =
+        groups.into_iter().filter(|(_, names)| !names.is_empty()).map(|(what, mut names)| {
+            names.sort();
+            format!("these {what}: [{}]", names.join(" "))
+        });
     let parts: Vec<String> = parts.collect();
     (!parts.is_empty()).then(|| parts.join(" and "))
 }

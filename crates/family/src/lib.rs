@@ -30,7 +30,9 @@ use overrule_topology::GatewayTopology;
 pub use access::{
     Access, CitedClause, Client, ClientSet, ClientTag, FilterSource, Guarded, InboundId,
 };
-pub use answer::{Affected, Ancestor, Condition, ControllerMetrics, Extra, Fit, ResolveOptions, Resolved};
+pub use answer::{
+    Affected, Ancestor, Condition, ControllerMetrics, Extra, Fit, ResolveOptions, Resolved,
+};
 pub use any::{AnyAnswer, AnyExtra, AnyFamily, AnyGround, AnyPolicies, ReadWorld};
 pub use dialect::{Conflicts, Dialect, JudgedKind};
 pub use settings::{Setting, SettingValues};

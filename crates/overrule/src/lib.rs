@@ -48,12 +48,12 @@ pub use lookup::{LookupError, Suggestions};
 pub use manifests::{Manifests, MeshCall, Unread};
 pub use overrule_access;
 pub use overrule_engine as engine;
+pub use overrule_envoy_gateway as envoy_gateway;
 pub use overrule_family::{
     self as family_kit, Affected, Client, Condition, Fit, InboundId, NamedIdentity, Setting,
     SettingValues,
 };
 pub use overrule_gateway as gateway;
-pub use overrule_envoy_gateway as envoy_gateway;
 pub use overrule_kgateway as kgateway;
 pub use overrule_kuadrant as kuadrant;
 pub use overrule_mesh as kuma;

@@ -22,7 +22,7 @@ use overrule::source::Input;
 use overrule::{Analysis, Assume, Client, Options, Question, Touched};
 use overrule_testkit::fleet::{FleetSpec, ManifestFormat, PerLevel, manifests};
 use overrule_testkit::rng::Rng;
-use overrule_testkit::{generate, kgateway, kuadrant, kuma, yaml};
+use overrule_testkit::{envoygateway, generate, kgateway, kuadrant, kuma, yaml};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::Value;
@@ -364,6 +364,19 @@ fn kgateway_policies() {
 }
 
 #[test]
+fn envoy_gateway_policies() {
+    for profile in ["design", "shipped"] {
+        let world = |seed: u64| {
+            let profiles = [("envoygateway".to_owned(), profile.to_owned())].into();
+            let options = Options { profiles, compare: true, ..Options::default() };
+            (envoygateway::world::objects(seed), options)
+        };
+        // Every change is resolved as a whole: claims and validation depend on all policies.
+        histories((count(8), "envoygateway", 0), world);
+    }
+}
+
+#[test]
 fn proxies_of_meshes() {
     for profile in ["design", "2.13"] {
         let world = |seed: u64| {
@@ -381,6 +394,7 @@ fn families_together() {
         let mut rng = Rng::new(seed, "live-all", 0);
         let mut all = kuadrant::world(&mut rng, &kuadrant::WorldShape::default());
         all.extend(kgateway::world::objects(seed).0);
+        all.extend(envoygateway::world::objects(seed));
         all.extend(kuma::world::documents(seed).into_iter().take(20));
         (all, Options::default())
     };

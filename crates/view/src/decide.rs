@@ -90,6 +90,14 @@ pub(crate) fn decided(
             format!("after {n} by {by}: {n} has {}, this one {}", -values.0, -values.1)
         }
         Some(KeyValues::Written(later)) => format!("after {n} by {by}: {later}"),
+        Some(KeyValues::Targets(words)) => {
+            let word = |value: i64| words.get(usize::try_from(value).ok()?).copied().unwrap_or("?");
+            format!(
+                "after {n} by {by}: a policy on {} comes before one on {}",
+                word(values.0),
+                word(values.1)
+            )
+        }
         Some(KeyValues::Words(words)) => {
             let word = |value: i64| words.get(usize::try_from(value).ok()?);
             match (word(values.0), word(values.1)) {

@@ -74,7 +74,9 @@ fn explain_kind(
 pub(crate) fn order(kind: Option<&KindResult>) -> &'static str {
     match kind.and_then(|k| k.keys.first()).map(|key| key.values) {
         Some(KeyValues::Words(_)) => "least specific first, the last one wins",
-        Some(KeyValues::Sections | KeyValues::Strategies) => "most specific first",
+        Some(KeyValues::Sections | KeyValues::Strategies | KeyValues::Targets(_)) => {
+            "most specific first"
+        }
         Some(KeyValues::Ages) => "oldest first",
         _ => "least specific first",
     }

@@ -20,6 +20,7 @@
 )]
 
 pub mod deletion;
+pub mod envoygateway;
 pub mod fleet;
 pub mod generate;
 pub mod kgateway;

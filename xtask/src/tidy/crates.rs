@@ -20,6 +20,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("gateway", &[CORE, "topology family"]),
     ("kuadrant", &[CORE, "family gateway condition"]),
     ("kgateway", &[CORE, "family gateway"]),
+    ("envoy-gateway", &[CORE, "family gateway"]),
     ("access", &[]),
     ("envoy", &["access source"]),
     ("mesh", &[CORE, "family access"]),

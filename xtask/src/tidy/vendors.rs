@@ -6,11 +6,16 @@ use super::lexer::without_comments;
 use super::{File, Problems};
 
 /// Who has a family.
-const VENDORS: &[&str] = &["kuadrant", "kgateway", "kuma"];
+const VENDORS: &[&str] = &["kuadrant", "kgateway", "kuma", "envoygateway", "envoy_gateway"];
 
 /// The families.
-const FAMILIES: &[&str] =
-    &["crates/kuadrant/", "crates/kgateway/", "crates/mesh/", "crates/kuma-api/"];
+const FAMILIES: &[&str] = &[
+    "crates/kuadrant/",
+    "crates/kgateway/",
+    "crates/envoy-gateway/",
+    "crates/mesh/",
+    "crates/kuma-api/",
+];
 
 /// Files and folders that may name a vendor all the same, and why.
 const ALLOWED: &[(&str, &str)] = &[

@@ -40,7 +40,8 @@ impl Answer {
             let at = expected.at.clone();
             differences.push(Difference { at, message, expected: wanted, actual });
         };
-        let text = |status: &str, reason: &str, message: &str| format!("{status} {reason}: {message}");
+        let text =
+            |status: &str, reason: &str, message: &str| format!("{status} {reason}: {message}");
         let Some(actual) = self.conditions_of(expected) else {
             differs(format!("there is no policy `{}`", expected.policy), None, None);
             return Comparison::Done(differences);

@@ -70,8 +70,8 @@ impl Reader<'_> {
         let features = self.words(item, at, "features");
         let policies = self.words(item, at, "policies");
         let routing = self.fields.string(item, at, "routing");
-        let routing =
-            routing.map(|(text, view)| SpannedWord { text: text.to_owned(), at: self.position(view) });
+        let routing = routing
+            .map(|(text, view)| SpannedWord { text: text.to_owned(), at: self.position(view) });
         Some(Expectation {
             at: self.position(item),
             path: path?,

@@ -40,7 +40,12 @@ impl Run<'_> {
     }
 
     /// Compares an entry of such a test, besides values.
-    pub(super) fn featured(&mut self, expect: &Expectation, target: usize, effective: &ActualPolicy) {
+    pub(super) fn featured(
+        &mut self,
+        expect: &Expectation,
+        target: usize,
+        effective: &ActualPolicy,
+    ) {
         let of_values = Expectation { sources: None, error: None, ..expect.clone() };
         self.entry(&of_values, effective);
         for source in expect.sources.iter().flatten() {
@@ -48,7 +53,13 @@ impl Run<'_> {
         }
         if let Some(given) = &expect.features {
             let actual = self.features(&expect.kind.text, effective);
-            self.same_set(expect, DifferenceKind::Unexpected, "the features differ", given, &actual);
+            self.same_set(
+                expect,
+                DifferenceKind::Unexpected,
+                "the features differ",
+                given,
+                &actual,
+            );
         }
         if let Some(given) = &expect.policies {
             let actual = effective.makers.iter().map(String::as_str).collect();
@@ -121,7 +132,9 @@ impl Run<'_> {
         let named = fields.map(|field| self.answer.alias(field));
         let counts = |field: &&str| {
             *field != ROUTING
-                && judged.and_then(|judged| judged.fields).is_none_or(|fields| fields.contains(field))
+                && judged
+                    .and_then(|judged| judged.fields)
+                    .is_none_or(|fields| fields.contains(field))
         };
         named.filter(counts).collect()
     }
@@ -131,13 +144,15 @@ impl Run<'_> {
         let Some(at) = case.expect.as_ref().map(|given| given.at.clone()) else { return };
         let mut found = Vec::new();
         for (i, target) in self.answer.targets().iter().enumerate() {
-            let complete = case.complete_for.is_empty() || case.complete_for.iter().any(|k| target.is_kind(k));
+            let complete =
+                case.complete_for.is_empty() || case.complete_for.iter().any(|k| target.is_kind(k));
             let silent = case.unasserted.iter().any(|walk| self.begins(target.path, walk));
             if !target.reached || listed.contains(&i) || !complete || silent {
                 continue;
             }
             let effective = self.answer.effective(i);
-            let counts_empty = self.answer.judged(&target.kind).is_none_or(|judged| judged.counts_empty);
+            let counts_empty =
+                self.answer.judged(&target.kind).is_none_or(|judged| judged.counts_empty);
             let there = match counts_empty {
                 true => !effective.makers.is_empty() || effective.poisoned,
                 // Where it fails, nobody looks at what else there would be.
@@ -173,9 +188,9 @@ impl Run<'_> {
 /// Whether a value says a part of another one: a member of a mapping, or an element of a list, whole or by its key.
 fn says_some(said: &Value, value: &Value, key: Option<&str>) -> bool {
     match (said, value) {
-        (Value::Object(said), Value::Object(value)) if !said.is_empty() => {
-            said.iter().any(|(name, said)| value.get(name).is_some_and(|value| says_some(said, value, key)))
-        }
+        (Value::Object(said), Value::Object(value)) if !said.is_empty() => said
+            .iter()
+            .any(|(name, said)| value.get(name).is_some_and(|value| says_some(said, value, key))),
         (Value::Array(said), Value::Array(value)) => {
             let is_same = |said: &Value, value: &Value| match key {
                 Some(key) => said.get(key).is_some_and(|said| value.get(key) == Some(said)),

@@ -50,8 +50,14 @@ pub(super) fn report(found: &Found<'_, '_>, out: &mut Vec<Diagnostic>) {
         let role = policy.info.role;
         if let Some(text) = refused(found, id, role) {
             let on = open.get(&id).map(|routes| found.nodes(routes)).unwrap_or_default();
-            let on = if on.is_empty() { String::new() } else { format!("; on {on} a less specific policy is used, or none") };
-            let message = format!("the controller refuses this policy without failing its routes: {text}{on}");
+            let on = if on.is_empty() {
+                String::new()
+            } else {
+                format!("; on {on} a less specific policy is used, or none")
+            };
+            let message = format!(
+                "the controller refuses this policy without failing its routes: {text}{on}"
+            );
             let d = Diagnostic::new(&codes::FAILS_OPEN, message).at(policy.at);
             out.push(d.field("spec").help("correct the policy: until then it protects nothing"));
             continue;
@@ -71,7 +77,11 @@ pub(super) fn report(found: &Found<'_, '_>, out: &mut Vec<Diagnostic>) {
         };
         let message = format!("the controller cannot translate this policy ({first}); {effect}");
         let d = Diagnostic::new(&codes::BROKEN, message).at(policy.at);
-        out.push(d.field("spec").help("correct the field; `overrule explain` on a route shows what is in force there"));
+        out.push(
+            d.field("spec").help(
+                "correct the field; `overrule explain` on a route shows what is in force there",
+            ),
+        );
     }
 }
 

@@ -41,7 +41,8 @@ fn shared_ports(found: &Found<'_, '_>, out: &mut Vec<Diagnostic>) {
             "{} shares its port with other HTTP listeners, so the controller refuses this policy there; it also keeps the policy of the whole Gateway off",
             found.nodes(&listeners)
         );
-        let d = Diagnostic::new(&codes::SHARED_PORT, message).at(policy.at).field("spec.targetRefs");
+        let d =
+            Diagnostic::new(&codes::SHARED_PORT, message).at(policy.at).field("spec.targetRefs");
         out.push(d.help("target the whole Gateway, or give the listener a port of its own"));
     }
 }
@@ -64,10 +65,13 @@ fn sockets(found: &Found<'_, '_>, out: &mut Vec<Diagnostic>) {
                 }
                 Some(at.clone())
             };
-            let own: Vec<Value> = SOCKET.iter().map(|path| settings(path).unwrap_or_default()).collect();
+            let own: Vec<Value> =
+                SOCKET.iter().map(|path| settings(path).unwrap_or_default()).collect();
             let (of, known) =
                 first.entry((gateway, listener.port)).or_insert_with(|| (ix, own.clone()));
-            let Some(policy) = client.and_then(|client| found.policy(client.policy)) else { continue };
+            let Some(policy) = client.and_then(|client| found.policy(client.policy)) else {
+                continue;
+            };
             if *of == ix || *known == own {
                 continue;
             }
@@ -108,7 +112,9 @@ fn unseen_routing(found: &Found<'_, '_>, out: &mut Vec<Diagnostic>) {
             "{} do not see this `routingType`: they are attached without the name of the listener",
             found.nodes(&unseen)
         );
-        let d = Diagnostic::new(&codes::ROUTING_UNSEEN, message).at(policy.at).field("spec.routingType");
+        let d = Diagnostic::new(&codes::ROUTING_UNSEEN, message)
+            .at(policy.at)
+            .field("spec.routingType");
         out.push(d.help("set `sectionName` in the parentRef of the routes, or set the routing type on the Gateway"));
     }
 }
@@ -128,7 +134,8 @@ fn dropped_proxies(found: &Found<'_, '_>, out: &mut Vec<Diagnostic>) {
             "this EnvoyProxy drops everything that `{}` sets for the GatewayClass",
             found.name(class)
         );
-        let d = Diagnostic::new(&codes::PROXY_DROPPED, message).at(policy.at).field("spec.mergeType");
+        let d =
+            Diagnostic::new(&codes::PROXY_DROPPED, message).at(policy.at).field("spec.mergeType");
         out.push(d.help("set `mergeType: StrategicMerge` to keep it, or `Replace` if it is meant"));
     }
 }

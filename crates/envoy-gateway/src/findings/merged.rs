@@ -34,7 +34,8 @@ pub(super) fn report(found: &Found<'_, '_>, out: &mut Vec<Diagnostic>) {
             for rung in &found.resolution.ladders.get(ladder).rungs {
                 let Rung::Group(unit) = rung else { continue };
                 if let [child, parent] = found.resolution.ladders.steps(*unit).as_slice()
-                    && let (Some(child), Some(parent)) = (found.policy_of(*child), found.policy_of(*parent))
+                    && let (Some(child), Some(parent)) =
+                        (found.policy_of(*child), found.policy_of(*parent))
                 {
                     pairs.insert((child, parent));
                 }
@@ -42,7 +43,9 @@ pub(super) fn report(found: &Found<'_, '_>, out: &mut Vec<Diagnostic>) {
         }
     }
     for (child, parent) in pairs {
-        let (Some(below), Some(above)) = (found.policy(child), found.policy(parent)) else { continue };
+        let (Some(below), Some(above)) = (found.policy(child), found.policy(parent)) else {
+            continue;
+        };
         pair(found, (child, below), (parent, above), out);
     }
 }
@@ -72,17 +75,23 @@ fn pair(
         let message = format!(
             "`{path}` replaces the list of `{name}`: the merge does not unite these lists, so the elements there are gone"
         );
-        let d = Diagnostic::new(&codes::LIST_REPLACED, message).at(at).see(above.at, "the policy that loses its list");
+        let d = Diagnostic::new(&codes::LIST_REPLACED, message)
+            .at(at)
+            .see(above.at, "the policy that loses its list");
         out.push(d.field(format!("spec.{path}")).help("repeat here the elements that are to stay"));
     }
     for (path, at) in nulls {
         let message = match found.plan.world().profile {
-            Profile::Shipped => format!("`{path}: null` does not remove the value of `{name}`, which stays in force"),
+            Profile::Shipped => format!(
+                "`{path}: null` does not remove the value of `{name}`, which stays in force"
+            ),
             Profile::Design => format!(
                 "`{path}: null` removes the value of `{name}`, as documented, but the controller leaves it in force"
             ),
         };
-        let d = Diagnostic::new(&codes::NULL_KEEPS, message).at(at).see(above.at, "the policy with the value");
+        let d = Diagnostic::new(&codes::NULL_KEEPS, message)
+            .at(at)
+            .see(above.at, "the policy with the value");
         out.push(d.field(format!("spec.{path}")).help(
             "write a value that switches it off, or leave `mergeType` out and repeat what is to stay",
         ));
@@ -93,8 +102,13 @@ fn pair(
         let message = format!(
             "the limit that `{name}` sets for all requests is lost: these rules have none, so other requests are not limited"
         );
-        let d = Diagnostic::new(&codes::LIMIT_LOST, message).at(at).see(above.at, "the policy with the limit");
-        out.push(d.field("spec.rateLimit.local.rules").help("repeat here the rule without `clientSelectors`"));
+        let d = Diagnostic::new(&codes::LIMIT_LOST, message)
+            .at(at)
+            .see(above.at, "the policy with the limit");
+        out.push(
+            d.field("spec.rateLimit.local.rules")
+                .help("repeat here the rule without `clientSelectors`"),
+        );
     }
 }
 
@@ -117,7 +131,11 @@ fn meet<'v>(
 }
 
 /// Where the rules of a child stand that have no limit for all requests while the parent's have one.
-fn loses_limit(documents: &Documents, below: NodeRef, above: NodeRef) -> Option<overrule_source::Span> {
+fn loses_limit(
+    documents: &Documents,
+    below: NodeRef,
+    above: NodeRef,
+) -> Option<overrule_source::Span> {
     let rules = |spec: NodeRef| {
         let limit = documents.view(spec).get("rateLimit")?;
         limit.get("local")?.get("rules")

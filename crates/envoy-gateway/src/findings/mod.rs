@@ -98,7 +98,11 @@ impl<'a> Found<'a, '_> {
     }
 
     /// The routes of the paths that have some ladders of a kind.
-    fn routes(&self, kind: KindId, ladders: &BTreeSet<LadderId>) -> BTreeMap<LadderId, BTreeSet<NodeId>> {
+    fn routes(
+        &self,
+        kind: KindId,
+        ladders: &BTreeSet<LadderId>,
+    ) -> BTreeMap<LadderId, BTreeSet<NodeId>> {
         let mut found: BTreeMap<LadderId, BTreeSet<NodeId>> = BTreeMap::new();
         if ladders.is_empty() {
             return found;

@@ -36,12 +36,17 @@ fn of_kind(found: &Found<'_, '_>, kind: KindId, info: &KindInfo, out: &mut Vec<D
         let Some(effective) = found.resolution.effective(ladder) else { continue };
         let documents = found.plan.world().documents;
         let entries = effective.value.iter().flat_map(|value| value.entries(documents));
-        let set: BTreeSet<String> = entries.map(|(key, _)| key.text(documents).to_owned()).collect();
+        let set: BTreeSet<String> = entries
+            .map(|(key, _)| key.text(documents).to_owned())
+            .filter(|field| info.field(field).is_some())
+            .collect();
         for loss in &effective.losses {
             if loss.reason != &reasons::FIRST_TAKES_ALL {
                 continue;
             }
-            let Some(loser) = found.policy_of(loss.step).filter(|loser| *loser != winner) else { continue };
+            let Some(loser) = found.policy_of(loss.step).filter(|loser| *loser != winner) else {
+                continue;
+            };
             let field = loss.pointer.split('/').nth(1).unwrap_or("");
             if merges {
                 skipped.entry((winner, loser)).or_default().insert(ladder);
@@ -53,7 +58,8 @@ fn of_kind(found: &Found<'_, '_>, kind: KindId, info: &KindInfo, out: &mut Vec<D
             }
         }
     }
-    let all: BTreeSet<LadderId> = removals.values().flat_map(|removal| &removal.ladders).copied().collect();
+    let all: BTreeSet<LadderId> =
+        removals.values().flat_map(|removal| &removal.ladders).copied().collect();
     let mut routes = found.routes(kind, &all);
     for ((winner, loser), removal) in removals {
         let of_ladders = removal.ladders.iter().filter_map(|ladder| routes.get(ladder));
@@ -92,13 +98,16 @@ fn say(
     out: &mut Vec<Diagnostic>,
 ) {
     let (Some(policy), Some(above)) = (found.policy(winner), found.policy(loser)) else { return };
-    let is_guard = |field: &&String| info.role == Role::Security && GUARDS.contains(&field.as_str());
+    let is_guard =
+        |field: &&String| info.role == Role::Security && GUARDS.contains(&field.as_str());
     let (guards, others): (Vec<&String>, Vec<&String>) = removal.fields.iter().partition(is_guard);
     let (on, from) = (found.nodes(routes), found.name(loser));
     let report = |code, fields: &[&String]| {
         let fields = quoted(fields.iter().map(|field| field.as_str()));
         let message = format!("this policy removes {fields} that `{from}` gave to {on}");
-        let d = Diagnostic::new(code, message).at(policy.at).see(above.at, "the policy that loses them");
+        let d = Diagnostic::new(code, message)
+            .at(policy.at)
+            .see(above.at, "the policy that loses them");
         d.field("spec").help(
             "set `mergeType: StrategicMerge` if it is to add to the other policy (policies of routes only), repeat the fields here, or ignore this with a reason if it is meant",
         )

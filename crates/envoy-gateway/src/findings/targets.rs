@@ -28,7 +28,9 @@ pub(super) fn report(found: &Found<'_, '_>, out: &mut Vec<Diagnostic>) {
 }
 
 fn conflicted(found: &Found<'_, '_>, conflict: &Conflict, out: &mut Vec<Diagnostic>) {
-    let (Some(policy), Some(winner)) = (found.policy(conflict.policy), found.policy(conflict.winner)) else {
+    let (Some(policy), Some(winner)) =
+        (found.policy(conflict.policy), found.policy(conflict.winner))
+    else {
         return;
     };
     let Some(target) = policy.targets.get(conflict.reference as usize) else { return };
@@ -37,9 +39,15 @@ fn conflicted(found: &Found<'_, '_>, conflict: &Conflict, out: &mut Vec<Diagnost
         Role::Security => "; its access control is missing there, and nothing fails",
         _ => "",
     };
-    let message = format!("`{first}` has `{on}` already, so this policy does not apply there{fails}");
-    let d = Diagnostic::new(&codes::CONFLICT, message).at(target.at).see(winner.at, "the policy that has it");
-    out.push(d.field(target.field.clone()).help("merge the two policies, or give them different targets"));
+    let message =
+        format!("`{first}` has `{on}` already, so this policy does not apply there{fails}");
+    let d = Diagnostic::new(&codes::CONFLICT, message)
+        .at(target.at)
+        .see(winner.at, "the policy that has it");
+    out.push(
+        d.field(target.field.clone())
+            .help("merge the two policies, or give them different targets"),
+    );
     let world = found.plan.world();
     let created = |policy: &Policy| world.snapshot.get(policy.object).map(|o| o.created);
     let (ours, theirs) = (created(policy), created(winner));
@@ -49,7 +57,10 @@ fn conflicted(found: &Found<'_, '_>, conflict: &Conflict, out: &mut Vec<Diagnost
             "`{first}` comes first only because of a missing creation time or its name; in a cluster the older policy has `{on}`"
         );
         let d = Diagnostic::new(&codes::UNDATED, message).at(target.at);
-        out.push(d.field("metadata.creationTimestamp").help("do not depend on the order: keep one policy for each target"));
+        out.push(
+            d.field("metadata.creationTimestamp")
+                .help("do not depend on the order: keep one policy for each target"),
+        );
     }
 }
 
@@ -73,7 +84,9 @@ fn words(
     let text = |sym| world.snapshot.text(sym);
     let kind = target.map_or("", |target| text(target.kind));
     let (name, section) = match target.map(|target| &target.objects) {
-        Some(TargetObjects::Named(name, section)) => (text(*name), section.map(|(name, _)| text(name))),
+        Some(TargetObjects::Named(name, section)) => {
+            (text(*name), section.map(|(name, _)| text(name)))
+        }
         _ => ("", None),
     };
     let namespace = text(policy.namespace);
@@ -82,10 +95,12 @@ fn words(
         let message = format!(
             "target {kind} `{name}` does not exist in namespace `{namespace}`; the controller writes no status about it"
         );
-        let help = "check the name; a target named by `targetRefs` is in the namespace of the policy";
+        let help =
+            "check the name; a target named by `targetRefs` is in the namespace of the policy";
         (&generic::TARGET_NOT_FOUND, message, help.to_owned())
     } else if reason == &general::SECTION_NOT_FOUND {
-        let message = format!("{kind} `{namespace}/{name}` has no section `{}`", section.unwrap_or(""));
+        let message =
+            format!("{kind} `{namespace}/{name}` has no section `{}`", section.unwrap_or(""));
         let help = "name a listener, or a rule by its `name`; the policy does not apply, and nothing fails";
         (&generic::SECTION_NOT_FOUND, message, help.to_owned())
     } else if reason == &reasons::UNNAMED_RULE {
@@ -101,14 +116,19 @@ fn words(
             Role::Patch => {}
             _ => kinds.push("ListenerSet"),
         }
-        let help = format!("target one of: {}", quoted(kinds.into_iter().chain(policy.info.routes.iter().copied())));
+        let help = format!(
+            "target one of: {}",
+            quoted(kinds.into_iter().chain(policy.info.routes.iter().copied()))
+        );
         (&generic::TARGET_KIND_NOT_ALLOWED, message, help)
     } else if reason == &general::SELECTOR_MATCHES_NOTHING {
         let message = format!("no `{kind}` that the controller serves has these labels");
         let help = "check the labels and `namespaces`; without `namespaces` only the policy's own is searched";
         (&generic::SELECTOR_MATCHES_NOTHING, message, help.to_owned())
     } else if reason == &reasons::NOT_GRANTED {
-        let message = format!("this selector may not reach a `{kind}` of another namespace, and nothing says so");
+        let message = format!(
+            "this selector may not reach a `{kind}` of another namespace, and nothing says so"
+        );
         let help = format!(
             "add a ReferenceGrant there from {GROUP}/{} in `{namespace}` to {kind}",
             policy.info.kind
@@ -131,7 +151,8 @@ fn words(
 /// A policy that landed, and that no path passes.
 fn unreached(found: &Found<'_, '_>, id: PolicyId, policy: &Policy, out: &mut Vec<Diagnostic>) {
     let landed: Vec<NodeId> = found.resolution.attachments_of(id).map(|a| a.node).collect();
-    if landed.is_empty() || !policy.info.role.is_on_rows() || found.resolution.tally(id).paths() > 0 {
+    if landed.is_empty() || !policy.info.role.is_on_rows() || found.resolution.tally(id).paths() > 0
+    {
         return;
     }
     let topology = found.plan.world().topology;
@@ -140,9 +161,13 @@ fn unreached(found: &Found<'_, '_>, id: PolicyId, policy: &Policy, out: &mut Vec
         Some(level) if level >= level::ROUTE => why_not(found, *node),
         _ => "no route is attached below it",
     });
-    let message = format!("the controller accepts this policy on `{on}`, but it has no effect: {why}");
+    let message =
+        format!("the controller accepts this policy on `{on}`, but it has no effect: {why}");
     let d = Diagnostic::new(&codes::UNREACHED, message).at(policy.at);
-    out.push(d.field("spec.targetRefs").help("`overrule graph` shows which routes reach which listeners"));
+    out.push(
+        d.field("spec.targetRefs")
+            .help("`overrule graph` shows which routes reach which listeners"),
+    );
 }
 
 /// Why no request comes to a route or rule.
@@ -162,7 +187,10 @@ fn truncated(found: &Found<'_, '_>, id: PolicyId, policy: &Policy, out: &mut Vec
     let topology = found.plan.world().topology;
     let mut count = 0;
     for attachment in found.resolution.attachments_of(id) {
-        let rule = topology.rule_of(attachment.node).and_then(|ix| topology.rule(ix)).map(|rule| rule.route);
+        let rule = topology
+            .rule_of(attachment.node)
+            .and_then(|ix| topology.rule(ix))
+            .map(|rule| rule.route);
         count += match topology.route_of(attachment.node).or(rule) {
             Some(route) => found.plan.fabric.parents(route).len(),
             None => 1,
@@ -171,7 +199,13 @@ fn truncated(found: &Found<'_, '_>, id: PolicyId, policy: &Policy, out: &mut Vec
     if count <= ROOM || policy.info.role == Role::Patch {
         return;
     }
-    let message = format!("this policy has up to {count} ancestors, and its status has room for {ROOM}: some are not told");
+    let message = format!(
+        "this policy has up to {count} ancestors, and its status has room for {ROOM}: some are not told"
+    );
     let d = Diagnostic::new(&codes::TRUNCATED, message).at(policy.at);
-    out.push(d.field("spec.targetRefs").help("`overrule get --conditions` and `overrule reach` tell all of it"));
+    out.push(
+        d.field("spec.targetRefs").help(
+            "`overrule get -o json` has the conditions, and `overrule reach` tells all of it",
+        ),
+    );
 }

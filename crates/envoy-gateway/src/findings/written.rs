@@ -75,7 +75,12 @@ fn merging(world: World<'_>, policy: &Policy, spec: View<'_>, found: &mut Vec<Pr
     let is_route = |kind: &str| policy.info.routes.contains(&kind);
     if policy.targets.iter().any(|target| !is_route(world.snapshot.text(target.kind))) {
         let message = "`mergeType` can only be set if every target is a route".to_owned();
-        found.push((message, written.span(), field, "remove `mergeType`, or target routes with a policy of their own"));
+        found.push((
+            message,
+            written.span(),
+            field,
+            "remove `mergeType`, or target routes with a policy of their own",
+        ));
     }
 }
 
@@ -103,7 +108,8 @@ fn traffic(spec: View<'_>, found: &mut Vec<Problem>) {
 
 /// A rule by tokens needs tokens in the same policy: what is merged in does not count.
 fn security(spec: View<'_>, found: &mut Vec<Problem>) {
-    let rules = spec.get("authorization").and_then(|a| a.get("rules")).into_iter().flat_map(View::items);
+    let rules =
+        spec.get("authorization").and_then(|a| a.get("rules")).into_iter().flat_map(View::items);
     let by_token = rules.filter_map(|rule| rule.get("principal")?.get("jwt")).next();
     let has_tokens = spec.get("jwt").is_some_and(|jwt| !jwt.is_null());
     if let Some(jwt) = by_token.filter(|_| !has_tokens) {

@@ -99,7 +99,9 @@ impl Plan<'_> {
             Some(set) => set.listeners.clone().map(ListenerIx).collect(),
             None => topology.listeners_of(gateway).map(|(ix, _)| ix).collect(),
         };
-        let mut named = listeners.into_iter().filter(|ix| topology.listener(*ix).is_some_and(|l| l.name == section));
+        let mut named = listeners
+            .into_iter()
+            .filter(|ix| topology.listener(*ix).is_some_and(|l| l.name == section));
         let Some(listener) = named.next() else {
             self.miss(id, found.reference, &overrule_gateway::reasons::SECTION_NOT_FOUND);
             let message = match of_set {
@@ -162,9 +164,8 @@ impl Plan<'_> {
             self.set(id, &place, kind::OVERRIDDEN, (true, "Overridden"), message);
         }
         let all = topology.listeners_of(gateway);
-        let free = all.filter(|(ix, l)| {
-            (set.is_none() || l.set == set) && !claims.taken.contains(ix)
-        });
+        let free =
+            all.filter(|(ix, l)| (set.is_none() || l.set == set) && !claims.taken.contains(ix));
         let free: Vec<(ListenerIx, String)> =
             free.map(|(ix, l)| (ix, self.text(l.name).to_owned())).collect();
         let cover = set.map_or(Cover::Gateway(gateway), Cover::Set);

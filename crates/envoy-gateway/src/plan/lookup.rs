@@ -144,7 +144,9 @@ impl Plan<'_> {
             Some(namespace) => {
                 let own = self.first_of(all.first(), all.len(), snapshot.text(namespace));
                 let own = own.filter_map(|id| snapshot.get(id));
-                own.take_while(|o| o.kind == kind && o.scope.name() == namespace).filter(fits).collect()
+                own.take_while(|o| o.kind == kind && o.scope.name() == namespace)
+                    .filter(fits)
+                    .collect()
             }
             None => all.iter().filter(fits).collect(),
         }
@@ -211,7 +213,10 @@ impl Plan<'_> {
             TargetObjects::Selected(Some((labels, namespaces))) => {
                 let kind = GroupKind { group: target.group, kind: target.kind };
                 let elsewhere = !matches!(namespaces, TargetNamespaces::Same)
-                    && self.labelled(kind, None, labels).iter().any(|o| o.scope.name() != policy.namespace);
+                    && self
+                        .labelled(kind, None, labels)
+                        .iter()
+                        .any(|o| o.scope.name() != policy.namespace);
                 match elsewhere {
                     true => &reasons::NOT_GRANTED,
                     false => &overrule_gateway::reasons::SELECTOR_MATCHES_NOTHING,
@@ -220,7 +225,8 @@ impl Plan<'_> {
             TargetObjects::Selected(None) => &overrule_gateway::reasons::SELECTOR_MATCHES_NOTHING,
             TargetObjects::Named(name, _) => {
                 let kind = GroupKind { group: target.group, kind: target.kind };
-                let key = ObjectKey { kind, scope: Scope::Namespace(policy.namespace), name: *name };
+                let key =
+                    ObjectKey { kind, scope: Scope::Namespace(policy.namespace), name: *name };
                 match self.fabric.world.snapshot.find(key) {
                     Some(_) => &reasons::NOT_SERVED,
                     None => &overrule_gateway::reasons::TARGET_NOT_FOUND,

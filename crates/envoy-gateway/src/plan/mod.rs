@@ -48,8 +48,14 @@ pub(crate) enum Phase {
 }
 
 impl Phase {
-    const ALL: [Self; 6] =
-        [Self::Rules, Self::Routes, Self::SetListeners, Self::Sets, Self::Listeners, Self::Gateways];
+    const ALL: [Self; 6] = [
+        Self::Rules,
+        Self::Routes,
+        Self::SetListeners,
+        Self::Sets,
+        Self::Listeners,
+        Self::Gateways,
+    ];
 
     /// Whether it is about sections.
     fn has_section(self) -> bool {
@@ -270,7 +276,8 @@ impl<'a> Plan<'a> {
             opens: FieldSet::NONE,
             assumed: Vec::new(),
         };
-        let (Some(cell), Some(policy)) = (self.translations.get(id.0 as usize), self.policy(id)) else {
+        let (Some(cell), Some(policy)) = (self.translations.get(id.0 as usize), self.policy(id))
+        else {
             return &NONE;
         };
         cell.get_or_init(|| {
@@ -289,10 +296,8 @@ impl<'a> Plan<'a> {
         let (documents, sides) = (self.fabric.world.documents, [own.spec, above.spec]);
         let [lower, upper] = sides;
         let value = self.plans.merged(documents, how, written(0, lower), written(1, upper));
-        let owners = Both {
-            child: (self.spec(child), self.namespace(own)),
-            parent: self.namespace(above),
-        };
+        let owners =
+            Both { child: (self.spec(child), self.namespace(own)), parent: self.namespace(above) };
         let translation = translate(&self.fabric, own.info, &value, &owners);
         let merged = Rc::new(MergedSpec { value, translation });
         self.merged.borrow_mut().insert((child, parent), Rc::clone(&merged));
@@ -300,7 +305,11 @@ impl<'a> Plan<'a> {
     }
 
     /// The policy that a policy with `mergeType` is merged with on a listener: the closest one, and only that.
-    pub(crate) fn parent_of(&self, kind: usize, listener: ListenerIx) -> Option<(PolicyId, NodeId)> {
+    pub(crate) fn parent_of(
+        &self,
+        kind: usize,
+        listener: ListenerIx,
+    ) -> Option<(PolicyId, NodeId)> {
         let topology = self.fabric.world.topology;
         let listener = topology.listener(listener)?;
         let gateway = topology.gateway(listener.gateway?)?.node;
@@ -315,7 +324,8 @@ impl<'a> Plan<'a> {
         let topology = self.fabric.world.topology;
         let gateway = topology.listener(listener)?.gateway?;
         let client = self.clients.get(&listener).map(|client| self.spec(client.policy));
-        let detection = client.and_then(|spec| spec.get("clientIPDetection")).filter(|d| !d.is_null());
+        let detection =
+            client.and_then(|spec| spec.get("clientIPDetection")).filter(|d| !d.is_null());
         let proxy = self.proxies.get(gateway.at()).map(|proxy| &proxy.value);
         security::location_problem(spec, detection, proxy)
     }

@@ -30,16 +30,20 @@ impl Plan<'_> {
             name: self.text(name).to_owned(),
             section: String::new(),
         };
-        let (on_class, on_gateway) = (place("GatewayClass", ""), place("Gateway", self.namespace(policy)));
+        let (on_class, on_gateway) =
+            (place("GatewayClass", ""), place("Gateway", self.namespace(policy)));
         let topology = self.fabric.world.topology;
         let gateway = self.gateway_called(policy.namespace, name);
         let shared = gateway.map_or(shares, |gateway| self.is_shared(gateway));
-        let class = topology.classes.iter().find(|class| {
-            topology.nodes.get(class.node).is_some_and(|node| node.name == name)
-        });
+        let class = topology
+            .classes
+            .iter()
+            .find(|class| topology.nodes.get(class.node).is_some_and(|node| node.name == name));
         let merges = |node| {
             let mut gateways = topology.gateways.iter().zip(&self.proxies);
-            gateways.any(|(g, proxy)| proxy.shared && topology.class(g.class).is_some_and(|c| c.node == node))
+            gateways.any(|(g, proxy)| {
+                proxy.shared && topology.class(g.class).is_some_and(|c| c.node == node)
+            })
         };
         let class = class.filter(|class| merges(class.node)).map(|class| class.node);
         let is = |kind: &str| group == GATEWAY_API && of == kind;
@@ -66,7 +70,11 @@ impl Plan<'_> {
         }
     }
 
-    fn gateway_called(&self, namespace: Sym, name: Sym) -> Option<overrule_gateway::topology::GatewayIx> {
+    fn gateway_called(
+        &self,
+        namespace: Sym,
+        name: Sym,
+    ) -> Option<overrule_gateway::topology::GatewayIx> {
         let names = self.fabric.world.snapshot.names();
         let kind = GroupKind { group: names.lookup(GATEWAY_API)?, kind: names.lookup("Gateway")? };
         let key = ObjectKey { kind, scope: Scope::Namespace(namespace), name };

@@ -34,7 +34,8 @@ impl Plan<'_> {
         for gateway in &topology.gateways {
             let class = topology.class(gateway.class).map(|class| class.node);
             let of_class = class.and_then(|node| topology.nodes.get(node)?.object);
-            let class_proxy = of_class.and_then(|object| self.named_proxy(object, &["parametersRef"]));
+            let class_proxy =
+                of_class.and_then(|object| self.named_proxy(object, &["parametersRef"]));
             let at_class = class_proxy.map(|id| self.spec(id).clone());
             let shared = at_class
                 .as_ref()
@@ -85,7 +86,12 @@ impl Plan<'_> {
             return None;
         }
         let own = world.snapshot.text(object.scope.name());
-        let proxy = self.fabric.find(GROUP, "EnvoyProxy", text("namespace").unwrap_or(own), text("name")?)?;
+        let proxy = self.fabric.find(
+            GROUP,
+            "EnvoyProxy",
+            text("namespace").unwrap_or(own),
+            text("name")?,
+        )?;
         let mut all = world.policies.of_kind(number(Role::Proxy));
         all.find(|(_, policy)| policy.object == proxy.id).map(|(id, _)| id)
     }

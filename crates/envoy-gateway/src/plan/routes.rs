@@ -6,8 +6,8 @@ use overrule_engine::{NodeId, PolicyId};
 use overrule_gateway::topology::{ListenerIx, ParentTarget, RouteIx, RouteKind};
 use serde_json::Value;
 
-use super::lookup::Found;
 use super::Plan;
+use super::lookup::Found;
 use crate::fabric::{ManagedParent, Wire};
 use crate::kinds::Role;
 use crate::policy::Policy;
@@ -36,11 +36,13 @@ impl Plan<'_> {
         if parents.is_empty() {
             return;
         }
-        let scope = ScopeKey::Route(self.fabric.full_name(found.node), super::lookup::kind_word(kind));
+        let scope =
+            ScopeKey::Route(self.fabric.full_name(found.node), super::lookup::kind_word(kind));
         for parent in &parents {
             self.note_parent(parent, &scope);
         }
-        let places: Vec<Place> = parents.iter().map(|parent| self.place_of_parent(parent)).collect();
+        let places: Vec<Place> =
+            parents.iter().map(|parent| self.place_of_parent(parent)).collect();
         let node = match self.claim_route(id, policy, found, (route, kind)) {
             Ok(node) => node,
             Err((reason, message)) => {
@@ -166,7 +168,8 @@ impl Plan<'_> {
                 None => format!("{} {name}", kind.name()),
                 Some(section) => format!("RouteRule {name}/{}", self.text(section)),
             };
-            let message = format!("Unable to target {what}, another {of} has already attached to it");
+            let message =
+                format!("Unable to target {what}, another {of} has already attached to it");
             return Err(("Conflicted", message));
         }
         Ok(node)
@@ -195,7 +198,8 @@ impl Plan<'_> {
     fn merge_at(&mut self, on: &OnRoute<'_>, listener: ListenerIx) {
         let place = self.place_of_listener(listener);
         let Some((above, at)) = self.parent_of_phase(on, listener) else {
-            let text = self.route_errors(on, self.spec(on.id), self.translation(on.id), Some(listener));
+            let text =
+                self.route_errors(on, self.spec(on.id), self.translation(on.id), Some(listener));
             if let (Some(text), Some(status)) = (text, self.status(on.id)) {
                 status.invalid(&place, &text);
             }
@@ -224,7 +228,11 @@ impl Plan<'_> {
 
     /// The policy that one on a route is merged with. Those above are not processed yet: who claims a place is the first
     /// in order that names it.
-    fn parent_of_phase(&self, on: &OnRoute<'_>, listener: ListenerIx) -> Option<(PolicyId, NodeId)> {
+    fn parent_of_phase(
+        &self,
+        on: &OnRoute<'_>,
+        listener: ListenerIx,
+    ) -> Option<(PolicyId, NodeId)> {
         let topology = self.fabric.world.topology;
         let listener = topology.listener(listener)?;
         let gateway = topology.gateway(listener.gateway?)?.node;
@@ -245,13 +253,18 @@ impl Plan<'_> {
     ) -> Option<String> {
         let role = on.policy.info.role;
         let (first, each): (&[&str], &[&str]) = match role {
-            Role::Security => (&["basicAuth", "apiKeyAuth", "authorization"], &["extAuth", "oidc", "jwt"]),
+            Role::Security => {
+                (&["basicAuth", "apiKeyAuth", "authorization"], &["extAuth", "oidc", "jwt"])
+            }
             Role::Extension => (&["wasm"], &["lua", "extProc", "dynamicModule"]),
-            _ => return joined(translation.faults.iter().map(|fault| fault.text.clone()).collect()),
+            _ => {
+                return joined(translation.faults.iter().map(|fault| fault.text.clone()).collect());
+            }
         };
         let texts = |fields: &[&str]| {
             let fields = fields.iter().filter_map(|field| on.policy.info.field(field));
-            let faults = fields.flat_map(|n| translation.faults.iter().filter(move |f| f.field == n));
+            let faults =
+                fields.flat_map(|n| translation.faults.iter().filter(move |f| f.field == n));
             faults.map(|fault| fault.text.clone()).collect::<Vec<_>>()
         };
         let mut found = texts(first);
@@ -286,8 +299,7 @@ impl Plan<'_> {
         let kept = self.fabric.kept(on.route, parent).into_iter();
         let kept = kept.filter(|ix| only.is_none_or(|only| only == *ix));
         let serves = |ix: &ListenerIx| {
-            let is_http =
-                topology.listener(*ix).is_some_and(|l| self.fabric.wire(l) == Wire::Http);
+            let is_http = topology.listener(*ix).is_some_and(|l| self.fabric.wire(l) == Wire::Http);
             is_http && self.has_free_rows(on, *ix)
         };
         let problems = kept.filter(serves).filter_map(|ix| self.location_problem(spec, ix));

@@ -18,7 +18,8 @@ impl Plan<'_> {
     /// A place as a status names it: the object of a node, and a section.
     pub(super) fn place(&self, kind: &'static str, node: NodeId, section: &str) -> Place {
         let node = self.fabric.world.topology.nodes.get(node);
-        let (namespace, name) = node.map_or(("", ""), |n| (self.text(n.namespace), self.text(n.name)));
+        let (namespace, name) =
+            node.map_or(("", ""), |n| (self.text(n.namespace), self.text(n.name)));
         Place {
             kind,
             namespace: namespace.to_owned(),
@@ -37,7 +38,9 @@ impl Plan<'_> {
                 ScopeKey::SetListener(name, self.text(listener.name).to_owned())
             }
             Some(listener) => ScopeKey::GatewayListener(name, self.text(listener.name).to_owned()),
-            None if topology.nodes.level_of(node) == Some(level::LISTENER_SET) => ScopeKey::Set(name),
+            None if topology.nodes.level_of(node) == Some(level::LISTENER_SET) => {
+                ScopeKey::Set(name)
+            }
             None => ScopeKey::Gateway(name),
         }
     }
@@ -109,7 +112,8 @@ impl Plan<'_> {
                 _ => format!("Listener {name}/{section}"),
             };
             let of = policy.info.kind;
-            let message = format!("Unable to target {what}, another {of} has already attached to it");
+            let message =
+                format!("Unable to target {what}, another {of} has already attached to it");
             self.set(id, &place, kind::ACCEPTED, (false, "Conflicted"), message);
             return;
         }
@@ -145,10 +149,9 @@ impl Plan<'_> {
         let topology = self.fabric.world.topology;
         let (full, section) = (full.to_owned(), section.to_owned());
         match phase {
-            Phase::Listeners => self.overrides.add(
-                ScopeKey::Gateway(full.clone()),
-                ScopeKey::GatewayListener(full, section),
-            ),
+            Phase::Listeners => self
+                .overrides
+                .add(ScopeKey::Gateway(full.clone()), ScopeKey::GatewayListener(full, section)),
             Phase::Sets | Phase::SetListeners => {
                 let set = match phase {
                     Phase::Sets => topology.set_of(node),
@@ -188,9 +191,13 @@ impl Plan<'_> {
     fn upper_errors(&self, id: PolicyId, policy: &Policy, node: NodeId) -> Option<String> {
         let translation = self.translation(id);
         let order: &[&str] = match policy.info.role {
-            Role::Security => &["jwt", "oidc", "basicAuth", "apiKeyAuth", "authorization", "extAuth"],
+            Role::Security => {
+                &["jwt", "oidc", "basicAuth", "apiKeyAuth", "authorization", "extAuth"]
+            }
             Role::Extension => &["extProc", "wasm", "lua", "dynamicModule"],
-            _ => return joined(translation.faults.iter().map(|fault| fault.text.clone()).collect()),
+            _ => {
+                return joined(translation.faults.iter().map(|fault| fault.text.clone()).collect());
+            }
         };
         let fields = order.iter().filter_map(|field| policy.info.field(field));
         let faults = fields.flat_map(|n| translation.faults.iter().filter(move |f| f.field == n));
@@ -234,7 +241,8 @@ pub(super) fn deprecated(role: Role, spec: &Value) -> Option<String> {
     let all = fields.iter().copied().chain([(&["targetRef"][..], "targetRefs")]);
     let used = all.filter(|(path, _)| {
         // A switch that is off asks for nothing.
-        at(path).is_some_and(|value| path.last() != Some(&"optional") || value.as_bool() == Some(true))
+        at(path)
+            .is_some_and(|value| path.last() != Some(&"optional") || value.as_bool() == Some(true))
     });
     let mut texts: Vec<String> = used
         .map(|(path, instead)| {

@@ -2,8 +2,8 @@
 //! In: ladders and their recipes. Out: what each rung does to what is in force. Not here: making recipes (`rows`).
 
 use overrule_engine::{
-    Action, Algebra, Combine, Effective, Fate, FieldKey, Group, GuardCheck, Loss, Merger, Op, Place,
-    Prefer, Rung, StepId, Steps, Traced, Turn,
+    Action, Algebra, Combine, Effective, Fate, FieldKey, Group, GuardCheck, Loss, Merger, Op,
+    Place, Prefer, Rung, StepId, Steps, Traced, Turn,
 };
 use overrule_source::{Documents, NodeRef};
 

@@ -15,7 +15,7 @@ mod rows;
 mod walk;
 
 use overrule_engine::{
-    KeyValues, KindId, NewKind, PathId, RankKey, RankKeys, Resolution, ResolutionBuilder, Subjects,
+    KeyValues, KindId, NewKind, PathId, RankKey, RankKeys, Resolution, ResolutionBuilder,
 };
 use overrule_family::{Extra, ResolveOptions, Resolved};
 
@@ -29,7 +29,7 @@ pub(crate) use recipe::Recipes;
 pub static KEYS: RankKeys = &[
     RankKey::new(
         "target",
-        KeyValues::Words(&[
+        KeyValues::Targets(&[
             "a rule",
             "a route",
             "a listener",
@@ -106,7 +106,7 @@ pub fn resolve(world: World<'_>, options: &ResolveOptions) -> Resolved<Routing> 
     };
     let mut diagnostics = Vec::new();
     if !options.silent {
-        let found = Found { plan: &plan, resolution: &resolution, subjects: &Subjects::All };
+        let found = Found { plan: &plan, resolution: &resolution };
         findings::report(&found, &mut diagnostics);
     }
     Resolved { resolution, diagnostics, extra: Routing { by_path: walked.routing } }
@@ -116,5 +116,4 @@ pub fn resolve(world: World<'_>, options: &ResolveOptions) -> Resolved<Routing> 
 pub(crate) struct Found<'a, 'p> {
     pub(crate) plan: &'a Plan<'p>,
     pub(crate) resolution: &'a Resolution,
-    pub(crate) subjects: &'a Subjects,
 }

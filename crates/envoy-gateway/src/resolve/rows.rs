@@ -184,7 +184,8 @@ impl<'a, 'p, 'b> Rows<'a, 'p, 'b> {
         if rungs.is_empty() {
             return LadderId::EMPTY;
         }
-        let (rungs, plans): (SmallVec<[Rung; 4]>, SmallVec<[RungPlan; 4]>) = rungs.into_iter().unzip();
+        let (rungs, plans): (SmallVec<[Rung; 4]>, SmallVec<[RungPlan; 4]>) =
+            rungs.into_iter().unzip();
         let extra = self.recipes.number(Recipe { rungs: plans, routing });
         let spec = Form::Candidates.spec(kind);
         self.builder.ladders.group(Group { spec, extra, rungs })
@@ -269,7 +270,9 @@ impl<'a, 'p, 'b> Rows<'a, 'p, 'b> {
             }
             let merged = self.merged(kind, (id, node), row.listener);
             let verdict = match &merged {
-                Some((_, _, _, of)) => self.verdict(info, (id, node), row, (&of.value, &of.translation)),
+                Some((_, _, _, of)) => {
+                    self.verdict(info, (id, node), row, (&of.value, &of.translation))
+                }
                 None => {
                     let own = (self.plan.spec(id), self.plan.translation(id));
                     self.verdict(info, (id, node), row, own)
@@ -429,7 +432,9 @@ impl<'a, 'p, 'b> Rows<'a, 'p, 'b> {
         let winner = self.plan.clients.get(&ix).copied();
         let topology = self.plan.world().topology;
         let Some(listener) = topology.listener(ix) else { return LadderId::EMPTY };
-        if !self.plan.fabric.is_ready(ix) || self.plan.fabric.wire(listener) == crate::fabric::Wire::Udp {
+        if !self.plan.fabric.is_ready(ix)
+            || self.plan.fabric.wire(listener) == crate::fabric::Wire::Udp
+        {
             return LadderId::EMPTY;
         }
         let mut rungs = Vec::new();
@@ -450,7 +455,9 @@ impl<'a, 'p, 'b> Rows<'a, 'p, 'b> {
                         ..Verdict::idle(Deed::Take, &reasons::TAKES)
                     }
                 }
-                None if taken && rungs.iter().any(|(_, plan): &(Rung, RungPlan)| plan.deed == Deed::Take) => {
+                None if taken
+                    && rungs.iter().any(|(_, plan): &(Rung, RungPlan)| plan.deed == Deed::Take) =>
+                {
                     Verdict::idle(Deed::Shadowed, &reasons::CLAIMED)
                 }
                 None if self.plan.shared_ports.contains(&(id, ix)) => {
@@ -465,7 +472,13 @@ impl<'a, 'p, 'b> Rows<'a, 'p, 'b> {
     }
 
     /// The ladder of a Gateway's EnvoyProxy.
-    pub(super) fn proxy(&mut self, kind: usize, gateway: NodeId, class: NodeId, place: usize) -> LadderId {
+    pub(super) fn proxy(
+        &mut self,
+        kind: usize,
+        gateway: NodeId,
+        class: NodeId,
+        place: usize,
+    ) -> LadderId {
         let Some(proxy) = self.plan.proxies.get(place).cloned() else { return LadderId::EMPTY };
         let takes = || Verdict::idle(Deed::Take, &reasons::TAKES);
         let rungs = match (proxy.own, proxy.class, proxy.merge) {

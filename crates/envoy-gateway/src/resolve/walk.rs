@@ -96,7 +96,8 @@ impl Walk<'_, '_, '_> {
                     self.say(at, path, ladder);
                 }
             }
-            let proxy = self.plan.proxies.get(place).and_then(|proxy| proxy.value.get("routingType"));
+            let proxy =
+                self.plan.proxies.get(place).and_then(|proxy| proxy.value.get("routingType"));
             let to_service = proxy.and_then(serde_json::Value::as_str) == Some("Service");
             for ix in gateway.listeners.clone().map(ListenerIx) {
                 self.listener(path, ix, to_service);
@@ -125,7 +126,9 @@ impl Walk<'_, '_, '_> {
     }
 
     fn say_patches(&mut self, path: PathId, node: NodeId) {
-        let Some(at) = self.kinds.iter().position(|kind| kind.info.role == Role::Patch) else { return };
+        let Some(at) = self.kinds.iter().position(|kind| kind.info.role == Role::Patch) else {
+            return;
+        };
         let Some(number) = self.kinds.get(at).map(|kind| kind.number) else { return };
         let ids = self.patches.get(&node).cloned().unwrap_or_default();
         let ladder = self.rows.patches(number, &ids, node);
@@ -143,7 +146,8 @@ impl Walk<'_, '_, '_> {
             }
         }
         let client = self.plan.clients.get(&ix).filter(|client| client.fails);
-        let fails = client.and_then(|client| self.plan.policy(client.policy)).map(|policy| policy.at);
+        let fails =
+            client.and_then(|client| self.plan.policy(client.policy)).map(|policy| policy.at);
         let at = At { ix, path, fails, to_service };
         for place in listener.links.clone().map(LinkIx) {
             self.link(at, place);

@@ -37,7 +37,9 @@ impl Translator<'_, '_> {
             let result = self.tls(tls);
             self.check("tls", "TLS", result);
         }
-        if at("proxyProtocol").is_some() || at("enableProxyProtocol").and_then(Value::as_bool) != Some(true) {
+        if at("proxyProtocol").is_some()
+            || at("enableProxyProtocol").and_then(Value::as_bool) != Some(true)
+        {
             self.ignore("enableProxyProtocol");
         }
     }

@@ -75,7 +75,8 @@ impl Translator<'_, '_> {
 
     fn lua(&self) -> Result<(), String> {
         if !self.fabric.world.ground.lua {
-            return Err("Skipping Lua EnvoyExtensionPolicy as feature is disabled in the Gateway".to_owned());
+            return Err("Skipping Lua EnvoyExtensionPolicy as feature is disabled in the Gateway"
+                .to_owned());
         }
         let owners: &dyn Owners = self.owners;
         let namespace = owners.namespace(&["lua"]);

@@ -112,8 +112,7 @@ pub(crate) fn translate(
     spec: &Value,
     owners: &dyn Owners,
 ) -> Translation {
-    let mut translator =
-        Translator { fabric, info, spec, owners, out: Translation::default() };
+    let mut translator = Translator { fabric, info, spec, owners, out: Translation::default() };
     for (number, field) in (0..).zip(info.fields) {
         if spec.get(field).is_some_and(is_present) {
             translator.out.present.add(number);

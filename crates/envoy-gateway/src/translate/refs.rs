@@ -66,10 +66,13 @@ impl Fabric<'_> {
             ));
         }
         if !self.is_granted(owner, ("", kind, namespace, name)) {
-            return Err(format!("ref to {kind} {namespace}/{name} not permitted by any ReferenceGrant"));
+            return Err(format!(
+                "ref to {kind} {namespace}/{name} not permitted by any ReferenceGrant"
+            ));
         }
         if self.find("", kind, namespace, name).is_none()
-            && !self.may_be_missing(kind, namespace, name) {
+            && !self.may_be_missing(kind, namespace, name)
+        {
             return Err(format!("{} {namespace}/{name} does not exist", lower_words(kind)));
         }
         Ok(())
@@ -130,7 +133,10 @@ impl Fabric<'_> {
 
     fn service_ref(&self, reference: &Value, namespace: &str, name: &str) -> Result<(), String> {
         let Some(port) = reference.get("port").and_then(Value::as_i64) else {
-            return Err("a valid port number corresponding to a port on the Service must be specified".to_owned());
+            return Err(
+                "a valid port number corresponding to a port on the Service must be specified"
+                    .to_owned(),
+            );
         };
         let Some(service) = self.find("", "Service", namespace, name) else {
             return match self.may_be_missing("Service", namespace, name) {

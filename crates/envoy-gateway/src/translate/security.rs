@@ -4,10 +4,10 @@
 
 use serde_json::Value;
 
+use super::Translator;
 use super::extension::passed_on;
 use super::traffic::{backend_settings, is_cidr};
 use super::values::pattern_problem;
-use super::Translator;
 
 fn text<'v>(of: &'v Value, key: &str) -> Option<&'v str> {
     of.get(key).and_then(Value::as_str)
@@ -62,7 +62,9 @@ impl Translator<'_, '_> {
         let (http, grpc) = (there(external, "http"), there(external, "grpc"));
         let (service, side) = match (http, grpc) {
             (None, None) => return Err("one of grpc or http must be specified".to_owned()),
-            (Some(_), Some(_)) => return Err("only one of grpc or http can be specified".to_owned()),
+            (Some(_), Some(_)) => {
+                return Err("only one of grpc or http can be specified".to_owned());
+            }
             (Some(http), None) => (http, "http"),
             (None, Some(grpc)) => (grpc, "grpc"),
         };
@@ -91,7 +93,8 @@ impl Translator<'_, '_> {
             };
             // Extensions are merged by name: each is its writer's.
             let namespace = self.owner(&["extAuth", "contextExtensions"]).namespace;
-            let (kind, name) = (text(value, "kind").unwrap_or(""), text(value, "name").unwrap_or(""));
+            let (kind, name) =
+                (text(value, "kind").unwrap_or(""), text(value, "name").unwrap_or(""));
             let word = match kind {
                 "ConfigMap" => "configmap",
                 "Secret" => "secret",
@@ -215,7 +218,8 @@ fn refused_for_http(spec: &Value) -> Option<String> {
     }
     let Some(jwt) = there(spec, "jwt") else {
         return Some(
-            "the OIDC.PassThroughAuthHeader setting must be used in conjunction with JWT settings".to_owned(),
+            "the OIDC.PassThroughAuthHeader setting must be used in conjunction with JWT settings"
+                .to_owned(),
         );
     };
     let reads_header = |provider: &Value| {
@@ -251,7 +255,9 @@ fn refused_for_tcp(spec: &Value) -> Option<String> {
         } else {
             let cidrs = list(Some(principal), "clientCIDRs").iter().filter_map(Value::as_str);
             match cidrs.into_iter().find(|cidr| !is_cidr(cidr)) {
-                Some(cidr) => format!("invalid ClientCIDR \"{cidr}\": invalid CIDR address: {cidr}"),
+                Some(cidr) => {
+                    format!("invalid ClientCIDR \"{cidr}\": invalid CIDR address: {cidr}")
+                }
                 None => continue,
             }
         };
@@ -283,7 +289,9 @@ pub(crate) fn location_problem(
         ));
     }
     if !list(detection.get("xForwardedFor"), "trustedCIDRs").is_empty() {
-        return Some(format!("{what} does not support ClientIPDetection.XForwardedFor.TrustedCIDRs"));
+        return Some(format!(
+            "{what} does not support ClientIPDetection.XForwardedFor.TrustedCIDRs"
+        ));
     }
     let provider = proxy.and_then(|p| p.get("geoIP")).and_then(|g| g.get("provider"));
     let Some(maxmind) = provider.and_then(|p| there(p, "maxMind")) else {
@@ -293,7 +301,9 @@ pub(crate) fn location_problem(
     let prefix = "EnvoyProxy.spec.geoIP.provider.maxMind";
     let missing = needs.into_iter().find_map(|need| {
         let (sources, fits): (&str, bool) = match need {
-            "country" => ("countryDbSource or cityDbSource", has("countryDbSource") || has("cityDbSource")),
+            "country" => {
+                ("countryDbSource or cityDbSource", has("countryDbSource") || has("cityDbSource"))
+            }
             "region" | "city" => ("cityDbSource", has("cityDbSource")),
             "asn" => ("asnDbSource", has("asnDbSource")),
             "isp" => ("ispDbSource", has("ispDbSource")),

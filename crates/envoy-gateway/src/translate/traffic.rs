@@ -4,9 +4,7 @@
 use serde_json::Value;
 
 use super::Translator;
-use super::values::{
-    MAX_U32, Quantity, duration, is_prime, pattern_problem, quantity, shown,
-};
+use super::values::{MAX_U32, Quantity, duration, is_prime, pattern_problem, quantity, shown};
 
 /// The largest table of a consistent hash.
 const LARGEST_TABLE: i64 = 5_000_011;
@@ -143,11 +141,14 @@ fn local_limit(local: &Value) -> Result<(), String> {
     let mut defaults = rules.iter().filter(|rule| list(rule, "clientSelectors").is_empty());
     let default = defaults.next();
     if defaults.next().is_some() {
-        return Err("local rateLimit can not have more than one rule without clientSelectors".to_owned());
+        return Err(
+            "local rateLimit can not have more than one rule without clientSelectors".to_owned()
+        );
     }
     let default = default.map_or(1, unit);
     if rules.iter().any(|rule| default == 0 || unit(rule) % default != 0) {
-        return Err("local rateLimit rule limit unit must be a multiple of the default limit unit".to_owned());
+        return Err("local rateLimit rule limit unit must be a multiple of the default limit unit"
+            .to_owned());
     }
     let rules = rules.iter().filter(|rule| !list(rule, "clientSelectors").is_empty());
     rules.into_iter().try_for_each(limit_rule)
@@ -182,7 +183,12 @@ fn client_selector(selector: &Value) -> Result<(), String> {
     let there = |key: &str| selector.get(key).is_some_and(|value| !value.is_null());
     let (headers, params) = (list(selector, "headers"), list(selector, "queryParams"));
     let methods = list(selector, "methods");
-    if headers.is_empty() && params.is_empty() && methods.is_empty() && !there("path") && !there("sourceCIDR") {
+    if headers.is_empty()
+        && params.is_empty()
+        && methods.is_empty()
+        && !there("path")
+        && !there("sourceCIDR")
+    {
         return Err("unable to translate rateLimit. At least one of the header or method or path or sourceCIDR or \
                     queryParameters must be specified"
             .to_owned());

@@ -69,7 +69,8 @@ pub(crate) fn quantity(value: &Value) -> Quantity {
 }
 
 fn whole_quantity(text: &str) -> Option<i128> {
-    let digits = text.find(|c: char| !c.is_ascii_digit() && !".+-".contains(c)).unwrap_or(text.len());
+    let digits =
+        text.find(|c: char| !c.is_ascii_digit() && !".+-".contains(c)).unwrap_or(text.len());
     let (number, suffix) = text.split_at_checked(digits)?;
     let binary = |power: u32| 1024_i128.checked_pow(power);
     let decimal = |power: u32| 10_i128.checked_pow(power);
@@ -99,10 +100,9 @@ fn whole_quantity(text: &str) -> Option<i128> {
     };
     let value = match scale {
         Some(scale) => {
-            let value = scaled(number, scale)?;
-            // A fraction that is left over makes it no whole number.
+            // In millionths: a fraction that is left over makes it no whole number.
             let exact = scaled(number, scale.checked_mul(1_000_000)?)?;
-            (exact == value.checked_mul(1_000_000)?).then_some(value)?
+            (exact % 1_000_000 == 0).then_some(exact / 1_000_000)?
         }
         None => {
             let parts: i128 = match suffix {
@@ -210,7 +210,9 @@ mod tests {
 
     #[test]
     fn durations_are_read_as_go_does() {
-        for (text, seconds) in [("1s", 1.0), ("1h30m", 5400.0), ("1.5s", 1.5), ("0", 0.0), ("100ms", 0.1)] {
+        for (text, seconds) in
+            [("1s", 1.0), ("1h30m", 5400.0), ("1.5s", 1.5), ("0", 0.0), ("100ms", 0.1)]
+        {
             assert_eq!(duration(text), Some((seconds * 1e9) as i128), "{text}");
         }
         for text in ["", "1", "5sec", "6kib", "s", "1s2", "-", "1..2s"] {

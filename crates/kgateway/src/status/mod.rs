@@ -88,7 +88,10 @@ fn words(
         (Some(told), got) if got != Got::Invalid => told.condition(),
         _ => (shipped.0, shipped.1, shipped.2.to_owned()),
     };
-    [accepted, Condition { ancestor: Some(ancestor.into()), kind: "Attached", status, reason, message }]
+    [
+        accepted,
+        Condition { ancestor: Some(ancestor.into()), kind: "Attached", status, reason, message },
+    ]
 }
 
 /// The merges of a resolution, each looked at once.
