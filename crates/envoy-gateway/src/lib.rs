@@ -30,6 +30,6 @@ pub use fabric::CONTROLLER;
 pub use family::{EnvoyGateway, FAMILY, World};
 pub use overrule_family::{ResolveOptions, Resolved};
 pub use policy::{Policies, parse};
-pub use profile::{DIFFERENCES, Difference, Profile};
+pub use profile::{DIFFERENCES, Profile, ProfileDifference};
 pub use resolve::{KEYS, Routing, resolve};
 pub use settings::Settings;

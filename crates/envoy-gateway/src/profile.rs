@@ -16,7 +16,7 @@ pub enum Profile {
 /// A way in which the profiles differ: what it is about, and what each of them does. The test of
 /// `docs/envoygateway-profiles.md` keeps the page equal to this table.
 #[derive(Debug, Clone, Copy)]
-pub struct Difference {
+pub struct ProfileDifference {
     /// What it is about.
     pub about: &'static str,
     /// Under `design`.
@@ -26,23 +26,23 @@ pub struct Difference {
 }
 
 /// Every difference. Each has one function of [`Profile`].
-pub static DIFFERENCES: &[Difference] = &[
-    Difference {
+pub static DIFFERENCES: &[ProfileDifference] = &[
+    ProfileDifference {
         about: "a policy or route without `creationTimestamp`",
         design: "counts as the newest: it will be, once it is applied",
         shipped: "counts as the oldest: the controller reads no time as time zero",
     },
-    Difference {
+    ProfileDifference {
         about: "`null` or an empty list in a policy with `mergeType`",
         design: "`null` removes the field and a list replaces the parent's, as RFC 7386 and Kubernetes document it",
         shipped: "do nothing: the field of the parent stays",
     },
-    Difference {
+    ProfileDifference {
         about: "a BackendTrafficPolicy for a named rule of a TLSRoute",
         design: "applies to the rule",
         shipped: "is accepted and applies to nothing",
     },
-    Difference {
+    ProfileDifference {
         about: "a parentRef with `kind: ListenerSet` and no `group`",
         design: "names a ListenerSet of the Gateway API, which is the default group",
         shipped: "is no parent of the controller: its policies find no route",

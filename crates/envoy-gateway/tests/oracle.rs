@@ -19,7 +19,7 @@ use overrule_envoy_gateway::{EnvoyGateway, Profile, Settings, parse, resolve};
 use overrule_family::{ResolveOptions, World};
 use overrule_model::Snapshot;
 use overrule_source::{Documents, Input, ReadOptions, read};
-use overrule_testkit::envoygateway::{Answers, Has, oracle, world};
+use overrule_testkit::envoygateway::{OnRow, RowAnswers, oracle, world};
 use overrule_testkit::yaml;
 use overrule_topology::{GatewayTopology, build};
 use serde_json::{Map, Value};
@@ -39,7 +39,7 @@ const KINDS: [&str; 4] =
     ["BackendTrafficPolicy", "ClientTrafficPolicy", "EnvoyExtensionPolicy", "SecurityPolicy"];
 
 /// The engine's answers in the form of the oracle.
-fn answers(objects: &[Value]) -> Answers {
+fn answers(objects: &[Value]) -> RowAnswers {
     let text = yaml::documents(objects);
     let documents = read(vec![Input::new("world.yaml", text)], &ReadOptions::default()).documents;
     let mut snapshot = overrule_model::parse(&documents).snapshot;
@@ -55,7 +55,7 @@ fn answers(objects: &[Value]) -> Answers {
         profile: Profile::Shipped,
     };
     let resolved = resolve(world, &ResolveOptions::default());
-    let mut found = Answers::new();
+    let mut found = RowAnswers::new();
     let seen = Seen {
         documents: &documents,
         snapshot: &snapshot,
@@ -88,8 +88,8 @@ struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    fn has(&self, ladder: LadderId) -> Has {
-        let Some(effective) = self.resolution.effective(ladder) else { return Has::default() };
+    fn has(&self, ladder: LadderId) -> OnRow {
+        let Some(effective) = self.resolution.effective(ladder) else { return OnRow::default() };
         let entries = effective.value.iter().flat_map(|v| v.entries(self.documents));
         let (mut fields, mut writers) = (Map::new(), BTreeMap::new());
         for (key, value) in entries {
@@ -102,7 +102,7 @@ impl Seen<'_> {
             fields.insert(key, value.to_json(self.documents));
         }
         let fails = !effective.poison().is_empty();
-        Has { taken: effective.value.is_some(), fields, writers, fails }
+        OnRow { taken: effective.value.is_some(), fields, writers, fails }
     }
 
     fn path(&self, path: PathId) -> Vec<String> {
@@ -131,7 +131,7 @@ fn the_engine_agrees_with_the_oracle() {
         let objects = world::objects(seed);
         let (wanted, actual) = (oracle(&objects), answers(&objects));
         for key in wanted.keys().chain(actual.keys()).collect::<BTreeSet<_>>() {
-            let none = Has::default();
+            let none = OnRow::default();
             let (wanted, actual) =
                 (wanted.get(key).unwrap_or(&none), actual.get(key).unwrap_or(&none));
             let same = wanted.fields == actual.fields

@@ -14,7 +14,7 @@ fn the_page_lists_every_difference() {
     let page = std::fs::read_to_string(page).unwrap();
     let (_, after) = page.split_once("| point | `design` | `shipped` |\n|---|---|---|\n").unwrap();
     let written: Vec<&str> = after.lines().take_while(|line| line.starts_with('|')).collect();
-    let row = |d: &overrule_envoy_gateway::Difference| {
+    let row = |d: &overrule_envoy_gateway::ProfileDifference| {
         format!("| {} | {} | {} |", d.about, d.design, d.shipped)
     };
     let wanted: Vec<String> = DIFFERENCES.iter().map(row).collect();

@@ -91,7 +91,10 @@ pub(crate) fn decided(
         }
         Some(KeyValues::Written(later)) => format!("after {n} by {by}: {later}"),
         Some(KeyValues::Targets(words)) => {
-            let word = |value: i64| words.get(usize::try_from(value).ok()?).copied().unwrap_or("?");
+            let word = |value: i64| {
+                let place = usize::try_from(value).ok();
+                place.and_then(|place| words.get(place)).copied().unwrap_or("?")
+            };
             format!(
                 "after {n} by {by}: a policy on {} comes before one on {}",
                 word(values.0),

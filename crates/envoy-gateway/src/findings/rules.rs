@@ -8,12 +8,15 @@ use overrule_gateway::topology::RouteKind;
 use overrule_source::{Diagnostic, View};
 
 use crate::codes;
-use crate::kinds::Role;
+use crate::kinds::PolicyRole;
 use crate::resolve::Found;
 
 /// What a rule may say that a policy says too: the field of the policy.
-const SETTINGS: &[(Role, &str)] =
-    &[(Role::Traffic, "retry"), (Role::Traffic, "timeout"), (Role::Security, "cors")];
+const SETTINGS: &[(PolicyRole, &str)] = &[
+    (PolicyRole::Traffic, "retry"),
+    (PolicyRole::Traffic, "timeout"),
+    (PolicyRole::Security, "cors"),
+];
 
 pub(super) fn report(found: &Found<'_, '_>, out: &mut Vec<Diagnostic>) {
     let topology = found.plan.world().topology;

@@ -4,7 +4,7 @@
 
 use overrule_source::{Diagnostic, Span, View};
 
-use crate::kinds::Role;
+use crate::kinds::PolicyRole;
 use crate::policy::{MergeType, Policy};
 use crate::{World, codes};
 
@@ -27,14 +27,14 @@ pub(super) fn is_refused(world: World<'_>, policy: &Policy) -> bool {
 fn problems(world: World<'_>, policy: &Policy) -> Vec<Problem> {
     let spec = world.documents.view(policy.spec);
     let mut found = Vec::new();
-    if policy.info.role == Role::Proxy {
+    if policy.info.role == PolicyRole::Proxy {
         return found;
     }
     targets(policy, spec, &mut found);
     merging(world, policy, spec, &mut found);
     match policy.info.role {
-        Role::Traffic => traffic(spec, &mut found),
-        Role::Security => security(spec, &mut found),
+        PolicyRole::Traffic => traffic(spec, &mut found),
+        PolicyRole::Security => security(spec, &mut found),
         _ => {}
     }
     found

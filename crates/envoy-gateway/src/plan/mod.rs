@@ -27,7 +27,7 @@ use overrule_model::{GroupKind, ObjectId, Sym};
 use serde_json::Value;
 
 use crate::fabric::Fabric;
-use crate::kinds::{FieldSet, Role};
+use crate::kinds::{FieldSet, PolicyRole};
 use crate::merge::{Plans, written};
 use crate::policy::{MergeType, Policy};
 use crate::status::{Place, ScopeGraph, Status};
@@ -159,7 +159,7 @@ impl<'a> Plan<'a> {
         plan.find_proxies();
         plan.patches();
         plan.clients();
-        for role in [Role::Traffic, Role::Security, Role::Extension] {
+        for role in [PolicyRole::Traffic, PolicyRole::Security, PolicyRole::Extension] {
             plan.on_rows(role);
         }
         plan.reject_rest();
@@ -175,20 +175,20 @@ impl<'a> Plan<'a> {
     }
 
     /// Policies of a role in the order in which they are processed: by age, namespace and name.
-    fn in_order(&self, role: Role) -> Vec<(PolicyId, &'a Policy)> {
+    fn in_order(&self, role: PolicyRole) -> Vec<(PolicyId, &'a Policy)> {
         let world = self.fabric.world;
         let of_kind = world.policies.of_kind(crate::kinds::number(role));
         let mut list: Vec<(PolicyId, &'a Policy)> = of_kind.map(|(id, p)| (id, &**p)).collect();
         list.sort_by_cached_key(|(_, policy)| {
             let object = world.snapshot.get(policy.object);
-            let patch = if role == Role::Patch { policy.priority } else { 0 };
+            let patch = if role == PolicyRole::Patch { policy.priority } else { 0 };
             (patch, object.map(|object| self.fabric.object_order(object)))
         });
         list
     }
 
     /// All policies of a kind that rows take.
-    fn on_rows(&mut self, role: Role) {
+    fn on_rows(&mut self, role: PolicyRole) {
         (self.overrides, self.merges) = (ScopeGraph::default(), ScopeGraph::default());
         self.find_firsts(role);
         let policies = self.in_order(role);
@@ -349,7 +349,7 @@ impl<'a> Plan<'a> {
             }
             if policy.targets.is_empty() && !self.landed.contains(&(id, 0)) {
                 let reason: Reason = match policy.info.role {
-                    Role::Proxy => &reasons::UNUSED_PROXY,
+                    PolicyRole::Proxy => &reasons::UNUSED_PROXY,
                     _ => &overrule_gateway::reasons::NO_TARGET,
                 };
                 self.rejections.push(Rejection { policy: id, reference: 0, reason, at: policy.at });
@@ -363,7 +363,7 @@ impl<'a> Plan<'a> {
 
     /// EnvoyPatchPolicies in the order in which they are applied.
     pub(crate) fn patches_in_order(&self) -> Vec<(PolicyId, &'a Policy)> {
-        self.in_order(Role::Patch)
+        self.in_order(PolicyRole::Patch)
     }
 
     /// The conditions on each policy, in the order of policies.

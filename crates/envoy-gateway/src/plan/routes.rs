@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Plan;
 use super::lookup::Found;
 use crate::fabric::{ManagedParent, Wire};
-use crate::kinds::Role;
+use crate::kinds::PolicyRole;
 use crate::policy::Policy;
 use crate::status::{Place, ScopeKey, kind};
 use crate::translate::{Translation, security};
@@ -54,7 +54,7 @@ impl Plan<'_> {
         };
         self.land(id, policy, found.reference, node);
         let on = OnRoute { id, policy, route, kind, node, parents, scope };
-        if policy.info.role == Role::Security
+        if policy.info.role == PolicyRole::Security
             && let Some(text) = security::refused(self.spec(id), kind == RouteKind::Tcp)
         {
             let of = if kind == RouteKind::Tcp { " for TCP route" } else { "" };
@@ -207,7 +207,7 @@ impl Plan<'_> {
         };
         let Some(merged) = self.merged(on.id, above) else { return };
         let refused = match on.policy.info.role {
-            Role::Security => security::refused(&merged.value, on.kind == RouteKind::Tcp),
+            PolicyRole::Security => security::refused(&merged.value, on.kind == RouteKind::Tcp),
             _ => None,
         };
         let text = refused
@@ -253,10 +253,10 @@ impl Plan<'_> {
     ) -> Option<String> {
         let role = on.policy.info.role;
         let (first, each): (&[&str], &[&str]) = match role {
-            Role::Security => {
+            PolicyRole::Security => {
                 (&["basicAuth", "apiKeyAuth", "authorization"], &["extAuth", "oidc", "jwt"])
             }
-            Role::Extension => (&["wasm"], &["lua", "extProc", "dynamicModule"]),
+            PolicyRole::Extension => (&["wasm"], &["lua", "extProc", "dynamicModule"]),
             _ => {
                 return joined(translation.faults.iter().map(|fault| fault.text.clone()).collect());
             }
@@ -277,7 +277,7 @@ impl Plan<'_> {
                 continue;
             }
             found.extend(texts(each));
-            if role == Role::Security {
+            if role == PolicyRole::Security {
                 found.extend(self.location_errors(on, spec, parent, only));
             }
         }

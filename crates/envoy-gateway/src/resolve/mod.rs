@@ -12,6 +12,7 @@
 mod algebra;
 mod recipe;
 mod rows;
+mod upper;
 mod walk;
 
 use overrule_engine::{

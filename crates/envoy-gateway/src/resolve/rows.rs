@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 use super::algebra::{Form, ROUTING};
 use super::recipe::{Deed, Recipe, Recipes, RungPlan};
-use crate::kinds::{FieldSet, KindInfo, Role};
+use crate::kinds::{FieldSet, KindInfo, PolicyRole};
 use crate::plan::{MergedSpec, Plan};
 use crate::policy::{MergeType, Policy};
 use crate::reasons;
@@ -80,17 +80,17 @@ pub(super) struct Rows<'a, 'p, 'b> {
 }
 
 /// What is done with a candidate.
-struct Verdict {
-    deed: Deed,
-    reason: Reason,
-    keep: FieldSet,
-    failed: FieldSet,
-    left_out: Vec<(u8, usize)>,
-    fails: bool,
+pub(super) struct Verdict {
+    pub(super) deed: Deed,
+    pub(super) reason: Reason,
+    pub(super) keep: FieldSet,
+    pub(super) failed: FieldSet,
+    pub(super) left_out: Vec<(u8, usize)>,
+    pub(super) fails: bool,
 }
 
 impl Verdict {
-    fn idle(deed: Deed, reason: Reason) -> Self {
+    pub(super) fn idle(deed: Deed, reason: Reason) -> Self {
         let (keep, failed) = (FieldSet::ALL, FieldSet::NONE);
         Self { deed, reason, keep, failed, left_out: Vec::new(), fails: false }
     }
@@ -123,7 +123,7 @@ impl<'a, 'p, 'b> Rows<'a, 'p, 'b> {
         let age = world.snapshot.get(policy.object).map(|o| world.profile.age(o.created));
         let name = self.names.get(id.0 as usize).copied().unwrap_or(0);
         let first = match policy.info.role {
-            Role::Patch => policy.priority,
+            PolicyRole::Patch => policy.priority,
             _ => specificity as i64,
         };
         let rank = Rank::new([first, age.unwrap_or(0), name]);
@@ -147,7 +147,12 @@ impl<'a, 'p, 'b> Rows<'a, 'p, 'b> {
         Some(step)
     }
 
-    fn rung(&mut self, id: PolicyId, node: NodeId, verdict: Verdict) -> Option<(Rung, RungPlan)> {
+    pub(super) fn rung(
+        &mut self,
+        id: PolicyId,
+        node: NodeId,
+        verdict: Verdict,
+    ) -> Option<(Rung, RungPlan)> {
         let step = self.step(id, node)?;
         let Verdict { deed, reason, keep, failed, left_out, fails } = verdict;
         let left_out = self.recipes.leave_out(&left_out);
@@ -156,7 +161,7 @@ impl<'a, 'p, 'b> Rows<'a, 'p, 'b> {
     }
 
     /// A policy and the one it is merged with, as one candidate.
-    fn unit(
+    pub(super) fn unit(
         &mut self,
         kind: usize,
         merge: MergeType,
@@ -175,7 +180,7 @@ impl<'a, 'p, 'b> Rows<'a, 'p, 'b> {
         Some((Rung::Group(unit), RungPlan { deed, keep, failed, left_out, fails, reason }))
     }
 
-    fn ladder_of(
+    pub(super) fn ladder_of(
         &mut self,
         kind: usize,
         rungs: Vec<(Rung, RungPlan)>,
@@ -198,7 +203,7 @@ impl<'a, 'p, 'b> Rows<'a, 'p, 'b> {
         }
         let candidates = self.candidates(kind, &row);
         let routing = match info.role {
-            Role::Traffic => self.routing(kind, &row),
+            PolicyRole::Traffic => self.routing(kind, &row),
             _ => None,
         };
         let rungs = match row.kind {
@@ -225,7 +230,7 @@ impl<'a, 'p, 'b> Rows<'a, 'p, 'b> {
 
     /// The places above a listener that have policies for its rows: those of a Gateway's own listeners and those of
     /// ListenerSets are siblings.
-    fn upper(&self, listener: ListenerIx) -> SmallVec<[NodeId; 3]> {
+    pub(super) fn upper(&self, listener: ListenerIx) -> SmallVec<[NodeId; 3]> {
         let topology = self.plan.world().topology;
         let Some(listener) = topology.listener(listener) else { return SmallVec::new() };
         let set = listener.set.and_then(|ix| topology.set(ix)).map(|set| set.node);
@@ -309,7 +314,7 @@ impl<'a, 'p, 'b> Rows<'a, 'p, 'b> {
             fails,
         };
         match info.role {
-            Role::Security => {
+            PolicyRole::Security => {
                 let refused = self.plan.is_refused(id, node)
                     || (self.is_lower(node) && security::refused(spec, false).is_some());
                 if refused {
@@ -319,7 +324,7 @@ impl<'a, 'p, 'b> Rows<'a, 'p, 'b> {
                 let closed = failed.without(translation.opens);
                 takes(location || !closed.is_empty())
             }
-            Role::Extension if failed.without(translation.opens).is_empty() => takes(false),
+            PolicyRole::Extension if failed.without(translation.opens).is_empty() => takes(false),
             _ if translation.is_sound() => takes(false),
             _ => Verdict::idle(Deed::Fail, &reasons::BROKEN),
         }
@@ -346,7 +351,7 @@ impl<'a, 'p, 'b> Rows<'a, 'p, 'b> {
                 Some((_, _, _, of)) => (&of.value, &of.translation),
                 None => (self.plan.spec(id), self.plan.translation(id)),
             };
-            let refused = info.role == Role::Security
+            let refused = info.role == PolicyRole::Security
                 && lower
                 && (self.plan.is_refused(id, node) || security::refused(spec, true).is_some());
             // A timeout is applied as far as it goes.
@@ -378,13 +383,13 @@ impl<'a, 'p, 'b> Rows<'a, 'p, 'b> {
         let level = self.plan.world().topology.nodes.level_of(node)?;
         let lower = level >= level::ROUTE;
         match (info.role, row.kind) {
-            (Role::Traffic, RouteKind::Tls)
+            (PolicyRole::Traffic, RouteKind::Tls)
                 if level == level::RULE && !self.plan.world().profile.names_tls_rules() =>
             {
                 None
             }
-            (Role::Traffic, RouteKind::Udp) => Some(info.set(&["loadBalancer", "dns"])),
-            (Role::Traffic, _) => {
+            (PolicyRole::Traffic, RouteKind::Udp) => Some(info.set(&["loadBalancer", "dns"])),
+            (PolicyRole::Traffic, _) => {
                 let fields = info.set(&[
                     "loadBalancer",
                     "proxyProtocol",
@@ -399,9 +404,9 @@ impl<'a, 'p, 'b> Rows<'a, 'p, 'b> {
                 let forgotten = if lower { FieldSet::NONE } else { info.set(&["connection"]) };
                 Some(fields.without(forgotten))
             }
-            (Role::Security, RouteKind::Tls) if lower => None,
-            (Role::Security, RouteKind::Udp) => None,
-            (Role::Security, _) => Some(info.set(&["authorization"])),
+            (PolicyRole::Security, RouteKind::Tls) if lower => None,
+            (PolicyRole::Security, RouteKind::Udp) => None,
+            (PolicyRole::Security, _) => Some(info.set(&["authorization"])),
             _ => None,
         }
     }
@@ -425,91 +430,6 @@ impl<'a, 'p, 'b> Rows<'a, 'p, 'b> {
         let gateway = listener.gateway.and_then(|ix| topology.gateway(ix)).map(|g| g.node);
         let places = [by_section, set, gateway].into_iter().flatten();
         places.filter_map(policy).find(|(id, _)| says(*id))
-    }
-
-    /// The ladder of a listener's ClientTrafficPolicy.
-    pub(super) fn client(&mut self, kind: usize, ix: ListenerIx) -> LadderId {
-        let winner = self.plan.clients.get(&ix).copied();
-        let topology = self.plan.world().topology;
-        let Some(listener) = topology.listener(ix) else { return LadderId::EMPTY };
-        if !self.plan.fabric.is_ready(ix)
-            || self.plan.fabric.wire(listener) == crate::fabric::Wire::Udp
-        {
-            return LadderId::EMPTY;
-        }
-        let mut rungs = Vec::new();
-        let mut taken = false;
-        for node in self.upper(ix) {
-            let Some(id) = self.plan.holder(kind, node) else { continue };
-            let verdict = match winner.filter(|winner| (winner.policy, winner.node) == (id, node)) {
-                Some(winner) if winner.fields.is_empty() && !winner.fails => {
-                    taken = true;
-                    Verdict::idle(Deed::Skip, &reasons::SETS_NOTHING_HERE)
-                }
-                Some(winner) => {
-                    taken = true;
-                    Verdict {
-                        keep: winner.fields,
-                        failed: self.plan.translation(id).failed(),
-                        fails: winner.fails,
-                        ..Verdict::idle(Deed::Take, &reasons::TAKES)
-                    }
-                }
-                None if taken
-                    && rungs.iter().any(|(_, plan): &(Rung, RungPlan)| plan.deed == Deed::Take) =>
-                {
-                    Verdict::idle(Deed::Shadowed, &reasons::CLAIMED)
-                }
-                None if self.plan.shared_ports.contains(&(id, ix)) => {
-                    taken = true;
-                    Verdict::idle(Deed::Skip, &reasons::SHARED_PORT)
-                }
-                None => Verdict::idle(Deed::Skip, &reasons::CLAIMED),
-            };
-            rungs.extend(self.rung(id, node, verdict));
-        }
-        self.ladder_of(kind, rungs, None)
-    }
-
-    /// The ladder of a Gateway's EnvoyProxy.
-    pub(super) fn proxy(
-        &mut self,
-        kind: usize,
-        gateway: NodeId,
-        class: NodeId,
-        place: usize,
-    ) -> LadderId {
-        let Some(proxy) = self.plan.proxies.get(place).cloned() else { return LadderId::EMPTY };
-        let takes = || Verdict::idle(Deed::Take, &reasons::TAKES);
-        let rungs = match (proxy.own, proxy.class, proxy.merge) {
-            (Some(own), Some(of_class), Some(merge)) => {
-                let both = ((own, gateway), (of_class, class));
-                self.unit(kind, merge, both, takes()).into_iter().collect()
-            }
-            (own, of_class, _) => {
-                let own = own.and_then(|own| self.rung(own, gateway, takes()));
-                let verdict = match own {
-                    Some(_) => Verdict::idle(Deed::Shadowed, &reasons::CLOSER_PROXY),
-                    None => takes(),
-                };
-                let of_class = of_class.and_then(|id| self.rung(id, class, verdict));
-                own.into_iter().chain(of_class).collect::<Vec<_>>()
-            }
-        };
-        self.ladder_of(kind, rungs, None)
-    }
-
-    /// The ladder of the patches at a node, in their order.
-    pub(super) fn patches(&mut self, kind: usize, ids: &[PolicyId], node: NodeId) -> LadderId {
-        let mut rungs = Vec::new();
-        for id in ids {
-            let verdict = match rungs.is_empty() {
-                true => Verdict::idle(Deed::Take, &reasons::APPLIED_IN_ORDER),
-                false => Verdict::idle(Deed::Beside, &reasons::APPLIED_IN_ORDER),
-            };
-            rungs.extend(self.rung(*id, node, verdict));
-        }
-        self.ladder_of(kind, rungs, None)
     }
 }
 

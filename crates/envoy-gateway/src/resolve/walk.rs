@@ -13,7 +13,7 @@ use overrule_source::Span;
 
 use super::rows::{Row, Rows};
 use super::{Active, Recipes};
-use crate::kinds::Role;
+use crate::kinds::PolicyRole;
 use crate::plan::Plan;
 use crate::reasons;
 
@@ -41,7 +41,7 @@ pub(super) fn paths(plan: &Plan<'_>, builder: &mut ResolutionBuilder, kinds: &[A
 /// The patches at each node, in their order.
 fn patches(plan: &Plan<'_>, kinds: &[Active]) -> HashMap<NodeId, Vec<PolicyId>> {
     let mut found: HashMap<NodeId, Vec<PolicyId>> = HashMap::new();
-    if kinds.iter().any(|kind| kind.info.role == Role::Patch) {
+    if kinds.iter().any(|kind| kind.info.role == PolicyRole::Patch) {
         for (id, _) in plan.patches_in_order() {
             let at = plan.attachments.iter().filter(|a| a.policy == id);
             at.for_each(|a| found.entry(a.node).or_default().push(id));
@@ -91,7 +91,7 @@ impl Walk<'_, '_, '_> {
             let path = self.add(Some(class_path), gateway.node);
             self.say_patches(path, gateway.node);
             for (at, kind) in self.kinds.iter().enumerate() {
-                if kind.info.role == Role::Proxy {
+                if kind.info.role == PolicyRole::Proxy {
                     let ladder = self.rows.proxy(kind.number, gateway.node, class.node, place);
                     self.say(at, path, ladder);
                 }
@@ -126,7 +126,8 @@ impl Walk<'_, '_, '_> {
     }
 
     fn say_patches(&mut self, path: PathId, node: NodeId) {
-        let Some(at) = self.kinds.iter().position(|kind| kind.info.role == Role::Patch) else {
+        let Some(at) = self.kinds.iter().position(|kind| kind.info.role == PolicyRole::Patch)
+        else {
             return;
         };
         let Some(number) = self.kinds.get(at).map(|kind| kind.number) else { return };
@@ -140,7 +141,7 @@ impl Walk<'_, '_, '_> {
         let Some(listener) = topology.listener(ix) else { return };
         let path = self.add(Some(parent), listener.node);
         for (at, kind) in self.kinds.iter().enumerate() {
-            if kind.info.role == Role::Client {
+            if kind.info.role == PolicyRole::Client {
                 let ladder = self.rows.client(kind.number, ix);
                 self.say(at, path, ladder);
             }
@@ -216,7 +217,7 @@ impl Walk<'_, '_, '_> {
                     *slot = Some(ladder);
                 }
                 self.say(place, path, ladder);
-                if kind.info.role == Role::Traffic
+                if kind.info.role == PolicyRole::Traffic
                     && let Some(to_service) = self.rows.says_service(ladder)
                 {
                     says = Some(to_service);
@@ -230,10 +231,10 @@ impl Walk<'_, '_, '_> {
 }
 
 /// Whether policies of a role act on rows of a kind of route.
-fn acts_on(role: Role, route: RouteKind) -> bool {
+fn acts_on(role: PolicyRole, route: RouteKind) -> bool {
     match role {
-        Role::Traffic => true,
-        Role::Security => route != RouteKind::Udp,
+        PolicyRole::Traffic => true,
+        PolicyRole::Security => route != RouteKind::Udp,
         _ => matches!(route, RouteKind::Http | RouteKind::Grpc),
     }
 }

@@ -12,7 +12,7 @@ mod values;
 use serde_json::Value;
 
 use crate::fabric::Fabric;
-use crate::kinds::{FieldSet, KindInfo, Role};
+use crate::kinds::{FieldSet, KindInfo, PolicyRole};
 use refs::Owner;
 
 /// What became of a spec.
@@ -119,11 +119,11 @@ pub(crate) fn translate(
         }
     }
     match info.role {
-        Role::Traffic => translator.traffic(),
-        Role::Client => translator.client(),
-        Role::Extension => translator.extension(),
-        Role::Security => translator.security(),
-        Role::Patch | Role::Proxy => {}
+        PolicyRole::Traffic => translator.traffic(),
+        PolicyRole::Client => translator.client(),
+        PolicyRole::Extension => translator.extension(),
+        PolicyRole::Security => translator.security(),
+        PolicyRole::Patch | PolicyRole::Proxy => {}
     }
     let mut out = translator.out;
     out.assumed = fabric.take_assumed();

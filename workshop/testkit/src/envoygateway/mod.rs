@@ -11,8 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-pub use rows::Row;
-use rows::{Wire, World};
+use rows::{Row, Wire, World};
 
 /// The family's API group.
 pub const EG: &str = "gateway.envoyproxy.io";
@@ -26,7 +25,7 @@ const CLIENT: &str = "ClientTrafficPolicy";
 
 /// What a row, or a listener, has of a kind.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Has {
+pub struct OnRow {
     /// Whether a policy has taken the row.
     pub taken: bool,
     /// The fields in force.
@@ -38,15 +37,15 @@ pub struct Has {
 }
 
 /// What there is, by path and kind. Paths are those of policy tests.
-pub type Answers = BTreeMap<(Vec<String>, &'static str), Has>;
+pub type RowAnswers = BTreeMap<(Vec<String>, &'static str), OnRow>;
 
 /// Computes all of it.
-pub fn oracle(objects: &[Value]) -> Answers {
+pub fn oracle(objects: &[Value]) -> RowAnswers {
     let world = World::new(objects);
-    let mut answers = Answers::new();
+    let mut answers = RowAnswers::new();
     let clients = clients(&world, &mut answers);
     for kind in [TRAFFIC, SECURITY, EXTENSION] {
-        let mut has: Vec<Has> = vec![Has::default(); world.rows.len()];
+        let mut has: Vec<OnRow> = vec![OnRow::default(); world.rows.len()];
         Filling { world: &world, kind, has: &mut has, claimed: BTreeSet::new() }.fill();
         for (row, has) in world.rows.iter().zip(has) {
             let dropped = row.wire != Wire::Http && clients.get(&row.listener) == Some(&true);
@@ -64,7 +63,7 @@ fn name(policy: &Value) -> String {
 }
 
 /// ClientTrafficPolicies: which listeners have one, and whether it fails.
-fn clients(world: &World, answers: &mut Answers) -> BTreeMap<usize, bool> {
+fn clients(world: &World, answers: &mut RowAnswers) -> BTreeMap<usize, bool> {
     let mut claimed: BTreeSet<String> = BTreeSet::new();
     let mut taken: BTreeSet<usize> = BTreeSet::new();
     let mut given: BTreeMap<usize, (Value, BTreeSet<usize>)> = BTreeMap::new();
@@ -125,7 +124,7 @@ fn clients(world: &World, answers: &mut Answers) -> BTreeMap<usize, bool> {
         let writers = fields.keys().map(|f| (f.clone(), BTreeSet::from([name(&policy)]))).collect();
         fails.insert(at, broken);
         if broken || !fields.is_empty() {
-            let has = Has { taken: true, fields, writers, fails: broken };
+            let has = OnRow { taken: true, fields, writers, fails: broken };
             answers.insert((listener.path.clone(), CLIENT), has);
         }
     }
@@ -136,7 +135,7 @@ fn clients(world: &World, answers: &mut Answers) -> BTreeMap<usize, bool> {
 struct Filling<'w, 'h> {
     world: &'w World,
     kind: &'static str,
-    has: &'h mut Vec<Has>,
+    has: &'h mut Vec<OnRow>,
     /// Objects and sections that a policy has.
     claimed: BTreeSet<(String, Option<String>)>,
 }

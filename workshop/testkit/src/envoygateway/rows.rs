@@ -7,7 +7,7 @@ use super::{EG, GATEWAY_API};
 
 /// How a row is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wire {
+pub(super) enum Wire {
     /// Requests.
     Http,
     /// Connections.
@@ -34,9 +34,9 @@ pub(super) struct Listener {
 
 /// A rule of a route at a listener.
 #[derive(Debug, Clone)]
-pub struct Row {
+pub(super) struct Row {
     /// As policy tests write it.
-    pub path: Vec<String>,
+    pub(super) path: Vec<String>,
     pub(super) gateway: String,
     pub(super) set: Option<String>,
     pub(super) listener: usize,
