@@ -134,7 +134,7 @@ impl Family for EnvoyGateway {
     }
 
     fn conditions(&self, world: World<'_>, _: &Resolution) -> Vec<Vec<Condition>> {
-        crate::plan::Plan::new(world).conditions()
+        crate::plan::Plan::with_statuses(world).conditions()
     }
 
     fn refused(&self, world: World<'_>) -> Vec<ObjectId> {

@@ -109,7 +109,7 @@ fn say(
             .at(policy.at)
             .see(above.at, "the policy that loses them");
         d.field("spec").help(
-            "set `mergeType: StrategicMerge` if it is to add to the other policy (policies of routes only), repeat the fields here, or ignore this with a reason if it is meant",
+            "set `mergeType: StrategicMerge` if it is to add to the other policy (policies of routes only), or repeat the fields here",
         )
     };
     if !guards.is_empty() {

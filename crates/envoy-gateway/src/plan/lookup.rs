@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: a policy and a phase. Out: the objects it targets in that phase, in the controller's order. Not here: claims.
 
+use hashbrown::HashSet;
 use overrule_engine::{NodeId, PolicyId, Reason};
 use overrule_gateway::topology::grants::{Referent, Referrer};
 use overrule_gateway::topology::{GROUP as GATEWAY_API, RouteKind};
@@ -57,13 +58,13 @@ impl Plan<'_> {
             .filter(|(_, target)| target.section().is_some() == phase.has_section());
         let of_phase: Vec<(u32, &PolicyTarget)> = of_phase.collect();
         let mut selected: Vec<(i64, Found)> = Vec::new();
+        let mut known: HashSet<NodeId> = HashSet::new();
         for (reference, target) in &of_phase {
             if let TargetObjects::Selected(Some((labels, namespaces))) = &target.objects {
                 for object in self.selected(id, policy, target, (labels, namespaces)) {
                     let age = self.fabric.world.profile.age(object.created);
                     let node = self.fabric.world.topology.object_node(object.id);
-                    let known = |node| selected.iter().any(|(_, f)| f.node == node);
-                    if let Some(node) = node.filter(|node| !known(*node)) {
+                    if let Some(node) = node.filter(|node| known.insert(*node)) {
                         selected.push((age, Found { node, section: None, reference: *reference }));
                     }
                 }

@@ -120,7 +120,9 @@ pub(crate) struct Plan<'a> {
     pub(crate) shared_ports: Vec<(PolicyId, ListenerIx)>,
     /// By Gateway.
     pub(crate) proxies: Vec<ProxyOf>,
-    pub(crate) statuses: Vec<Status>,
+    /// Whether statuses are wanted. They name all routes below a policy.
+    tells: bool,
+    statuses: Vec<Status>,
     overrides: ScopeGraph,
     merges: ScopeGraph,
     pub(crate) attachments: Vec<Attachment>,
@@ -133,6 +135,15 @@ pub(crate) struct Plan<'a> {
 impl<'a> Plan<'a> {
     /// Goes through all policies.
     pub(crate) fn new(world: World<'a>) -> Self {
+        Self::go(world, false)
+    }
+
+    /// The same with the statuses that the controller writes meanwhile.
+    pub(crate) fn with_statuses(world: World<'a>) -> Self {
+        Self::go(world, true)
+    }
+
+    fn go(world: World<'a>, tells: bool) -> Self {
         let count = world.policies.list.len();
         let mut plan = Self {
             fabric: Fabric::new(world),
@@ -147,7 +158,8 @@ impl<'a> Plan<'a> {
             clients: HashMap::new(),
             shared_ports: Vec::new(),
             proxies: Vec::new(),
-            statuses: vec![Status::default(); count],
+            tells,
+            statuses: vec![Status::default(); if tells { count } else { 0 }],
             overrides: ScopeGraph::default(),
             merges: ScopeGraph::default(),
             attachments: Vec::new(),

@@ -38,8 +38,8 @@ impl Plan<'_> {
         }
         let scope =
             ScopeKey::Route(self.fabric.full_name(found.node), super::lookup::kind_word(kind));
-        for parent in &parents {
-            self.note_parent(parent, &scope);
+        if self.tells {
+            parents.iter().for_each(|parent| self.note_parent(parent, &scope));
         }
         let places: Vec<Place> =
             parents.iter().map(|parent| self.place_of_parent(parent)).collect();
@@ -63,6 +63,9 @@ impl Plan<'_> {
             if let Some(status) = self.status(id) {
                 places.iter().for_each(|place| status.invalid(place, &text));
             }
+            return;
+        }
+        if !self.tells {
             return;
         }
         match policy.merge {

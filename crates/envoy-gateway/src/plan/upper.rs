@@ -118,6 +118,9 @@ impl Plan<'_> {
             return;
         }
         self.land(id, policy, found.reference, node);
+        if !self.tells {
+            return;
+        }
         self.note_upper(node, phase, &full, &section);
         let text = self.upper_errors(id, policy, node);
         let scope = self.scope_of(node);
