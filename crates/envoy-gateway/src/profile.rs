@@ -33,7 +33,7 @@ pub static DIFFERENCES: &[ProfileDifference] = &[
         shipped: "counts as the oldest: the controller reads no time as time zero",
     },
     ProfileDifference {
-        about: "`null` or an empty list in a policy with `mergeType`",
+        about: "a `null` or an empty list in a policy with `mergeType`",
         design: "`null` removes the field and a list replaces the parent's, as RFC 7386 and Kubernetes document it",
         shipped: "do nothing: the field of the parent stays",
     },
