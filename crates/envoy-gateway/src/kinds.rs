@@ -8,7 +8,7 @@ pub const GROUP: &str = "gateway.envoyproxy.io";
 
 /// What objects of a kind are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PolicyRole {
+pub enum KindRole {
     /// BackendTrafficPolicy: settings of rows.
     Traffic,
     /// ClientTrafficPolicy: settings of listeners.
@@ -29,7 +29,7 @@ pub struct KindInfo {
     /// Kind.
     pub kind: &'static str,
     /// What its objects are.
-    pub role: PolicyRole,
+    pub role: KindRole,
     /// The controller's word for several of them, in messages.
     pub plural: &'static str,
     /// The same in a message about rules, where one kind differs.
@@ -44,7 +44,7 @@ pub struct KindInfo {
 pub static ALL: &[KindInfo] = &[
     KindInfo {
         kind: "BackendTrafficPolicy",
-        role: PolicyRole::Traffic,
+        role: KindRole::Traffic,
         plural: "backendTrafficPolicies",
         rule_plural: "backendTrafficPolicy",
         fields: &[
@@ -74,7 +74,7 @@ pub static ALL: &[KindInfo] = &[
     },
     KindInfo {
         kind: "ClientTrafficPolicy",
-        role: PolicyRole::Client,
+        role: KindRole::Client,
         plural: "clientTrafficPolicies",
         rule_plural: "clientTrafficPolicies",
         fields: &[
@@ -98,7 +98,7 @@ pub static ALL: &[KindInfo] = &[
     },
     KindInfo {
         kind: "EnvoyExtensionPolicy",
-        role: PolicyRole::Extension,
+        role: KindRole::Extension,
         plural: "envoyExtensionPolicies",
         rule_plural: "envoyExtensionPolicies",
         fields: &["dynamicModule", "extProc", "lua", "wasm"],
@@ -106,7 +106,7 @@ pub static ALL: &[KindInfo] = &[
     },
     KindInfo {
         kind: "EnvoyPatchPolicy",
-        role: PolicyRole::Patch,
+        role: KindRole::Patch,
         plural: "envoyPatchPolicies",
         rule_plural: "envoyPatchPolicies",
         fields: &["jsonPatches", "priority", "type"],
@@ -114,7 +114,7 @@ pub static ALL: &[KindInfo] = &[
     },
     KindInfo {
         kind: "EnvoyProxy",
-        role: PolicyRole::Proxy,
+        role: KindRole::Proxy,
         plural: "envoyProxies",
         rule_plural: "envoyProxies",
         fields: &[],
@@ -122,7 +122,7 @@ pub static ALL: &[KindInfo] = &[
     },
     KindInfo {
         kind: "SecurityPolicy",
-        role: PolicyRole::Security,
+        role: KindRole::Security,
         plural: "securityPolicies",
         rule_plural: "securityPolicies",
         fields: &[
@@ -144,7 +144,7 @@ pub static GUARDS: &[&str] =
     &["apiKeyAuth", "authorization", "basicAuth", "extAuth", "jwt", "oidc"];
 
 /// The number of a kind in [`ALL`].
-pub(crate) fn number(role: PolicyRole) -> usize {
+pub(crate) fn number(role: KindRole) -> usize {
     ALL.iter().position(|info| info.role == role).unwrap_or(0)
 }
 
@@ -165,7 +165,7 @@ impl KindInfo {
     }
 }
 
-impl PolicyRole {
+impl KindRole {
     /// Whether its policies are taken by rows.
     pub(crate) fn is_on_rows(self) -> bool {
         matches!(self, Self::Traffic | Self::Extension | Self::Security)
@@ -222,7 +222,7 @@ mod tests {
             assert!(info.fields.is_sorted_by_key(|f| f.to_lowercase()), "{}", info.kind);
             assert!(info.fields.len() <= 32, "{}", info.kind);
         }
-        let security = &ALL[number(PolicyRole::Security)];
+        let security = &ALL[number(KindRole::Security)];
         assert!(GUARDS.iter().all(|guard| security.field(guard).is_some()));
     }
 }

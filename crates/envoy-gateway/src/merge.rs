@@ -7,22 +7,22 @@ use overrule_engine::{
 };
 use overrule_source::{Documents, NodeKind};
 
-use crate::kinds::PolicyRole;
+use crate::kinds::KindRole;
 use crate::policy::MergeType;
 use crate::{Profile, reasons};
 
 /// Lists that a strategic merge merges by key: kind, path, key.
-const KEYED: &[(PolicyRole, &[&str], u16)] = &[
-    (PolicyRole::Traffic, &["compression"], key::TYPE),
-    (PolicyRole::Traffic, &["compressor"], key::TYPE),
-    (PolicyRole::Traffic, &["httpUpgrade"], key::TYPE),
-    (PolicyRole::Security, &["extAuth", "contextExtensions"], key::NAME),
-    (PolicyRole::Proxy, &["container", "env"], key::NAME),
-    (PolicyRole::Proxy, &["container", "volumeMounts"], key::MOUNT_PATH),
-    (PolicyRole::Proxy, &["initContainers"], key::NAME),
-    (PolicyRole::Proxy, &["pod", "imagePullSecrets"], key::NAME),
-    (PolicyRole::Proxy, &["pod", "topologySpreadConstraints"], key::TOPOLOGY_KEY),
-    (PolicyRole::Proxy, &["pod", "volumes"], key::NAME),
+const KEYED: &[(KindRole, &[&str], u16)] = &[
+    (KindRole::Traffic, &["compression"], key::TYPE),
+    (KindRole::Traffic, &["compressor"], key::TYPE),
+    (KindRole::Traffic, &["httpUpgrade"], key::TYPE),
+    (KindRole::Security, &["extAuth", "contextExtensions"], key::NAME),
+    (KindRole::Proxy, &["container", "env"], key::NAME),
+    (KindRole::Proxy, &["container", "volumeMounts"], key::MOUNT_PATH),
+    (KindRole::Proxy, &["initContainers"], key::NAME),
+    (KindRole::Proxy, &["pod", "imagePullSecrets"], key::NAME),
+    (KindRole::Proxy, &["pod", "topologySpreadConstraints"], key::TOPOLOGY_KEY),
+    (KindRole::Proxy, &["pod", "volumes"], key::NAME),
 ];
 
 /// What an EnvoyProxy's keyed lists are below of.
@@ -67,8 +67,7 @@ impl Plans {
     pub(crate) fn new(profile: Profile) -> Self {
         // Nulls are taken out before two values meet where they delete nothing.
         let nulls = if profile.null_deletes() { Nulls::Delete } else { Nulls::Keep };
-        let roles =
-            [PolicyRole::Traffic, PolicyRole::Security, PolicyRole::Extension, PolicyRole::Proxy];
+        let roles = [KindRole::Traffic, KindRole::Security, KindRole::Extension, KindRole::Proxy];
         Self {
             strategic: roles.map(|role| MergePlan::with_rules(rules(role), nulls)),
             json: MergePlan::with_rules([], nulls),
@@ -78,12 +77,12 @@ impl Plans {
     }
 
     /// How policies of a kind are merged.
-    pub(crate) fn of(&self, role: PolicyRole, merge: MergeType) -> &MergePlan {
+    pub(crate) fn of(&self, role: KindRole, merge: MergeType) -> &MergePlan {
         let [traffic, security, extension, proxy] = &self.strategic;
         match (merge, role) {
-            (MergeType::Strategic, PolicyRole::Traffic) => traffic,
-            (MergeType::Strategic, PolicyRole::Security) => security,
-            (MergeType::Strategic, PolicyRole::Proxy) => proxy,
+            (MergeType::Strategic, KindRole::Traffic) => traffic,
+            (MergeType::Strategic, KindRole::Security) => security,
+            (MergeType::Strategic, KindRole::Proxy) => proxy,
             (MergeType::Strategic, _) => extension,
             _ => &self.json,
         }
@@ -101,7 +100,7 @@ impl Plans {
     pub(crate) fn merged(
         &self,
         documents: &Documents,
-        (role, merge): (PolicyRole, MergeType),
+        (role, merge): (KindRole, MergeType),
         child: Traced,
         parent: Traced,
     ) -> serde_json::Value {
@@ -122,11 +121,11 @@ impl Plans {
 }
 
 /// The exceptions of a strategic merge.
-fn rules(role: PolicyRole) -> Vec<(Vec<&'static str>, MergeRule)> {
+fn rules(role: KindRole) -> Vec<(Vec<&'static str>, MergeRule)> {
     let mut found = Vec::new();
     for (of, path, key) in KEYED.iter().filter(|(of, ..)| *of == role) {
         let rule = MergeRule::Combinator(*key);
-        if *of == PolicyRole::Proxy {
+        if *of == KindRole::Proxy {
             for workload in WORKLOADS {
                 found.push((workload.iter().chain(*path).copied().collect(), rule.clone()));
             }
@@ -134,7 +133,7 @@ fn rules(role: PolicyRole) -> Vec<(Vec<&'static str>, MergeRule)> {
             found.push((path.to_vec(), rule));
         }
     }
-    if role == PolicyRole::Traffic {
+    if role == KindRole::Traffic {
         // Rules of rate limits are known by their owner: those of both are there.
         let union = MergeRule::List(ListRule::PreferredFirst);
         found.push((vec!["rateLimit", "global", "rules"], union));
@@ -286,7 +285,7 @@ mod tests {
     use super::*;
 
     fn merged(
-        role: PolicyRole,
+        role: KindRole,
         merge: MergeType,
         profile: Profile,
         child: &Value,
@@ -314,7 +313,7 @@ mod tests {
             (&["a"], &[], &["a"]),
         ] {
             let got = merged(
-                PolicyRole::Traffic,
+                KindRole::Traffic,
                 MergeType::Strategic,
                 Profile::Shipped,
                 &names(child),
@@ -322,7 +321,7 @@ mod tests {
             );
             assert_eq!(got, names(both), "{child:?} over {parent:?}");
             let got = merged(
-                PolicyRole::Traffic,
+                KindRole::Traffic,
                 MergeType::Json,
                 Profile::Shipped,
                 &names(child),
@@ -337,9 +336,9 @@ mod tests {
         let (child, parent) =
             (json!({"retry": null, "dns": {"a": 1}}), json!({"retry": {"n": 1}, "dns": {"b": 2}}));
         for merge in [MergeType::Strategic, MergeType::Json] {
-            let got = merged(PolicyRole::Traffic, merge, Profile::Shipped, &child, &parent);
+            let got = merged(KindRole::Traffic, merge, Profile::Shipped, &child, &parent);
             assert_eq!(got, json!({"retry": {"n": 1}, "dns": {"a": 1, "b": 2}}));
-            let got = merged(PolicyRole::Traffic, merge, Profile::Design, &child, &parent);
+            let got = merged(KindRole::Traffic, merge, Profile::Design, &child, &parent);
             assert_eq!(got, json!({"dns": {"a": 1, "b": 2}}));
         }
     }
@@ -350,7 +349,7 @@ mod tests {
         let rule = |n: i64| json!({"clientSelectors": [{"path": {"value": "/a"}}], "limit": {"requests": n, "unit": "Hour"}});
         let of = |rules: Vec<Value>| json!({"rateLimit": {"local": {"rules": rules}}});
         let got = merged(
-            PolicyRole::Traffic,
+            KindRole::Traffic,
             MergeType::Strategic,
             Profile::Shipped,
             &of(vec![rule(1)]),

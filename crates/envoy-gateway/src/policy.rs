@@ -10,7 +10,7 @@ use overrule_model::{Object, ObjectId, Selector, SelectorClause, Snapshot, Sym};
 use overrule_source::{CowVec, Documents, NodeKind, NodeRef, Span, View};
 use smallvec::SmallVec;
 
-use crate::kinds::{ALL, GROUP, KindInfo, PolicyRole};
+use crate::kinds::{ALL, GROUP, KindInfo, KindRole};
 
 /// All policies of one snapshot, by kind, namespace, name.
 #[derive(Debug, Clone, Default)]
@@ -157,7 +157,7 @@ fn policy(
     let merge = spec.and_then(|s| s.get("mergeType")).and_then(View::as_str);
     let priority = spec.and_then(|s| s.get("priority")).and_then(View::as_i64).unwrap_or(0);
     let targets = match info.role {
-        PolicyRole::Proxy => Vec::new(),
+        KindRole::Proxy => Vec::new(),
         _ => spec.map(|spec| targets(snapshot, spec)).unwrap_or_default(),
     };
     Policy {

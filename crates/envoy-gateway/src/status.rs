@@ -114,7 +114,7 @@ impl Status {
 
     fn sort(&mut self) {
         self.0.sort_by(|(a, of_a), (b, of_b)| {
-            let rank = |conditions: &[Noted]| {
+            let badness = |conditions: &[Noted]| {
                 let has =
                     |kind, status| conditions.iter().any(|c| c.kind == kind && c.status == status);
                 match (has(kind::ACCEPTED, false), has(kind::OVERRIDDEN, true)) {
@@ -123,7 +123,7 @@ impl Status {
                     _ => 2,
                 }
             };
-            let order = rank(of_a).cmp(&rank(of_b));
+            let order = badness(of_a).cmp(&badness(of_b));
             order.then_with(|| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)))
         });
     }

@@ -45,7 +45,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 ];
 
 const CORE: &str = "source model engine";
-const BELOW: &str = "source model engine topology family gateway condition kuadrant kgateway mesh access envoy view";
+const BELOW: &str = "source model engine topology family gateway condition kuadrant kgateway envoy-gateway mesh access envoy view";
 
 pub(super) fn check(root: &Path, problems: &mut Problems) -> Result<(), String> {
     let output =

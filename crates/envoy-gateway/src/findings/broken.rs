@@ -7,7 +7,7 @@ use overrule_engine::{FoldAction, LadderId, NodeId, PolicyId, Rung};
 use overrule_source::Diagnostic;
 
 use crate::codes;
-use crate::kinds::PolicyRole;
+use crate::kinds::KindRole;
 use crate::resolve::Found;
 use crate::{reasons, translate::security};
 
@@ -71,7 +71,7 @@ pub(super) fn report(found: &Found<'_, '_>, out: &mut Vec<Diagnostic>) {
         };
         let on = failing.get(&id).filter(|routes| !routes.is_empty());
         let effect = match (on, role) {
-            (_, PolicyRole::Client) => "the listeners it covers answer 500".to_owned(),
+            (_, KindRole::Client) => "the listeners it covers answer 500".to_owned(),
             (Some(routes), _) => format!("{} answer 500", found.nodes(routes)),
             (None, _) => "no request fails because of it now".to_owned(),
         };
@@ -86,8 +86,8 @@ pub(super) fn report(found: &Found<'_, '_>, out: &mut Vec<Diagnostic>) {
 }
 
 /// Why the controller refuses a SecurityPolicy on a route before it translates it.
-fn refused(found: &Found<'_, '_>, id: PolicyId, role: PolicyRole) -> Option<String> {
-    if role != PolicyRole::Security {
+fn refused(found: &Found<'_, '_>, id: PolicyId, role: KindRole) -> Option<String> {
+    if role != KindRole::Security {
         return None;
     }
     let mut at = found.plan.attachments.iter().filter(|a| a.policy == id);

@@ -10,7 +10,7 @@ use overrule_source::Diagnostic;
 use serde_json::Value;
 
 use crate::codes;
-use crate::kinds::{PolicyRole, number};
+use crate::kinds::{KindRole, number};
 use crate::policy::MergeType;
 use crate::resolve::Found;
 
@@ -89,7 +89,7 @@ fn sockets(found: &Found<'_, '_>, out: &mut Vec<Diagnostic>) {
 /// A listener's routing type is seen by routes that name the listener.
 fn unseen_routing(found: &Found<'_, '_>, out: &mut Vec<Diagnostic>) {
     let topology = found.plan.world().topology;
-    let kind = number(PolicyRole::Traffic);
+    let kind = number(KindRole::Traffic);
     for (id, policy) in found.plan.world().policies.of_kind(kind) {
         let says = found.plan.spec(id).get("routingType").is_some_and(|v| !v.is_null());
         if !says {

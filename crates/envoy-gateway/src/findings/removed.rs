@@ -7,7 +7,7 @@ use overrule_engine::{FoldAction, KindId, LadderId, NodeId, PolicyId, Rung};
 use overrule_source::Diagnostic;
 
 use super::quoted;
-use crate::kinds::{GUARDS, KindInfo, PolicyRole};
+use crate::kinds::{GUARDS, KindInfo, KindRole};
 use crate::resolve::Found;
 use crate::{codes, reasons};
 
@@ -99,7 +99,7 @@ fn say(
 ) {
     let (Some(policy), Some(above)) = (found.policy(winner), found.policy(loser)) else { return };
     let is_guard =
-        |field: &&String| info.role == PolicyRole::Security && GUARDS.contains(&field.as_str());
+        |field: &&String| info.role == KindRole::Security && GUARDS.contains(&field.as_str());
     let (guards, others): (Vec<&String>, Vec<&String>) = removal.fields.iter().partition(is_guard);
     let (on, from) = (found.nodes(routes), found.name(loser));
     let report = |code, fields: &[&String]| {

@@ -8,15 +8,12 @@ use overrule_gateway::topology::RouteKind;
 use overrule_source::{Diagnostic, View};
 
 use crate::codes;
-use crate::kinds::PolicyRole;
+use crate::kinds::KindRole;
 use crate::resolve::Found;
 
 /// What a rule may say that a policy says too: the field of the policy.
-const SETTINGS: &[(PolicyRole, &str)] = &[
-    (PolicyRole::Traffic, "retry"),
-    (PolicyRole::Traffic, "timeout"),
-    (PolicyRole::Security, "cors"),
-];
+const SETTINGS: &[(KindRole, &str)] =
+    &[(KindRole::Traffic, "retry"), (KindRole::Traffic, "timeout"), (KindRole::Security, "cors")];
 
 pub(super) fn report(found: &Found<'_, '_>, out: &mut Vec<Diagnostic>) {
     let topology = found.plan.world().topology;

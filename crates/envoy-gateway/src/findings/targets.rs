@@ -9,7 +9,7 @@ use overrule_gateway::topology::{RouteIx, level};
 use overrule_source::{Code, Diagnostic};
 
 use super::quoted;
-use crate::kinds::{GROUP, PolicyRole};
+use crate::kinds::{GROUP, KindRole};
 use crate::plan::Conflict;
 use crate::policy::{Policy, PolicyTarget, TargetObjects};
 use crate::resolve::Found;
@@ -36,7 +36,7 @@ fn conflicted(found: &Found<'_, '_>, conflict: &Conflict, out: &mut Vec<Diagnost
     let Some(target) = policy.targets.get(conflict.reference as usize) else { return };
     let (first, on) = (found.name(conflict.winner), found.node(conflict.node));
     let fails = match policy.info.role {
-        PolicyRole::Security => "; its access control is missing there, and nothing fails",
+        KindRole::Security => "; its access control is missing there, and nothing fails",
         _ => "",
     };
     let message =
@@ -52,7 +52,7 @@ fn conflicted(found: &Found<'_, '_>, conflict: &Conflict, out: &mut Vec<Diagnost
     let created = |policy: &Policy| world.snapshot.get(policy.object).map(|o| o.created);
     let (ours, theirs) = (created(policy), created(winner));
     let unknown = [ours, theirs].into_iter().flatten().any(|created| !created.is_known());
-    if unknown && policy.info.role != PolicyRole::Patch {
+    if unknown && policy.info.role != KindRole::Patch {
         let message = format!(
             "`{first}` comes first only because of a missing creation time or its name; in a cluster the older policy has `{on}`"
         );
@@ -113,7 +113,7 @@ fn words(
         let message = format!("`{}` cannot target a `{kind}`", policy.info.kind);
         let mut kinds = vec!["Gateway"];
         match policy.info.role {
-            PolicyRole::Patch => {}
+            KindRole::Patch => {}
             _ => kinds.push("ListenerSet"),
         }
         let help = format!(
@@ -196,7 +196,7 @@ fn truncated(found: &Found<'_, '_>, id: PolicyId, policy: &Policy, out: &mut Vec
             None => 1,
         };
     }
-    if count <= ROOM || policy.info.role == PolicyRole::Patch {
+    if count <= ROOM || policy.info.role == KindRole::Patch {
         return;
     }
     let message = format!(

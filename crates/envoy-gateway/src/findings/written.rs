@@ -4,7 +4,7 @@
 
 use overrule_source::{Diagnostic, Span, View};
 
-use crate::kinds::PolicyRole;
+use crate::kinds::KindRole;
 use crate::policy::{MergeType, Policy};
 use crate::{World, codes};
 
@@ -27,14 +27,14 @@ pub(super) fn is_refused(world: World<'_>, policy: &Policy) -> bool {
 fn problems(world: World<'_>, policy: &Policy) -> Vec<Problem> {
     let spec = world.documents.view(policy.spec);
     let mut found = Vec::new();
-    if policy.info.role == PolicyRole::Proxy {
+    if policy.info.role == KindRole::Proxy {
         return found;
     }
     targets(policy, spec, &mut found);
     merging(world, policy, spec, &mut found);
     match policy.info.role {
-        PolicyRole::Traffic => traffic(spec, &mut found),
-        PolicyRole::Security => security(spec, &mut found),
+        KindRole::Traffic => traffic(spec, &mut found),
+        KindRole::Security => security(spec, &mut found),
         _ => {}
     }
     found

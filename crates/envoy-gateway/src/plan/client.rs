@@ -13,7 +13,7 @@ use super::lookup::Found;
 use super::routes::joined;
 use super::{ClientAt, Phase, Plan};
 use crate::fabric::Wire;
-use crate::kinds::{FieldSet, PolicyRole};
+use crate::kinds::{FieldSet, KindRole};
 use crate::policy::Policy;
 use crate::status::{Place, kind};
 use crate::translate::Translation;
@@ -51,7 +51,7 @@ struct Applied {
 
 impl Plan<'_> {
     pub(super) fn clients(&mut self) {
-        let policies = self.in_order(PolicyRole::Client);
+        let policies = self.in_order(KindRole::Client);
         let mut claims = Claims::default();
         for (id, policy) in &policies {
             for (reference, target) in (0_u32..).zip(&policy.targets) {
@@ -180,7 +180,7 @@ impl Plan<'_> {
     }
 
     fn client_status(&mut self, id: PolicyId, place: &Place, applied: Applied) {
-        let warning = super::upper::deprecated(PolicyRole::Client, self.spec(id));
+        let warning = super::upper::deprecated(KindRole::Client, self.spec(id));
         let Applied { errors, without_http3 } = applied;
         let Some(status) = self.status(id) else { return };
         if let Some(text) = joined(errors) {

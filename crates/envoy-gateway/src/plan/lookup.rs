@@ -10,7 +10,7 @@ use overrule_model::{
 };
 
 use super::{Phase, Plan};
-use crate::kinds::PolicyRole;
+use crate::kinds::KindRole;
 use crate::policy::{Policy, PolicyTarget, TargetNamespaces, TargetObjects};
 use crate::reasons;
 
@@ -204,7 +204,7 @@ impl Plan<'_> {
 
     /// Why a target landed nowhere, if nothing was noted about it.
     pub(super) fn why_not(&self, policy: &Policy, target: &PolicyTarget) -> Reason {
-        if policy.info.role == PolicyRole::Patch {
+        if policy.info.role == KindRole::Patch {
             return &reasons::NOT_SERVED;
         }
         if self.target_is(policy, target).is_none() {

@@ -27,7 +27,7 @@ use overrule_model::{GroupKind, ObjectId, Sym};
 use serde_json::Value;
 
 use crate::fabric::Fabric;
-use crate::kinds::{FieldSet, PolicyRole};
+use crate::kinds::{FieldSet, KindRole};
 use crate::merge::{Plans, written};
 use crate::policy::{MergeType, Policy};
 use crate::status::{Place, ScopeGraph, Status};
@@ -171,7 +171,7 @@ impl<'a> Plan<'a> {
         plan.find_proxies();
         plan.patches();
         plan.clients();
-        for role in [PolicyRole::Traffic, PolicyRole::Security, PolicyRole::Extension] {
+        for role in [KindRole::Traffic, KindRole::Security, KindRole::Extension] {
             plan.on_rows(role);
         }
         plan.reject_rest();
@@ -187,20 +187,20 @@ impl<'a> Plan<'a> {
     }
 
     /// Policies of a role in the order in which they are processed: by age, namespace and name.
-    fn in_order(&self, role: PolicyRole) -> Vec<(PolicyId, &'a Policy)> {
+    fn in_order(&self, role: KindRole) -> Vec<(PolicyId, &'a Policy)> {
         let world = self.fabric.world;
         let of_kind = world.policies.of_kind(crate::kinds::number(role));
         let mut list: Vec<(PolicyId, &'a Policy)> = of_kind.map(|(id, p)| (id, &**p)).collect();
         list.sort_by_cached_key(|(_, policy)| {
             let object = world.snapshot.get(policy.object);
-            let patch = if role == PolicyRole::Patch { policy.priority } else { 0 };
+            let patch = if role == KindRole::Patch { policy.priority } else { 0 };
             (patch, object.map(|object| self.fabric.object_order(object)))
         });
         list
     }
 
     /// All policies of a kind that rows take.
-    fn on_rows(&mut self, role: PolicyRole) {
+    fn on_rows(&mut self, role: KindRole) {
         (self.overrides, self.merges) = (ScopeGraph::default(), ScopeGraph::default());
         self.find_firsts(role);
         let policies = self.in_order(role);
@@ -361,7 +361,7 @@ impl<'a> Plan<'a> {
             }
             if policy.targets.is_empty() && !self.landed.contains(&(id, 0)) {
                 let reason: Reason = match policy.info.role {
-                    PolicyRole::Proxy => &reasons::UNUSED_PROXY,
+                    KindRole::Proxy => &reasons::UNUSED_PROXY,
                     _ => &overrule_gateway::reasons::NO_TARGET,
                 };
                 self.rejections.push(Rejection { policy: id, reference: 0, reason, at: policy.at });
@@ -375,7 +375,7 @@ impl<'a> Plan<'a> {
 
     /// EnvoyPatchPolicies in the order in which they are applied.
     pub(crate) fn patches_in_order(&self) -> Vec<(PolicyId, &'a Policy)> {
-        self.in_order(PolicyRole::Patch)
+        self.in_order(KindRole::Patch)
     }
 
     /// The conditions on each policy, in the order of policies.

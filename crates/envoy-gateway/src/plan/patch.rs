@@ -6,14 +6,14 @@ use overrule_gateway::topology::GROUP as GATEWAY_API;
 use overrule_model::{GroupKind, ObjectKey, Scope, Sym};
 
 use super::Plan;
-use crate::kinds::PolicyRole;
+use crate::kinds::KindRole;
 use crate::policy::{Policy, PolicyTarget, TargetObjects};
 use crate::reasons;
 use crate::status::{Place, kind};
 
 impl Plan<'_> {
     pub(super) fn patches(&mut self) {
-        for (id, policy) in self.in_order(PolicyRole::Patch) {
+        for (id, policy) in self.in_order(KindRole::Patch) {
             if let Some(target) = policy.targets.first() {
                 self.patch(id, policy, target);
             }

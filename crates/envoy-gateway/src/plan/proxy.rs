@@ -7,7 +7,7 @@ use overrule_source::View;
 use serde_json::Value;
 
 use super::Plan;
-use crate::kinds::{GROUP, PolicyRole, number};
+use crate::kinds::{GROUP, KindRole, number};
 use crate::merge::written;
 use crate::policy::MergeType;
 
@@ -70,7 +70,7 @@ impl Plan<'_> {
         let nodes = [own, class].map(|id| self.policy(id).map(|policy| policy.spec));
         let [Some(own), Some(class)] = nodes else { return Value::Null };
         let documents = self.fabric.world.documents;
-        self.plans.merged(documents, (PolicyRole::Proxy, merge), written(0, own), written(1, class))
+        self.plans.merged(documents, (KindRole::Proxy, merge), written(0, own), written(1, class))
     }
 
     /// The EnvoyProxy that an object names in its spec.
@@ -92,7 +92,7 @@ impl Plan<'_> {
             text("namespace").unwrap_or(own),
             text("name")?,
         )?;
-        let mut all = world.policies.of_kind(number(PolicyRole::Proxy));
+        let mut all = world.policies.of_kind(number(KindRole::Proxy));
         all.find(|(_, policy)| policy.object == proxy.id).map(|(id, _)| id)
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Plan;
 use super::lookup::Found;
 use crate::fabric::{ManagedParent, Wire};
-use crate::kinds::PolicyRole;
+use crate::kinds::KindRole;
 use crate::policy::Policy;
 use crate::status::{Place, ScopeKey, kind};
 use crate::translate::{Translation, security};
@@ -54,7 +54,7 @@ impl Plan<'_> {
         };
         self.land(id, policy, found.reference, node);
         let on = OnRoute { id, policy, route, kind, node, parents, scope };
-        if policy.info.role == PolicyRole::Security
+        if policy.info.role == KindRole::Security
             && let Some(text) = security::refused(self.spec(id), kind == RouteKind::Tcp)
         {
             let of = if kind == RouteKind::Tcp { " for TCP route" } else { "" };
@@ -210,7 +210,7 @@ impl Plan<'_> {
         };
         let Some(merged) = self.merged(on.id, above) else { return };
         let refused = match on.policy.info.role {
-            PolicyRole::Security => security::refused(&merged.value, on.kind == RouteKind::Tcp),
+            KindRole::Security => security::refused(&merged.value, on.kind == RouteKind::Tcp),
             _ => None,
         };
         let text = refused
@@ -256,10 +256,10 @@ impl Plan<'_> {
     ) -> Option<String> {
         let role = on.policy.info.role;
         let (first, each): (&[&str], &[&str]) = match role {
-            PolicyRole::Security => {
+            KindRole::Security => {
                 (&["basicAuth", "apiKeyAuth", "authorization"], &["extAuth", "oidc", "jwt"])
             }
-            PolicyRole::Extension => (&["wasm"], &["lua", "extProc", "dynamicModule"]),
+            KindRole::Extension => (&["wasm"], &["lua", "extProc", "dynamicModule"]),
             _ => {
                 return joined(translation.faults.iter().map(|fault| fault.text.clone()).collect());
             }
@@ -280,7 +280,7 @@ impl Plan<'_> {
                 continue;
             }
             found.extend(texts(each));
-            if role == PolicyRole::Security {
+            if role == KindRole::Security {
                 found.extend(self.location_errors(on, spec, parent, only));
             }
         }

@@ -10,7 +10,7 @@ use super::lookup::Found;
 use super::routes::joined;
 use super::{Phase, Plan};
 use crate::fabric::Wire;
-use crate::kinds::PolicyRole;
+use crate::kinds::KindRole;
 use crate::policy::Policy;
 use crate::status::{Place, ScopeKey, kind, listed};
 
@@ -46,7 +46,7 @@ impl Plan<'_> {
     }
 
     /// Whom the first policies in order name above routes, for merging: the claims as they will be.
-    pub(super) fn find_firsts(&mut self, role: PolicyRole) {
+    pub(super) fn find_firsts(&mut self, role: KindRole) {
         let kind = crate::kinds::number(role);
         let mut firsts = HashMap::new();
         for phase in [Phase::SetListeners, Phase::Sets, Phase::Listeners, Phase::Gateways] {
@@ -108,7 +108,7 @@ impl Plan<'_> {
             let what = match (phase, policy.info.role) {
                 (Phase::Gateways, _) => format!("Gateway {name}"),
                 (Phase::Sets, _) => format!("ListenerSet {name}"),
-                (Phase::Listeners, PolicyRole::Traffic) => format!("Listener {full}/{section}"),
+                (Phase::Listeners, KindRole::Traffic) => format!("Listener {full}/{section}"),
                 _ => format!("Listener {name}/{section}"),
             };
             let of = policy.info.kind;
@@ -194,10 +194,10 @@ impl Plan<'_> {
     fn upper_errors(&self, id: PolicyId, policy: &Policy, node: NodeId) -> Option<String> {
         let translation = self.translation(id);
         let order: &[&str] = match policy.info.role {
-            PolicyRole::Security => {
+            KindRole::Security => {
                 &["jwt", "oidc", "basicAuth", "apiKeyAuth", "authorization", "extAuth"]
             }
-            PolicyRole::Extension => &["extProc", "wasm", "lua", "dynamicModule"],
+            KindRole::Extension => &["extProc", "wasm", "lua", "dynamicModule"],
             _ => {
                 return joined(translation.faults.iter().map(|fault| fault.text.clone()).collect());
             }
@@ -207,7 +207,7 @@ impl Plan<'_> {
         // Above routes, the controller forgets its name for this field.
         let bare = |text: &str| text.strip_prefix("Authorization: ").unwrap_or(text).to_owned();
         let mut found: Vec<String> = faults.map(|fault| bare(&fault.text)).collect();
-        if policy.info.role == PolicyRole::Security {
+        if policy.info.role == KindRole::Security {
             let topology = self.fabric.world.topology;
             let http = self.covered(node).into_iter().filter(|ix| {
                 topology.listener(*ix).is_some_and(|l| self.fabric.wire(l) == Wire::Http)
@@ -220,7 +220,7 @@ impl Plan<'_> {
 }
 
 /// Fields that the controller wants to be rid of, as its warning lists them.
-pub(super) fn deprecated(role: PolicyRole, spec: &Value) -> Option<String> {
+pub(super) fn deprecated(role: KindRole, spec: &Value) -> Option<String> {
     let at = |path: &[&str]| {
         let mut value = spec;
         for key in path {
@@ -229,12 +229,12 @@ pub(super) fn deprecated(role: PolicyRole, spec: &Value) -> Option<String> {
         crate::translate::is_present(value).then_some(value)
     };
     let fields: &[(&[&str], &str)] = match role {
-        PolicyRole::Traffic => &[(&["compression"], "compressor")],
-        PolicyRole::Security => &[
+        KindRole::Traffic => &[(&["compression"], "compressor")],
+        KindRole::Security => &[
             (&["extAuth", "grpc", "backendRef"], "extAuth.grpc.backendRefs"),
             (&["extAuth", "http", "backendRef"], "extAuth.http.backendRefs"),
         ],
-        PolicyRole::Client => &[
+        KindRole::Client => &[
             (&["enableProxyProtocol"], "proxyProtocol"),
             (&["headers", "preserveXRequestID"], "headers.requestID"),
             (&["tls", "clientValidation", "optional"], "tls.clientValidation.mode"),

@@ -8,7 +8,7 @@ use overrule_engine::{
 use overrule_source::{Documents, NodeRef};
 
 use super::recipe::{Deed, Recipes, RungPlan};
-use crate::kinds::{ALL, KindInfo, PolicyRole};
+use crate::kinds::{ALL, KindInfo, KindRole};
 use crate::merge::{KeyedLists, Plans};
 use crate::policy::MergeType;
 use crate::{World, reasons};
@@ -79,8 +79,8 @@ impl<'a> FirstTakes<'a> {
         for (key, value) in value.entries(documents) {
             let name = key.text(documents);
             let number = match info.role {
-                PolicyRole::Proxy if name == "mergeType" => continue,
-                PolicyRole::Proxy => None,
+                KindRole::Proxy if name == "mergeType" => continue,
+                KindRole::Proxy => None,
                 _ => match info.field(name) {
                     Some(number) => Some(number),
                     None => continue,
@@ -131,7 +131,7 @@ impl<'a> FirstTakes<'a> {
     fn said(&self, info: &KindInfo, value: &Traced) -> Traced {
         let documents = self.world.documents;
         let is_said = |key: &FieldKey| match info.role {
-            PolicyRole::Proxy => key.text(documents) != "mergeType",
+            KindRole::Proxy => key.text(documents) != "mergeType",
             _ => info.field(key.text(documents)).is_some(),
         };
         let entries = value.entries(documents).into_iter();
@@ -177,7 +177,7 @@ impl Algebra for FirstTakes<'_> {
     ) -> Action<'_> {
         let plan = &self.plans.fields;
         if let Form::Unit(merge) = Form::of(turn.group.spec) {
-            let role = info_of(turn.group.spec).map_or(PolicyRole::Proxy, |info| info.role);
+            let role = info_of(turn.group.spec).map_or(KindRole::Proxy, |info| info.role);
             return match held {
                 None => Action::Apply { op: Op::ReplaceAll, plan, reason: &reasons::TAKES },
                 Some(_) => Action::Apply {

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 use super::algebra::{Form, ROUTING};
 use super::recipe::{Deed, Recipe, Recipes, RungPlan};
-use crate::kinds::{FieldSet, KindInfo, PolicyRole};
+use crate::kinds::{FieldSet, KindInfo, KindRole};
 use crate::plan::{MergedSpec, Plan};
 use crate::policy::{MergeType, Policy};
 use crate::reasons;
@@ -123,7 +123,7 @@ impl<'a, 'p, 'b> Rows<'a, 'p, 'b> {
         let age = world.snapshot.get(policy.object).map(|o| world.profile.age(o.created));
         let name = self.names.get(id.0 as usize).copied().unwrap_or(0);
         let first = match policy.info.role {
-            PolicyRole::Patch => policy.priority,
+            KindRole::Patch => policy.priority,
             _ => specificity as i64,
         };
         let rank = Rank::new([first, age.unwrap_or(0), name]);
@@ -203,7 +203,7 @@ impl<'a, 'p, 'b> Rows<'a, 'p, 'b> {
         }
         let candidates = self.candidates(kind, &row);
         let routing = match info.role {
-            PolicyRole::Traffic => self.routing(kind, &row),
+            KindRole::Traffic => self.routing(kind, &row),
             _ => None,
         };
         let rungs = match row.kind {
@@ -314,7 +314,7 @@ impl<'a, 'p, 'b> Rows<'a, 'p, 'b> {
             fails,
         };
         match info.role {
-            PolicyRole::Security => {
+            KindRole::Security => {
                 let refused = self.plan.is_refused(id, node)
                     || (self.is_lower(node) && security::refused(spec, false).is_some());
                 if refused {
@@ -324,7 +324,7 @@ impl<'a, 'p, 'b> Rows<'a, 'p, 'b> {
                 let closed = failed.without(translation.opens);
                 takes(location || !closed.is_empty())
             }
-            PolicyRole::Extension if failed.without(translation.opens).is_empty() => takes(false),
+            KindRole::Extension if failed.without(translation.opens).is_empty() => takes(false),
             _ if translation.is_sound() => takes(false),
             _ => Verdict::idle(Deed::Fail, &reasons::BROKEN),
         }
@@ -351,7 +351,7 @@ impl<'a, 'p, 'b> Rows<'a, 'p, 'b> {
                 Some((_, _, _, of)) => (&of.value, &of.translation),
                 None => (self.plan.spec(id), self.plan.translation(id)),
             };
-            let refused = info.role == PolicyRole::Security
+            let refused = info.role == KindRole::Security
                 && lower
                 && (self.plan.is_refused(id, node) || security::refused(spec, true).is_some());
             // A timeout is applied as far as it goes.
@@ -383,13 +383,13 @@ impl<'a, 'p, 'b> Rows<'a, 'p, 'b> {
         let level = self.plan.world().topology.nodes.level_of(node)?;
         let lower = level >= level::ROUTE;
         match (info.role, row.kind) {
-            (PolicyRole::Traffic, RouteKind::Tls)
+            (KindRole::Traffic, RouteKind::Tls)
                 if level == level::RULE && !self.plan.world().profile.names_tls_rules() =>
             {
                 None
             }
-            (PolicyRole::Traffic, RouteKind::Udp) => Some(info.set(&["loadBalancer", "dns"])),
-            (PolicyRole::Traffic, _) => {
+            (KindRole::Traffic, RouteKind::Udp) => Some(info.set(&["loadBalancer", "dns"])),
+            (KindRole::Traffic, _) => {
                 let fields = info.set(&[
                     "loadBalancer",
                     "proxyProtocol",
@@ -404,9 +404,9 @@ impl<'a, 'p, 'b> Rows<'a, 'p, 'b> {
                 let forgotten = if lower { FieldSet::NONE } else { info.set(&["connection"]) };
                 Some(fields.without(forgotten))
             }
-            (PolicyRole::Security, RouteKind::Tls) if lower => None,
-            (PolicyRole::Security, RouteKind::Udp) => None,
-            (PolicyRole::Security, _) => Some(info.set(&["authorization"])),
+            (KindRole::Security, RouteKind::Tls) if lower => None,
+            (KindRole::Security, RouteKind::Udp) => None,
+            (KindRole::Security, _) => Some(info.set(&["authorization"])),
             _ => None,
         }
     }

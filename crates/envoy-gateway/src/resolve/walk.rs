@@ -13,7 +13,7 @@ use overrule_source::Span;
 
 use super::rows::{Row, Rows};
 use super::{Active, Recipes};
-use crate::kinds::PolicyRole;
+use crate::kinds::KindRole;
 use crate::plan::Plan;
 use crate::reasons;
 
@@ -41,7 +41,7 @@ pub(super) fn paths(plan: &Plan<'_>, builder: &mut ResolutionBuilder, kinds: &[A
 /// The patches at each node, in their order.
 fn patches(plan: &Plan<'_>, kinds: &[Active]) -> HashMap<NodeId, Vec<PolicyId>> {
     let mut found: HashMap<NodeId, Vec<PolicyId>> = HashMap::new();
-    if kinds.iter().any(|kind| kind.info.role == PolicyRole::Patch) {
+    if kinds.iter().any(|kind| kind.info.role == KindRole::Patch) {
         for (id, _) in plan.patches_in_order() {
             let at = plan.attachments.iter().filter(|a| a.policy == id);
             at.for_each(|a| found.entry(a.node).or_default().push(id));
@@ -91,7 +91,7 @@ impl Walk<'_, '_, '_> {
             let path = self.add(Some(class_path), gateway.node);
             self.say_patches(path, gateway.node);
             for (at, kind) in self.kinds.iter().enumerate() {
-                if kind.info.role == PolicyRole::Proxy {
+                if kind.info.role == KindRole::Proxy {
                     let ladder = self.rows.proxy(kind.number, gateway.node, class.node, place);
                     self.say(at, path, ladder);
                 }
@@ -126,8 +126,7 @@ impl Walk<'_, '_, '_> {
     }
 
     fn say_patches(&mut self, path: PathId, node: NodeId) {
-        let Some(at) = self.kinds.iter().position(|kind| kind.info.role == PolicyRole::Patch)
-        else {
+        let Some(at) = self.kinds.iter().position(|kind| kind.info.role == KindRole::Patch) else {
             return;
         };
         let Some(number) = self.kinds.get(at).map(|kind| kind.number) else { return };
@@ -141,7 +140,7 @@ impl Walk<'_, '_, '_> {
         let Some(listener) = topology.listener(ix) else { return };
         let path = self.add(Some(parent), listener.node);
         for (at, kind) in self.kinds.iter().enumerate() {
-            if kind.info.role == PolicyRole::Client {
+            if kind.info.role == KindRole::Client {
                 let ladder = self.rows.client(kind.number, ix);
                 self.say(at, path, ladder);
             }
@@ -217,7 +216,7 @@ impl Walk<'_, '_, '_> {
                     *slot = Some(ladder);
                 }
                 self.say(place, path, ladder);
-                if kind.info.role == PolicyRole::Traffic
+                if kind.info.role == KindRole::Traffic
                     && let Some(to_service) = self.rows.says_service(ladder)
                 {
                     says = Some(to_service);
@@ -231,10 +230,10 @@ impl Walk<'_, '_, '_> {
 }
 
 /// Whether policies of a role act on rows of a kind of route.
-fn acts_on(role: PolicyRole, route: RouteKind) -> bool {
+fn acts_on(role: KindRole, route: RouteKind) -> bool {
     match role {
-        PolicyRole::Traffic => true,
-        PolicyRole::Security => route != RouteKind::Udp,
+        KindRole::Traffic => true,
+        KindRole::Security => route != RouteKind::Udp,
         _ => matches!(route, RouteKind::Http | RouteKind::Grpc),
     }
 }

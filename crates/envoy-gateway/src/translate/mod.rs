@@ -12,7 +12,7 @@ mod values;
 use serde_json::Value;
 
 use crate::fabric::Fabric;
-use crate::kinds::{FieldSet, KindInfo, PolicyRole};
+use crate::kinds::{FieldSet, KindInfo, KindRole};
 use refs::Owner;
 
 /// What became of a spec.
@@ -119,11 +119,11 @@ pub(crate) fn translate(
         }
     }
     match info.role {
-        PolicyRole::Traffic => translator.traffic(),
-        PolicyRole::Client => translator.client(),
-        PolicyRole::Extension => translator.extension(),
-        PolicyRole::Security => translator.security(),
-        PolicyRole::Patch | PolicyRole::Proxy => {}
+        KindRole::Traffic => translator.traffic(),
+        KindRole::Client => translator.client(),
+        KindRole::Extension => translator.extension(),
+        KindRole::Security => translator.security(),
+        KindRole::Patch | KindRole::Proxy => {}
     }
     let mut out = translator.out;
     out.assumed = fabric.take_assumed();
