@@ -227,7 +227,12 @@ fn policy(rng: &mut Rng, n: u64, targets: &[Value]) -> Value {
     } else {
         let refs: Vec<Value> = (0..=rng.below(2))
             .map(|_| {
-                let of = *rng.pick(&near);
+                // Gateways and routes, so that policies meet.
+                let of = match rng.percent(30) {
+                    true => near.iter().find(|t| t["kind"] == "Gateway").copied(),
+                    false => None,
+                };
+                let of = of.unwrap_or_else(|| *rng.pick(&near));
                 let mut target = json!({"group": GATEWAY_API, "kind": of["kind"], "name": of["metadata"]["name"]});
                 let names = sections(of);
                 if rng.percent(35) && !names.is_empty() {
@@ -240,7 +245,7 @@ fn policy(rng: &mut Rng, n: u64, targets: &[Value]) -> Value {
             .collect();
         spec["targetRefs"] = json!(refs);
     }
-    if kind != "ClientTrafficPolicy" && rng.percent(40) {
+    if kind != "ClientTrafficPolicy" && rng.percent(60) {
         spec["mergeType"] = json!(rng.pick(&["StrategicMerge", "JSONMerge"]));
     }
     let mut metadata = json!({"name": format!("p{n}"), "namespace": namespace});
