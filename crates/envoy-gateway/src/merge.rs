@@ -295,7 +295,9 @@ mod tests {
             [child, parent].map(|v| Input::new(if v == child { "a" } else { "b" }, v.to_string()));
         let documents = read(inputs.to_vec(), &ReadOptions::default()).documents;
         let ids: Vec<_> = documents.ids().collect();
-        let at = |n: usize| written(n as u32, Documents::node_ref(documents.root(ids[n]), ids[n]));
+        let at = |n: usize| {
+            written(u32::try_from(n).unwrap(), Documents::node_ref(documents.root(ids[n]), ids[n]))
+        };
         Plans::new(profile).merged(&documents, (role, merge), at(0), at(1))
     }
 

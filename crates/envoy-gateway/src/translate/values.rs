@@ -210,10 +210,10 @@ mod tests {
 
     #[test]
     fn durations_are_read_as_go_does() {
-        for (text, seconds) in
-            [("1s", 1.0), ("1h30m", 5400.0), ("1.5s", 1.5), ("0", 0.0), ("100ms", 0.1)]
+        for (text, milliseconds) in
+            [("1s", 1_000), ("1h30m", 5_400_000), ("1.5s", 1_500), ("0", 0), ("100ms", 100)]
         {
-            assert_eq!(duration(text), Some((seconds * 1e9) as i128), "{text}");
+            assert_eq!(duration(text), Some(milliseconds * 1_000_000), "{text}");
         }
         for text in ["", "1", "5sec", "6kib", "s", "1s2", "-", "1..2s"] {
             assert_eq!(duration(text), None, "{text}");

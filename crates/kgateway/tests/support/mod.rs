@@ -267,7 +267,9 @@ impl Run<'_> {
         for (policy, conditions) in self.ground.policies.list.iter().zip(all) {
             let mut entries: BTreeMap<String, [String; 2]> = BTreeMap::new();
             for condition in conditions {
-                let ancestor = condition.ancestor.expect("each is about one");
+                let Some(overrule_family::Ancestor::Node(ancestor)) = condition.ancestor else {
+                    panic!("each is about a node");
+                };
                 let node = self.ground.topology.nodes.get(ancestor).unwrap();
                 let kind = self.ground.snapshot.text(node.kind);
                 let ancestor = format!("{kind} {}", self.ground.object(ancestor));
