@@ -125,7 +125,7 @@ impl Family for Kgateway {
     }
 
     fn read(&self, _: Reading<'_>, given: &Given) -> Settings {
-        Settings::read(given.of(FAMILY))
+        given.read(FAMILY, Settings::set)
     }
 
     fn policies(&self, reading: Reading<'_>, settings: &Settings) -> Policies {

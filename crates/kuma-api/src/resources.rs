@@ -273,7 +273,7 @@ fn violations(call: &Call, documents: &Documents) -> Vec<shapes::RefusedField> {
     let Some(doc) = documents.ids().next() else { return Vec::new() };
     let root = NodeRef { doc, node: documents.root(doc).id() };
     let profile = options.profiles.get(FAMILY).map_or("", String::as_str);
-    let settings = Settings::read(options.settings.of(FAMILY));
+    let settings: Settings = options.settings.read(FAMILY, Settings::set);
     let profile = Profile::from_name(profile, &settings);
     overrule_mesh::admission::violations(documents, root, &settings, &profile)
 }

@@ -191,7 +191,7 @@ impl Family for Kuma {
     }
 
     fn read(&self, reading: Reading<'_>, given: &Given) -> Meshes {
-        let settings = Settings::read(given.of(FAMILY));
+        let settings: Settings = given.read(FAMILY, Settings::set);
         let (resources, found) = parse(reading.documents, reading.snapshot, &settings);
         reading.diagnostics.extend(found);
         Meshes { resources, ..Meshes::default() }

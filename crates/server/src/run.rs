@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: settings. Out: a server that runs until it is told to stop, and then loses nothing. Not here: what settings mean
+//! In: settings. Out: a server that runs until it is stopped, and then loses nothing. Not here: what settings mean
 //! to each part.
 
 use std::fmt;

@@ -112,7 +112,7 @@ pub enum EndpointAccess {
     /// Whoever has proved who they are; the answer depends on what they may read.
     Known,
     /// Whoever may write what the path names, or anything where it names nothing. It is asked before the body is read;
-    /// what stands in the body is judged after.
+    /// the content of the body is checked afterwards.
     Writes,
     /// Whoever may read everything.
     ReadsAll,

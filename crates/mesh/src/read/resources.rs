@@ -328,7 +328,7 @@ impl<'a> Reader<'a> {
             compute_labels(&written, &self.settings.plane(kubernetes));
         match computed {
             Ok(mut labels) => {
-                // A zone sees what came from the global control plane so labelled, and proxies are in zones.
+                // A zone sees resources of the global control plane with this label, and proxies are in zones.
                 if self.settings.mode == Mode::Global && kind.is_some_and(|k| !k.is_proxy) {
                     labels.entry(ORIGIN.into()).or_insert_with(|| "global".into());
                 }

@@ -25,7 +25,7 @@ use crate::reader::{Reader, may_write};
 use crate::shapes::{API_VERSION, WriteResult, WrittenItem};
 use crate::work::WorkClass;
 
-/// How long a writer waits for its change to be resolved before it is told that it is stored.
+/// How long a writer waits for its change to be resolved. Then the answer is that it is stored.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Who writes, for the history.
