@@ -60,11 +60,9 @@ pub(super) fn check(files: &[File], problems: &mut Problems) {
 }
 
 fn length(file: &File, problems: &mut Problems) {
-    let ours = file.name.starts_with("crates/") || file.name.starts_with("workshop/");
-    let source = file.name.starts_with("xtask/") || (ours && file.name.contains("/src/"));
     let lines = file.lines().count();
     let generated = file.lines().take(5).any(|(_, line)| line.contains("@generated"));
-    if source && lines > LONGEST && !generated {
+    if lines > LONGEST && !generated {
         problems.push(format!(
             "{}: {lines} lines, more than {LONGEST}; split it by what it knows",
             file.name

@@ -17,8 +17,7 @@ mod update;
 mod watch;
 
 use overrule_engine::{
-    Attachment, KeyValues, NewKind, PolicyId, RankKey, RankKeys, Rejection, Resolution,
-    ResolutionBuilder,
+    Attachment, KeyValues, NewKind, PolicyId, RankKey, RankKeys, Rejection, ResolutionBuilder,
 };
 use overrule_family::{ResolveOptions, Resolved, has_kind};
 use overrule_gateway::policy as generic;
