@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: kgateway as a family of policies. Not here: any rule.
+//! kgateway as a family of policies. Not here: any rule.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

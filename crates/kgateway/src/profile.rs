@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the two rule sets, what an annotation asks for, and every way in which the rule sets differ, one
+//! The two rule sets, what an annotation asks for, and every way in which the rule sets differ, one
 //! function each. Not here: doing it.
 
 use overrule_engine::Prefer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the three rule sets and every way in which they differ, one function each.
+//! The three rule sets and every way in which they differ, one function each.
 
 use overrule_gateway::topology::{HostFit, Link};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: Kuma as a family of policies. Not here: any rule.
+//! Kuma as a family of policies. Not here: any rule.
 
 use std::sync::{Arc, OnceLock};
 

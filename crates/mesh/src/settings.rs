@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: what is known of the control plane that resources are written for. Not here: what follows from it
+//! What is known of the control plane that resources are written for. Not here: what follows from it
 //! (`labels`, `order`).
 
 use overrule_family::Setting;

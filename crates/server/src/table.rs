@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: what an endpoint is: the one description that the router, the checks of requests and the OpenAPI
+//! What an endpoint is: the one description that the router, the checks of requests and the OpenAPI
 //! document are all made of. Not here: the endpoints themselves.
 
 use std::future::Future;

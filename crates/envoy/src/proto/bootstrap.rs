@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the messages of a bootstrap with one listener. Not here: what goes into them.
+//! The messages of a bootstrap with one listener. Not here: what goes into them.
 
 use serde::Serialize;
 

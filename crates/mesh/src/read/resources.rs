@@ -239,7 +239,8 @@ impl<'a> Reader<'a> {
             mesh.refused.extend(refusal.map(|why| (place, why)));
             for p in problems {
                 let span = self.documents.view(p.node).span();
-                let message = format!("{}: {}", p.field, p.message);
+                // Some of the control plane's messages are whole sentences.
+                let message = format!("{}: {}", p.field, p.message.trim_end_matches('.'));
                 let usual = || "the control plane refuses this policy; correct the field".into();
                 let found = Diagnostic::new(&codes::INVALID, message).at(span).field(p.field);
                 let found = found.help(p.help.unwrap_or_else(usual));

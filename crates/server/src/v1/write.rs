@@ -247,17 +247,18 @@ fn expected(state: &State, change: &Change) -> Result<WrittenItem, Problem> {
         Precondition::Absent => there.is_none(),
         Precondition::Version(version) => there.is_some_and(|r| r.version == *version),
     };
-    match fits {
-        true => Ok(WrittenItem {
+    if fits {
+        Ok(WrittenItem {
             target: source_name(key),
             done: word(done),
             version: there.map_or(0, |r| r.version),
-        }),
-        false => Err(Problem::new(
+        })
+    } else {
+        Err(Problem::new(
             StatusCode::CONFLICT,
             "Conflict",
             format!("`{}` is not as you expect it; read it again", source_name(key)),
-        )),
+        ))
     }
 }
 
@@ -282,10 +283,8 @@ pub fn reply(call: &Call, (result, created): (WriteResult, bool)) -> Reply {
 fn text(result: &WriteResult) -> String {
     let mut out = String::new();
     for item in &result.items {
-        let done = match result.dry_run {
-            true => format!("would be {}", item.done),
-            false => item.done.to_owned(),
-        };
+        let done =
+            if result.dry_run { format!("would be {}", item.done) } else { item.done.to_owned() };
         out.push_str(&format!("{} {done}\n", view::escape::terminal(&item.target)));
     }
     for found in &result.diagnostics {
