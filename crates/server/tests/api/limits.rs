@@ -61,6 +61,41 @@ fn documents_of_a_body_are_bounded() {
     client.post("/v1/apply", mesh).expect(201);
 }
 
+/// What is wrong with a body takes no more room in the answer than people can read, and its number is told.
+#[test]
+fn findings_of_a_body_are_bounded() {
+    let (_running, client) = open(config(), &[]);
+    let route = |spec: &str| {
+        let head = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: a, namespace: b}";
+        format!("{head}\nspec: {{{spec}}}\n")
+    };
+    let fields: String = (0..5_000).map(|n| format!("field{n}: 1, ")).collect();
+    let told = client.post("/v1/apply", &route(&fields)).expect(201).json();
+    let unknown = told["diagnostics"].as_array().unwrap().iter().filter(|d| d["code"] == "OV1109");
+    let words: Vec<&str> = unknown.map(|d| d["message"].as_str().unwrap()).collect();
+    assert_eq!(words.len(), 21);
+    assert!(words.iter().any(|w| w.contains("4980 more fields of `spec`")), "{words:?}");
+    // Routes to a Gateway that is not there, with rules that have no backend: an error and a warning each.
+    let route = |n: usize| {
+        let route = route("parentRefs: [{name: none}], rules: [{}]");
+        route.replace("name: a,", &format!("name: a{n},"))
+    };
+    let body: Vec<String> = (0..1_500).map(route).collect();
+    for path in ["/v1/apply?dry-run=true", "/v1/apply"] {
+        let answer = client.post(path, &body.join("---\n")).json();
+        let told = answer["diagnostics"].as_array().unwrap();
+        assert_eq!(told.len(), 1_000);
+        assert!(told.iter().all(|d| d["severity"] == "error"), "the gravest first");
+        assert!(answer["moreDiagnostics"].as_u64() >= Some(2_000), "{}", answer["moreDiagnostics"]);
+    }
+    let wrong = "---\ntype: MeshTimeout\nmesh: default\nname: t\nspec: []\n".repeat(3_000);
+    let told = client.post("/v1/apply", &wrong).expect(422).json();
+    let list = &told["diagnostics"];
+    assert!(list["errors"].as_u64() >= Some(3_000), "{}", list["errors"]);
+    assert_eq!(list["items"].as_array().unwrap().len(), 1_000);
+    assert_eq!(told["errors"].as_array().unwrap().len(), 1_000);
+}
+
 /// What is kept of the past, for those who ask and those who watch, leaves room for more.
 #[test]
 fn states_that_are_kept_are_not_in_the_way_of_others() {
