@@ -26,6 +26,9 @@ pub struct ObjectKey {
     pub name: Sym,
 }
 
+/// Objects by their root, in order.
+type ByRoot = Box<[(NodeRef, ObjectId)]>;
+
 /// The frozen set of resources one answer is computed from.
 ///
 /// An object that is being deleted takes no part: no lookup and no list finds it but those that say so. Whatever reads
@@ -41,7 +44,7 @@ pub struct Snapshot {
     deleted: Arc<Deleted>,
     by_kind: Arc<KindIndex>,
     /// Every object that was read by where it is written, once somebody has asked for one so.
-    by_root: Arc<OnceLock<Box<[(NodeRef, ObjectId)]>>>,
+    by_root: Arc<OnceLock<ByRoot>>,
 }
 
 /// Kinds by what they are looked up by.

@@ -61,6 +61,24 @@ fn documents_of_a_body_are_bounded() {
     client.post("/v1/apply", mesh).expect(201);
 }
 
+/// A matrix of questions is read again by whoever answers, so it has no room for anything else.
+#[test]
+fn a_matrix_holds_questions_only() {
+    let (_running, client) = open(config(), &["examples/access/mesh"]);
+    let matrix = "from: [spiffe://shop.mesh/a]\nto: [dataplane/default/ledger-1]\n";
+    client.post("/v1/can", matrix).expect(200);
+    for (body, why) in [
+        (format!("{matrix}{}", "---\n{}\n".repeat(10)), "more than 1 document"),
+        (format!("{matrix}junk: [{}]\n", "1, ".repeat(200_000)), "100000"),
+        (format!("{matrix}junk: [1]\n"), "junk"),
+        ("from: [".to_owned(), "bad request"),
+    ] {
+        let told = client.post("/v1/can", &body).expect(400).json();
+        let detail = told["detail"].as_str().unwrap();
+        assert!(detail.contains(why), "{detail}");
+    }
+}
+
 /// What is wrong with a body takes no more room in the answer than people can read, and its number is told.
 #[test]
 fn findings_of_a_body_are_bounded() {
