@@ -11,6 +11,9 @@ use overrule_source::{Code, Diagnostic, NodeKind, View};
 
 use crate::codes;
 
+/// Unknown fields of a mapping that are told one by one: twenty show the pattern, a million hide everything else.
+pub const UNKNOWN_SHOWN: usize = 20;
+
 /// One step of a field path.
 #[derive(Debug, Clone, Copy)]
 pub enum Seg<'p> {
@@ -208,13 +211,12 @@ impl Fields {
         None
     }
 
-    /// Warns about members that are not in the list, with the nearest known name.
+    /// Warns about members that are not in the list, with the nearest known name. Of very many the first are told.
     pub fn only(&mut self, of: View<'_>, at: &At<'_>, known: &[&str]) {
-        for (key, _) in of.entries() {
+        let keys = of.entries().map(|(key, _)| key);
+        let mut unknown = keys.filter(|key| !known.contains(&key.key_text()));
+        for key in unknown.by_ref().take(UNKNOWN_SHOWN) {
             let name = key.key_text();
-            if known.contains(&name) {
-                continue;
-            }
             let at = at.key(name);
             let help = match crate::nearest(name, known.iter().copied(), 1).first() {
                 Some(near) => format!("did you mean `{near}`?"),
@@ -222,6 +224,14 @@ impl Fields {
             };
             let message = format!("`{at}` is not a field of this API and has no effect");
             self.report(&codes::UNKNOWN_FIELD, &at, key, message, &help);
+        }
+        if let Some(first) = unknown.next() {
+            let more = 1 + unknown.count();
+            let inside =
+                if at.up.is_none() { "the document".to_owned() } else { format!("`{at}`") };
+            let message = format!("{more} more fields of {inside} are not of this API");
+            let help = format!("known fields: {}", known.join(", "));
+            self.report(&codes::UNKNOWN_FIELD, at, first, message, &help);
         }
     }
 }

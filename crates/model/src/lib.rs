@@ -27,7 +27,7 @@ mod universal;
 
 pub use article::with_article;
 pub use created::Created;
-pub use field::{At, Fields, Seg};
+pub use field::{At, Fields, Seg, UNKNOWN_SHOWN};
 pub use labels::{Labels, Selector, SelectorClause, SelectorError};
 pub use names::{Names, Sym};
 pub use object::{GroupKind, Object, ObjectId, Scope};

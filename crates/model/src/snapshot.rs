@@ -6,10 +6,10 @@ use std::fmt;
 use std::hash::BuildHasher;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashSet, HashTable};
-use overrule_source::{CowVec, Diagnostic, ItemsRun, SourceMap};
+use overrule_source::{CowVec, Diagnostic, Documents, ItemsRun, NodeRef, SourceMap, Span};
 
 use crate::deletion::Deleted;
 use crate::scope::short_names;
@@ -26,6 +26,9 @@ pub struct ObjectKey {
     pub name: Sym,
 }
 
+/// Objects by their root, in order.
+type ByRoot = Box<[(NodeRef, ObjectId)]>;
+
 /// The frozen set of resources one answer is computed from.
 ///
 /// An object that is being deleted takes no part: no lookup and no list finds it but those that say so. Whatever reads
@@ -40,6 +43,8 @@ pub struct Snapshot {
     kinds: Arc<[(GroupKind, u32, u32)]>,
     deleted: Arc<Deleted>,
     by_kind: Arc<KindIndex>,
+    /// Every object that was read by where it is written, once somebody has asked for one so.
+    by_root: Arc<OnceLock<ByRoot>>,
 }
 
 /// Kinds by what they are looked up by.
@@ -84,7 +89,8 @@ impl Snapshot {
         }
         let by_kind = Arc::new(KindIndex::new(&names, &kinds));
         let (objects, by_key, kinds) = (objects.into(), Arc::new(by_key), kinds.into());
-        Self { names, objects, by_key, hasher, kinds, deleted: Arc::new(deleted), by_kind }
+        let (deleted, by_root) = (Arc::new(deleted), Arc::default());
+        Self { names, objects, by_key, hasher, kinds, deleted, by_kind, by_root }
     }
 
     /// The same set with other words of some of its objects, and which these are; none if one of them is not in it, or
@@ -98,6 +104,8 @@ impl Snapshot {
             kinds: Arc::clone(&self.kinds),
             deleted: Arc::clone(&self.deleted),
             by_kind: Arc::clone(&self.by_kind),
+            // Roots stay where they are, as is seen to below.
+            by_root: Arc::clone(&self.by_root),
         };
         let mut changed = Vec::with_capacity(objects.len());
         for mut object in objects {
@@ -172,6 +180,24 @@ impl Snapshot {
     /// Every object that was read: those that take part, and then those that are being deleted.
     pub fn all_read(&self) -> impl Iterator<Item = &Object> {
         self.objects().chain(self.deleted())
+    }
+
+    /// The object that is written around a place. The documents must be those it was parsed from.
+    pub fn written_at(&self, documents: &Documents, place: Span) -> Option<ObjectId> {
+        let doc = documents.at(place)?;
+        let all = self.by_root.get_or_init(|| {
+            let mut all: Vec<_> = self.all_read().map(|o| (o.root, o.id)).collect();
+            all.sort_unstable();
+            all.into()
+        });
+        let from = all.partition_point(|(root, _)| root.doc < doc);
+        let here = all.get(from..)?;
+        let here = here.get(..here.partition_point(|(root, _)| root.doc == doc))?;
+        let span = |root: NodeRef| documents.view(root).span();
+        let before = here.partition_point(|(root, _)| span(*root).start <= place.start);
+        let (root, object) = here.get(before.checked_sub(1)?)?;
+        let span = span(*root);
+        (place.start < span.end && place.end <= span.end).then_some(*object)
     }
 
     /// Objects that are being deleted, in the same order. They take no part, and are told so.

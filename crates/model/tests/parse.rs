@@ -245,3 +245,33 @@ fn to_come_or_go_is_more_than_a_change() {
         assert_eq!(overrule_model::again(&before, &after, &docs[..1]).is_some(), same);
     }
 }
+
+/// The object around a place is found by lookup, in texts of several documents and in lists, deleted ones too.
+#[test]
+fn the_object_that_is_written_around_a_place_is_found() {
+    let service =
+        |name: &str| format!("{{apiVersion: v1, kind: Service, metadata: {{name: {name}}}}}");
+    let list = format!("apiVersion: v1\nkind: List\nitems: [{}, {}]\n", service("z"), service("b"));
+    let gone = "{apiVersion: v1, kind: Service, metadata: {name: x, deletionTimestamp: '2026-01-01T00:00:00Z'}}";
+    let files = [
+        ("0", String::new()),
+        ("a", format!("{}\n---\n{list}---\n{gone}\n", service("y"))),
+        ("b", service("a")),
+        ("c", format!("---\n{}\n---\n{}", service("d"), service("c"))),
+    ];
+    let files = files.each_ref().map(|(name, text)| (*name, text.as_str()));
+    let (documents, parsed) = load(&files);
+    let snapshot = &parsed.snapshot;
+    assert_eq!(snapshot.all_read().count(), 7);
+    for object in snapshot.all_read() {
+        let span = documents.view(object.root).span();
+        for start in span.start..span.end {
+            let place = overrule_source::Span { start, ..span };
+            assert_eq!(snapshot.written_at(&documents, place), Some(object.id), "{place:?}");
+        }
+        let behind = overrule_source::Span { start: span.end, end: span.end + 1, ..span };
+        assert_ne!(snapshot.written_at(&documents, behind), Some(object.id));
+        let over = overrule_source::Span { end: span.end + 1, ..span };
+        assert_eq!(snapshot.written_at(&documents, over), None);
+    }
+}

@@ -31,6 +31,7 @@ use crate::probes::Probes;
 use crate::problem::Problem;
 use crate::settings::{DOCUMENTS, limits, reading, retention, tls};
 use crate::stop::told_to_stop;
+use crate::vitals;
 
 /// The port of Kuma's API, so that its clients find us.
 const PORT: u16 = 5681;
@@ -242,7 +243,6 @@ fn start_with(
     let proxies = TrustedProxies::new(&config.trusted_proxy).map_err(usage)?;
     let names = HostNames::new(&config.host).map_err(usage)?;
     let acceptor = tls.map(Tls::load).transpose().map_err(usage)?;
-    let embedded = !config.ephemeral && config.postgres.is_none() && config.postgres_file.is_none();
     let store = store(&config)?;
     if let Some(file) = &config.restore {
         restore(&*store, file)?;
@@ -293,7 +293,6 @@ fn start_with(
             ..Default::default()
         },
         runtime: runtime.handle().clone(),
-        data: embedded.then(|| config.data.clone().unwrap_or_else(default_data)),
     });
     app.metrics.set_tls(acceptor.is_some());
     if let Some(collector) = &config.otlp {
@@ -344,6 +343,7 @@ fn start_with(
             app.runtime.spawn(keep_tokens(Arc::clone(&app)));
             app.runtime.spawn(keep_short(Arc::clone(&app), history, audit));
             app.runtime.spawn(concerns::tell(Arc::clone(&app.store)));
+            app.runtime.spawn(vitals::measure(Arc::clone(&app)));
             let ending = Arc::clone(&app);
             let shutdown = async move {
                 told_to_stop(stopped, signals).await;

@@ -169,7 +169,7 @@ impl SourceMap {
     }
 
     /// The one text of this name, if texts are in the order of their names.
-    pub(crate) fn only(&self, name: &str) -> Option<SourceId> {
+    pub fn only(&self, name: &str) -> Option<SourceId> {
         let is = |at: usize| self.sources.get(at).is_some_and(|source| source.name() == name);
         let at = self.sources.partition_point(|source| source.name() < name);
         (is(at) && !is(at + 1)).then(|| SourceId(to_u32(at)))

@@ -56,6 +56,17 @@ pub enum TextFormat {
     Json,
 }
 
+/// The connections of one instance to its database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreConnections {
+    /// In use.
+    pub used: usize,
+    /// Kept open for whoever comes next.
+    pub idle: usize,
+    /// The most there may be.
+    pub most: usize,
+}
+
 /// A resource as it is, or was at some revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {

@@ -15,12 +15,13 @@ use jiff::Timestamp;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, TransactionBehavior, params_from_iter};
 
+use crate::checked::unsigned;
 use crate::clock::{self, ClockTrouble, SteadyClock};
 use crate::deadline::Deadline;
 use crate::error::StoreError;
 use crate::schema::Schema;
 use crate::shared::{News, Shared};
-use crate::sql::{Each, Engine, Manner, Row, Tx, Value, Work, first};
+use crate::sql::{Each, Engine, Manner, Row, Tx, Value, Work, first, reading};
 use crate::store::Store;
 use folder::Lock;
 
@@ -167,6 +168,18 @@ impl Engine for Sqlite {
                 return Err(StoreError::Unavailable(why.to_owned()));
             }
             std::thread::sleep(AGAIN);
+        }
+    }
+
+    fn size(&self) -> Result<u64, StoreError> {
+        match &self.disk {
+            Some(disk) => Ok(folder::size(&disk.path)),
+            None => {
+                let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
+                let bytes =
+                    reading(self, Manner::Quiet, |tx| first(tx, sql, &[], |row| row.int(0)))?;
+                unsigned(bytes.unwrap_or(0))
+            }
         }
     }
 

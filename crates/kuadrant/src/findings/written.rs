@@ -4,7 +4,7 @@
 
 use overrule_condition::CelCondition;
 use overrule_gateway::codes_policy::EMPTY_POLICY;
-use overrule_model::{nearest, with_article};
+use overrule_model::{UNKNOWN_SHOWN, nearest, with_article};
 use overrule_source::{Diagnostic, NodeKind, NodeRef, View};
 
 use super::Findings;
@@ -244,7 +244,8 @@ impl Written<'_> {
     }
 
     fn only(&self, of: View<'_>, path: &str, known: &[&str], out: &mut Vec<Diagnostic>) {
-        for (key, _) in of.entries().filter(|(key, _)| !known.contains(&key.key_text())) {
+        let unknown = of.entries().filter(|(key, _)| !known.contains(&key.key_text()));
+        for (key, _) in unknown.take(UNKNOWN_SHOWN) {
             let word = key.key_text();
             let message = format!(
                 "`{word}` is not a field of {path} of {} and is ignored",

@@ -5,6 +5,7 @@
 use std::sync::{Arc, LazyLock};
 
 use http::StatusCode;
+use overrule::source::{Diagnostic, Limits, ReadOptions, Severity};
 use overrule::view::Styles;
 use overrule::{Analysis, Options};
 use overrule_ask::percent::encode_header;
@@ -96,7 +97,7 @@ fn many() -> Endpoint {
                 let read = move || {
                     let _held = held;
                     let text = String::from_utf8_lossy(&body).into_owned();
-                    bounded(&text).map(|()| text)
+                    bounded(&text)
                 };
                 let text = call.work(WorkClass::Parse, read).await??;
                 let matrix = Some(ask::NamedText { name: "body".to_owned(), text });
@@ -109,9 +110,19 @@ fn many() -> Endpoint {
 /// Questions that one request may ask.
 const MOST: usize = 10_000;
 
-/// Refuses a matrix that asks nothing, or more than one request may: lists multiply.
-fn bounded(text: &str) -> Result<(), Problem> {
-    let read = overrule::source::read_one("body", text, &Options::default().reading());
+/// Nodes of a matrix: more than the lists of so many questions have.
+const NODES: usize = 10 * MOST;
+
+/// A matrix as JSON. Refuses one that asks nothing, or more than one request may: lists multiply. What is said beside the
+/// questions is bounded too, because whoever answers reads it again.
+fn bounded(text: &str) -> Result<String, Problem> {
+    let limits = Limits { documents: 1, nodes: NODES, ..Limits::default() };
+    let reading = ReadOptions { limits, ..Options::default().reading() };
+    let read = overrule::source::read_one("body", text, &reading);
+    let wrong = |d: &&Diagnostic| d.severity() == Severity::Error;
+    if let Some(wrong) = read.diagnostics.iter().find(wrong) {
+        return Err(Problem::bad(format!("bad request: {}", wrong.message)));
+    }
     let Some(doc) = read.documents.ids().next() else {
         return Err(Problem::bad("bad request: the body must have lists `from` and `to`"));
     };
@@ -125,7 +136,7 @@ fn bounded(text: &str) -> Result<(), Problem> {
         product = product.saturating_mul(count.max(1));
     }
     if product <= MOST {
-        Ok(())
+        Ok(read.documents.root(doc).to_json().to_string())
     } else {
         Err(Problem::bad(format!(
             "bad request: that is {product} questions, and {MOST} may be asked at once; split the lists"

@@ -24,12 +24,10 @@ mod reach;
 
 pub use access::decision;
 
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use overrule_engine::{KindId, LadderId, NodeId, PathId, PolicyId, StepId, Traced};
 use overrule_model::{Object, ObjectId, Snapshot};
-use overrule_source::Span;
 
 use crate::{Scene, ScenePart, json_line, v1};
 
@@ -66,14 +64,12 @@ impl Sees for Everything {
 pub struct Reader<'a> {
     scene: &'a Scene<'a>,
     sees: &'a dyn Sees,
-    /// Where objects are written, in order; built when it is first asked.
-    spans: OnceCell<Vec<(Span, ObjectId)>>,
 }
 
 impl<'a> Reader<'a> {
     /// Answers from a scene.
     pub fn new(scene: &'a Scene<'a>, sees: &'a dyn Sees) -> Self {
-        Self { scene, sees, spans: OnceCell::new() }
+        Self { scene, sees }
     }
 
     /// Whether the reader may read an object.
