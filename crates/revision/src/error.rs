@@ -18,6 +18,17 @@ pub enum RevisionError {
         /// What git says.
         cause: String,
     },
+    /// Two revisions have no commit in common, as far as the clone knows.
+    NoMergeBase {
+        /// As it was written.
+        one: String,
+        /// As it was written.
+        other: String,
+        /// Whether the clone has only a part of the history.
+        is_shallow: bool,
+        /// What git says.
+        cause: String,
+    },
     /// The revision has nothing at a path.
     NoPath {
         /// As it was written.
@@ -56,6 +67,13 @@ impl fmt::Display for RevisionError {
                 f,
                 "revision `{revision}` not found ({cause}); `git branch -a` and `git log` show what there is"
             ),
+            Self::NoMergeBase { one, other, is_shallow, cause } => {
+                write!(f, "`{one}` and `{other}` have no commit in common ({cause})")?;
+                match is_shallow {
+                    true => write!(f, "; this clone is shallow: git fetch --unshallow, or compare {one}..{other}"),
+                    false => write!(f, "; compare {one}..{other}"),
+                }
+            }
             Self::NoPath { revision, path } => {
                 write!(f, "`{path}` does not exist in revision `{revision}`")
             }

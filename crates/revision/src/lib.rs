@@ -68,6 +68,30 @@ impl Repository {
         Ok(walk.finish())
     }
 
+    /// The current folder below the root of the working tree, with `/`.
+    pub fn here(&self) -> &str {
+        &self.here
+    }
+
+    /// What files below a path are called: from the current folder.
+    pub fn called(&self, path: &str) -> Option<String> {
+        Some(walk::called(&self.here, &self.from_root(path)?))
+    }
+
+    /// Where two revisions parted.
+    pub fn merge_base(&self, one: &str, other: &str) -> Result<String, RevisionError> {
+        let (a, b) = (self.commit(one)?, self.commit(other)?);
+        let parted = |cause: String| RevisionError::NoMergeBase {
+            one: one.to_owned(),
+            other: other.to_owned(),
+            is_shallow: self.repository.is_shallow().unwrap_or(false),
+            cause,
+        };
+        let base = self.repository.merge_base(a, b).map_err(|e| parted(e.to_string()))?;
+        let base = base.ok_or_else(|| parted("their histories are apart".to_owned()))?;
+        Ok(base.to_hex().to_string())
+    }
+
     /// The text of one file at the root of a revision, for instance who owns what. None if it is not there.
     pub fn file(&self, revision: &str, path: &str) -> Result<Option<Vec<u8>>, RevisionError> {
         let tree = self.tree(revision)?;
@@ -75,17 +99,27 @@ impl Repository {
     }
 
     fn tree(&self, revision: &str) -> Result<ObjectId, RevisionError> {
-        let unknown = |cause: String| RevisionError::NoRevision {
+        let tree = self.object(revision)?.peel_to_tree();
+        tree.map(|tree| tree.id).map_err(|e| self.unknown(revision, &e))
+    }
+
+    fn commit(&self, revision: &str) -> Result<ObjectId, RevisionError> {
+        let commit = self.object(revision)?.peel_to_kind(gix::object::Kind::Commit);
+        commit.map(|commit| commit.id).map_err(|e| self.unknown(revision, &e))
+    }
+
+    fn object(&self, revision: &str) -> Result<gix::Object<'_>, RevisionError> {
+        let found = self.repository.rev_parse_single(revision);
+        let found = found.map_err(|e| self.unknown(revision, &e))?;
+        found.object().map_err(|e| self.unknown(revision, &e))
+    }
+
+    fn unknown(&self, revision: &str, cause: &dyn std::fmt::Display) -> RevisionError {
+        RevisionError::NoRevision {
             revision: revision.to_owned(),
             is_shallow: self.repository.is_shallow().unwrap_or(false),
-            cause,
-        };
-        // What is not an object name, branch or tag must not be mistaken for an option or a path.
-        let found = self.repository.rev_parse_single(revision);
-        let found = found.map_err(|e| unknown(e.to_string()))?;
-        let object = found.object().map_err(|e| unknown(e.to_string()))?;
-        let tree = object.peel_to_tree().map_err(|e| unknown(e.to_string()))?;
-        Ok(tree.id)
+            cause: cause.to_string(),
+        }
     }
 
     /// A path from the current folder as one from the root; none if it leads out.

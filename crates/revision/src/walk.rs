@@ -179,17 +179,21 @@ impl<'r> Walk<'r> {
         Ok(blob.take_data())
     }
 
-    /// A path from the root, as it is called from the current folder.
     fn named(&self, path: &str) -> String {
-        if self.here.is_empty() {
-            return path.to_owned();
+        called(self.here, path)
+    }
+}
+
+/// A path from the root, as it is called from the current folder.
+pub(crate) fn called(here: &str, path: &str) -> String {
+    if here.is_empty() {
+        return path.to_owned();
+    }
+    match path.strip_prefix(here) {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+            rest.trim_start_matches('/').to_owned()
         }
-        match path.strip_prefix(self.here) {
-            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-                rest.trim_start_matches('/').to_owned()
-            }
-            _ => format!("{}{path}", "../".repeat(self.here.split('/').count())),
-        }
+        _ => format!("{}{path}", "../".repeat(here.split('/').count())),
     }
 }
 
