@@ -52,7 +52,11 @@ impl Gate {
     }
 
     /// How many times it is met, and what that means for people.
-    fn met(self, changes: &v1::EffectiveChanges, report: &v1::ChangeReport) -> (usize, &'static str) {
+    fn met(
+        self,
+        changes: &v1::EffectiveChanges,
+        report: &v1::ChangeReport,
+    ) -> (usize, &'static str) {
         let counts = changes.counts;
         let of = |severities: &[&str]| {
             let new = report.findings.new.iter();
@@ -101,7 +105,8 @@ impl Gates {
     pub fn close(&self, changes: &mut v1::EffectiveChanges) -> bool {
         let Some(mut report) = changes.report.take() else { return !changes.items.is_empty() };
         report.gates = self.hits(changes, &report);
-        let closed = if self.is_empty() { !changes.items.is_empty() } else { !report.gates.is_empty() };
+        let closed =
+            if self.is_empty() { !changes.items.is_empty() } else { !report.gates.is_empty() };
         changes.report = Some(report);
         closed
     }

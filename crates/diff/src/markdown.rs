@@ -30,7 +30,8 @@ pub fn markdown(changes: &v1::EffectiveChanges) -> String {
         if !out.push(&text) {
             let kind = group.items.first().and_then(|place| changes.items.get(*place));
             let kind = kind.map_or("", |item| &item.policy_kind);
-            *left.entry(format!("{} {}", code(kind), group.change)).or_default() += group.items.len();
+            *left.entry(format!("{} {}", code(kind), group.change)).or_default() +=
+                group.items.len();
         }
     }
     let lists =
@@ -117,7 +118,8 @@ fn group(changes: &v1::EffectiveChanges, group: &v1::ChangeGroup) -> String {
         0 => String::new(),
         n => format!(" and {n} more"),
     };
-    let lost = if group.uncovered { " ⛔ nothing of this kind is in force there any more" } else { "" };
+    let lost =
+        if group.uncovered { " ⛔ nothing of this kind is in force there any more" } else { "" };
     let mut text = format!(
         "<details><summary><b>{}</b>: {} at {}{more}{lost}</summary>\n\n",
         group.change,

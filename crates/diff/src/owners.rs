@@ -74,8 +74,11 @@ impl CodeOwners {
         if self.rules.is_empty() {
             return Vec::new();
         }
-        let edited: BTreeSet<&str> =
-            causes.iter().filter_map(|cause| cause.at.as_ref()).map(|at| at.file.as_str()).collect();
+        let edited: BTreeSet<&str> = causes
+            .iter()
+            .filter_map(|cause| cause.at.as_ref())
+            .map(|at| at.file.as_str())
+            .collect();
         let mut files: BTreeSet<String> = edited.iter().map(|file| (*file).to_owned()).collect();
         files.extend(targets(before, after, changes));
         let mut owners: BTreeMap<&str, v1::AffectedOwner> = BTreeMap::new();

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use overrule::Analysis;
-use overrule::engine::LadderId;
+use overrule::engine::{LadderId, Resolution};
 use overrule::model::Object;
 use overrule::view::v1;
 
@@ -21,16 +21,23 @@ pub(crate) fn radius(
     let policies: BTreeSet<String> = [before, after].into_iter().flat_map(policies).collect();
     let routes: BTreeSet<Name<'_>> = changes.items.iter().filter_map(|i| i.route()).collect();
     let all_routes: BTreeSet<Name<'_>> = routes_of(before).chain(routes_of(after)).collect();
-    let (hosts, all_hosts) = (hostnames(before, after, &routes), hostnames(before, after, &all_routes));
+    let (hosts, all_hosts) =
+        (hostnames(before, after, &routes), hostnames(before, after, &all_routes));
     let dataplanes: BTreeSet<Name<'_>> = elements(changes).filter(|n| n.0 == DATAPLANE).collect();
-    let all_dataplanes: BTreeSet<Name<'_>> = of_kind(before, DATAPLANE).chain(of_kind(after, DATAPLANE)).collect();
+    let all_dataplanes: BTreeSet<Name<'_>> =
+        of_kind(before, DATAPLANE).chain(of_kind(after, DATAPLANE)).collect();
     let namespaces: BTreeSet<&str> = changes.items.iter().filter_map(namespace).collect();
-    let all_namespaces: BTreeSet<&str> = namespaces_of(before).chain(namespaces_of(after)).collect();
+    let all_namespaces: BTreeSet<&str> =
+        namespaces_of(before).chain(namespaces_of(after)).collect();
+    let gone_paths = changes.items.iter().filter(|item| item.after.is_none()).count();
     let share = |affected, of| v1::Share { affected, of };
     v1::BlastRadius {
         resources: share(causes.len(), after.snapshot.objects().count() + gone),
-        policies: share(causes.iter().filter(|c| policies.contains(&c.resource)).count(), policies.len()),
-        paths: share(changes.items.len(), covered(after) + changes.counts.removed),
+        policies: share(
+            causes.iter().filter(|c| policies.contains(&c.resource)).count(),
+            policies.len(),
+        ),
+        paths: share(changes.items.len(), covered(after) + gone_paths),
         routes: share(routes.len(), all_routes.len()),
         hostnames: share(hosts.len(), all_hosts.len()),
         namespaces: share(namespaces.len(), all_namespaces.len()),
@@ -44,13 +51,15 @@ fn is_gone(cause: &v1::ChangeCause) -> bool {
     matches!(cause.change, "removed" | "deleted")
 }
 
-/// Paths and kinds on which something is in force.
+/// Paths and kinds on which something is in force, or that fail.
 fn covered(analysis: &Analysis) -> usize {
-    let contexts = analysis.shown().flat_map(|answer| {
-        let kinds = answer.resolution.kinds().map(|(kind, _)| kind);
-        kinds.flat_map(|kind| answer.resolution.contexts(kind))
-    });
-    contexts.filter(|(_, ladder)| *ladder != LadderId::EMPTY).count()
+    let of_answer = |resolution: &Resolution| {
+        let kinds = resolution.kinds().map(|(kind, _)| kind);
+        let contexts = kinds.flat_map(|kind| resolution.contexts(kind));
+        let fails = |path| resolution.failures(path).next().is_some();
+        contexts.filter(|(path, ladder)| *ladder != LadderId::EMPTY || fails(*path)).count()
+    };
+    analysis.shown().map(|answer| of_answer(&answer.resolution)).sum()
 }
 
 /// Policies as causes name them.
@@ -79,7 +88,6 @@ fn namespaces_of(analysis: &Analysis) -> impl Iterator<Item = &str> {
     nodes.map(|(_, node)| analysis.snapshot.text(node.namespace)).filter(|n| !n.is_empty())
 }
 
-
 fn of_kind<'a>(analysis: &'a Analysis, kind: &'static str) -> impl Iterator<Item = Name<'a>> {
     let nodes = analysis.topology.nodes.iter().map(|(_, node)| node);
     let text = |sym| analysis.snapshot.text(sym);
@@ -106,7 +114,8 @@ fn hostnames<'a>(
         for route in &topology.routes {
             let found_route = topology.nodes.get(route.node).zip(topology.route_of(route.node));
             let Some((node, ix)) = found_route else { continue };
-            let name = (snapshot.text(node.kind), snapshot.text(node.namespace), snapshot.text(node.name));
+            let name =
+                (snapshot.text(node.kind), snapshot.text(node.namespace), snapshot.text(node.name));
             if routes.contains(&name) {
                 found.extend(topology.hostnames_of(ix).iter().map(|host| snapshot.text(*host)));
             }

@@ -74,7 +74,12 @@ fn group(
         let resource = escape::terminal(&cause.resource);
         let dim = styles.dim;
         let (dim, reset) = (dim.render(), dim.render_reset());
-        writeln!(out, "  {dim}because {resource} was {}{}{reset}", cause.change, at.unwrap_or_default())?;
+        writeln!(
+            out,
+            "  {dim}because {resource} was {}{}{reset}",
+            cause.change,
+            at.unwrap_or_default()
+        )?;
     }
     if group.causes.is_empty() {
         writeln!(out, "  because {}", escape::terminal(&first.because))?;
@@ -159,7 +164,8 @@ pub(crate) fn summary(changes: &v1::EffectiveChanges, report: &v1::ChangeReport)
     }
     let resources = radius.resources.affected;
     let policies = radius.policies.affected;
-    let (of_them, s) = (if resources == 1 { "it" } else { "them" }, if resources == 1 { "" } else { "s" });
+    let (of_them, s) =
+        (if resources == 1 { "it" } else { "them" }, if resources == 1 { "" } else { "s" });
     match (resources, policies) {
         (0, _) => text.push_str(". No resource was edited."),
         (n, 0) => _ = write!(text, ". {n} resource{s} edited."),

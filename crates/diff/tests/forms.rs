@@ -79,7 +79,10 @@ fn a_comment_has_a_limit_and_says_what_it_leaves_out() {
     }
     let text = markdown(&report(&names, false));
     let shown = text.matches("<details>").count();
-    assert!(text.contains(&format!("{} <code>TimeoutPolicy</code> changed", 100_000 - shown)), "all are counted");
+    assert!(
+        text.contains(&format!("{} <code>TimeoutPolicy</code> changed", 100_000 - shown)),
+        "all are counted"
+    );
 }
 
 #[test]

@@ -70,7 +70,10 @@ impl fmt::Display for RevisionError {
             Self::NoMergeBase { one, other, is_shallow, cause } => {
                 write!(f, "`{one}` and `{other}` have no commit in common ({cause})")?;
                 match is_shallow {
-                    true => write!(f, "; this clone is shallow: git fetch --unshallow, or compare {one}..{other}"),
+                    true => write!(
+                        f,
+                        "; this clone is shallow: git fetch --unshallow, or compare {one}..{other}"
+                    ),
                     false => write!(f, "; compare {one}..{other}"),
                 }
             }

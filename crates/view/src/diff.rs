@@ -223,11 +223,7 @@ impl<'a> Telling<'a> {
         Some(Differs { before: a.spec, after: b.spec, fields, because })
     }
 
-    fn item(
-        &mut self,
-        pair: &'a Pair,
-        differs: Differs,
-    ) -> (v1::EffectiveChange, Vec<ObjectOf>) {
+    fn item(&mut self, pair: &'a Pair, differs: Differs) -> (v1::EffectiveChange, Vec<ObjectOf>) {
         let [old, new] = self.sides(pair);
         let (side, scene) = if pair.after.path.is_some() { new } else { old };
         let (part, at) = (side.part(scene), side.at(scene));

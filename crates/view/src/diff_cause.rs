@@ -76,9 +76,7 @@ impl<'a> Causes<'a> {
         let word = self.known.get(&of).copied().flatten()?;
         let home = if is_after { self.after } else { self.before };
         let found = home.snapshot.get(object)?;
-        if !is_after
-            && let Some(now) = same_object(home.snapshot, found, self.after.snapshot)
-        {
+        if !is_after && let Some(now) = same_object(home.snapshot, found, self.after.snapshot) {
             let at = self.after.place_of_object(now.id);
             return Some(v1::ChangeCause { resource: named(home, found), change: word, at });
         }
@@ -113,9 +111,7 @@ impl<'a> Causes<'a> {
             let own = here.snapshot.get(object)?;
             match same_object(here.snapshot, own, there.snapshot) {
                 None if is_after => Some("added"),
-                None if was_deleted(here.snapshot, own, there.snapshot) => {
-                    Some(DELETED)
-                }
+                None if was_deleted(here.snapshot, own, there.snapshot) => Some(DELETED),
                 None => Some("removed"),
                 Some(other) => {
                     let a = here.documents.view(own.root);

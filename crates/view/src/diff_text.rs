@@ -60,9 +60,7 @@ pub fn field_change_line(field: &v1::FieldChange) -> String {
         "" => "all of it".to_owned(),
         pointer => escape::terminal(&field::name(pointer)).into_owned(),
     };
-    let value = |v: &Option<v1::Value>| {
-        v.as_ref().map_or_else(|| "nothing".to_owned(), flow_text)
-    };
+    let value = |v: &Option<v1::Value>| v.as_ref().map_or_else(|| "nothing".to_owned(), flow_text);
     let names = |list: &[String]| match list {
         [] => "nobody".to_owned(),
         list => words::shown_and(list),

@@ -48,7 +48,10 @@ fn two_folders_are_compared() {
         assert!(ran.out.contains(part), "{part}: {ran:?}");
     }
     let same = diff(dir.path(), "old old");
-    assert_eq!((same.code, &*same.out), (Some(0), "Nothing in force changes. No resource was edited.\n"));
+    assert_eq!(
+        (same.code, &*same.out),
+        (Some(0), "Nothing in force changes. No resource was edited.\n")
+    );
 }
 
 #[test]
@@ -106,7 +109,10 @@ fn revisions_are_compared_without_a_checkout() {
     ] {
         let ran = diff(dir.path(), line);
         assert_eq!(ran.code, Some(1), "{line}: {ran:?}");
-        assert!(ran.out.contains("5s → 9s") && ran.out.contains("deploy/a.yaml:"), "{line}: {ran:?}");
+        assert!(
+            ran.out.contains("5s → 9s") && ran.out.contains("deploy/a.yaml:"),
+            "{line}: {ran:?}"
+        );
     }
     // What is not committed yet is compared with the last commit.
     write(&dir.path().join("deploy/a.yaml"), bare().as_bytes());
@@ -146,9 +152,21 @@ fn what_cannot_be_compared_is_named() {
 #[test]
 fn owners_of_what_is_affected_are_named() {
     let dir = folder(&[
-        ("deploy/platform/gateway.yaml", &GOOD[..GOOD.find("---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute").unwrap()]),
-        ("deploy/shop/route.yaml", &GOOD[GOOD.find("apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute").unwrap()..]),
-        ("CODEOWNERS", "* @everybody\n/deploy/platform/ @platform\n/deploy/shop/ @shop-team # theirs\n"),
+        (
+            "deploy/platform/gateway.yaml",
+            &GOOD[..GOOD
+                .find("---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute")
+                .unwrap()],
+        ),
+        (
+            "deploy/shop/route.yaml",
+            &GOOD
+                [GOOD.find("apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute").unwrap()..],
+        ),
+        (
+            "CODEOWNERS",
+            "* @everybody\n/deploy/platform/ @platform\n/deploy/shop/ @shop-team # theirs\n",
+        ),
     ]);
     git(dir.path(), "init -q -b main");
     git(dir.path(), "add -A");
@@ -160,7 +178,9 @@ fn owners_of_what_is_affected_are_named() {
     write(&dir.path().join("deploy/platform/more.yaml"), timeouts.replace("5s", "9s").as_bytes());
     let json = diff(dir.path(), "git:HEAD -o json").json();
     let owners = json["report"]["owners"].as_array().unwrap();
-    let named: Vec<(&str, bool)> =
-        owners.iter().map(|o| (o["owner"].as_str().unwrap(), o["edited"].as_bool().unwrap())).collect();
+    let named: Vec<(&str, bool)> = owners
+        .iter()
+        .map(|o| (o["owner"].as_str().unwrap(), o["edited"].as_bool().unwrap()))
+        .collect();
     assert_eq!(named, [("@platform", true), ("@shop-team", false)], "{json}");
 }

@@ -69,9 +69,11 @@ impl States {
     }
 
     fn range(range: &str, given: &[String]) -> Self {
-        let or_head = |word: &str| if word.is_empty() { "HEAD".to_owned() } else { word.to_owned() };
+        let or_head =
+            |word: &str| if word.is_empty() { "HEAD".to_owned() } else { word.to_owned() };
         let range = range.strip_prefix("git:").unwrap_or(range);
-        let revision = |word: &str| State::Revision { revision: or_head(word), paths: given.to_vec() };
+        let revision =
+            |word: &str| State::Revision { revision: or_head(word), paths: given.to_vec() };
         match range.split_once("...") {
             Some((one, other)) => Self {
                 before: State::Parted {
