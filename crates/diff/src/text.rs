@@ -21,9 +21,7 @@ pub fn report_text(
     }
     findings("new", &report.findings.new, out)?;
     findings("fixed", &report.findings.fixed, out)?;
-    for profile in &report.profiles {
-        self::profile(profile, changes, out)?;
-    }
+    profiles(report, changes, out)?;
     for owner in &report.owners {
         let owned = escape::terminal(&owner.owner);
         let what = if owner.edited { "owns what was edited" } else { "owns what is affected" };
@@ -102,25 +100,34 @@ fn findings(word: &str, found: &[v1::DiagnosticItem], out: &mut dyn Write) -> fm
     if found.is_empty() { Ok(()) } else { writeln!(out) }
 }
 
-fn profile(
-    profile: &v1::ProfileChanges,
+/// Where another profile sees another difference; those that see the same are only named.
+fn profiles(
+    report: &v1::ChangeReport,
     changes: &v1::EffectiveChanges,
     out: &mut dyn Write,
 ) -> fmt::Result {
-    let name = format!("{}={}", profile.family, profile.profile);
-    let v1::ChangeCounts { added, changed, removed } = profile.counts;
-    let own = changes.items.iter().filter(|item| item.family == profile.family).count();
-    match (added + changed + removed, own) {
-        (0, 0) => return Ok(()),
-        (0, _) => writeln!(out, "under {name}: nothing in force changes")?,
-        (n, 0) => writeln!(out, "under {name}: {}; nothing changes here", counted(n))?,
-        (n, _) => writeln!(out, "under {name}: {}", counted(n))?,
+    let (same, differ): (Vec<_>, Vec<_>) =
+        report.profiles.iter().partition(|p| p.only_there.is_empty() && p.only_here.is_empty());
+    let name = |p: &v1::ProfileChanges| format!("{}={}", p.family, p.profile);
+    if !same.is_empty() {
+        let names: Vec<String> = same.into_iter().map(name).collect();
+        writeln!(out, "The same targets change under {}.", names.join(", "))?;
     }
-    if !profile.only_there.is_empty() {
-        writeln!(out, "  only there: {}", shown(&profile.only_there))?;
-    }
-    if !profile.only_here.is_empty() {
-        writeln!(out, "  not there: {}", shown(&profile.only_here))?;
+    for profile in differ {
+        let v1::ChangeCounts { added, changed, removed } = profile.counts;
+        let own = changes.items.iter().filter(|item| item.family == profile.family).count();
+        let name = name(profile);
+        match (added + changed + removed, own) {
+            (0, _) => writeln!(out, "Under {name} nothing in force changes.")?,
+            (n, 0) => writeln!(out, "Under {name} {}; under the profile shown, none.", counted(n))?,
+            (n, _) => writeln!(out, "Under {name} {}.", counted(n))?,
+        }
+        if !profile.only_there.is_empty() {
+            writeln!(out, "  only there: {}", shown(&profile.only_there))?;
+        }
+        if !profile.only_here.is_empty() {
+            writeln!(out, "  not there: {}", shown(&profile.only_here))?;
+        }
     }
     Ok(())
 }
@@ -162,14 +169,18 @@ pub(crate) fn summary(changes: &v1::EffectiveChanges, report: &v1::ChangeReport)
     if !shares.is_empty() {
         let _ = write!(text, ". Affected: {}", shares.join(", "));
     }
-    let resources = radius.resources.affected;
-    let policies = radius.policies.affected;
-    let (of_them, s) =
-        (if resources == 1 { "it" } else { "them" }, if resources == 1 { "" } else { "s" });
-    match (resources, policies) {
-        (0, _) => text.push_str(". No resource was edited."),
-        (n, 0) => _ = write!(text, ". {n} resource{s} edited."),
-        (n, p) => _ = write!(text, ". {n} resource{s} edited, {p} of {of_them} policies."),
-    }
+    let (resources, policies) = (radius.resources.affected, radius.policies.affected);
+    let several = |n: usize, one: &str, many: &str| match n {
+        1 => format!("1 {one}"),
+        n => format!("{n} {many}"),
+    };
+    text.push_str(&match (resources, policies) {
+        (0, _) => ". No resource was edited.".to_owned(),
+        (n, p) if n == p => format!(". Edited: {}.", several(n, "policy", "policies")),
+        (n, 0) => format!(". Edited: {}.", several(n, "resource", "resources")),
+        (n, p) => {
+            format!(". Edited: {}, {p} of them policies.", several(n, "resource", "resources"))
+        }
+    });
     text
 }
