@@ -69,6 +69,8 @@ words! {
         Mermaid,
         /// `graph` only: a picture.
         Svg,
+        /// `diff` only: one comment for a pull request.
+        Markdown,
     }
 }
 

@@ -53,6 +53,9 @@ pub(crate) fn run(
         Form::Dot => sink.result(&graph.dot())?,
         Form::Mermaid => sink.result(&graph.mermaid())?,
         Form::Svg => sink.result(&graph.svg())?,
+        Form::Markdown => {
+            return Err(AskError::Usage("markdown is for `overrule diff`".to_owned()));
+        }
         Form::Csv => return Err(AskError::Usage("csv is for `overrule can`".to_owned())),
     }
     Ok(Exit::Fine)

@@ -125,6 +125,9 @@ fn form(shared: &Shared, default: Form) -> Result<Form, AskError> {
         Form::Tree | Form::Dot | Form::Mermaid | Form::Svg => Err(AskError::Usage(
             "this form of output is for `overrule graph`; use table, wide, yaml or json".to_owned(),
         )),
+        Form::Markdown => Err(AskError::Usage(
+            "markdown is for `overrule diff`; use table, wide, yaml or json".to_owned(),
+        )),
         Form::Csv => Err(AskError::Usage(
             "csv is for `overrule can`; use table, wide, yaml or json".to_owned(),
         )),

@@ -127,6 +127,9 @@ pub enum Command {
     Envoy(Typed<Envoy>),
     /// How does it hang together? Topology with policies: -o tree, dot, mermaid, svg, json.
     Graph(Typed<Graph>),
+    /// What does this change, and may it be merged? Compares two states: folders, files, git revisions.
+    #[command(after_help = DIFF_HELP)]
+    Diff(Diff),
     /// Do my policies still do what I expect? Runs policy tests.
     Test(Test),
     /// Keep manifests, answer questions about them over HTTP, and tell what changes.
@@ -145,6 +148,31 @@ pub enum Command {
     Completions(Completions),
     /// Manual pages.
     Man(Man),
+}
+
+const DIFF_HELP: &str = "States: a folder, a file, `-` for standard input, git:REVISION, git:REVISION:PATH with a path \
+from the root of the repository. OLD..NEW compares two revisions; OLD...NEW compares NEW with where the two parted, as \
+a pull request does. With one state, NEW is the current folder.\n\n\
+Exit codes: 0 nothing in force changes, or no condition of --fail-on and --max-routes is met; 1 otherwise; 2 wrong \
+arguments; 3 something could not be read (the rest is still compared).\n\n\
+Examples: overrule diff old/ new/; overrule diff git:main; overrule diff main...HEAD -- deploy/; \
+overrule diff main...HEAD --fail-on uncovered,new-error -o markdown";
+
+#[derive(Debug, clap::Args)]
+pub struct Diff {
+    /// The state before, and the state after; or two revisions, `OLD..NEW`.
+    #[arg(value_name = "STATE", required = true, num_args = 1..=2)]
+    pub states: Vec<String>,
+    /// What to read of a revision [default: the current folder].
+    #[arg(value_name = "PATH", last = true)]
+    pub paths: Vec<String>,
+    /// What must not happen: changed, added, removed, uncovered, requirement, new-error, new-warning, new-finding.
+    /// Several with commas. Without it and --max-routes, any change in force counts.
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    pub fail_on: Vec<String>,
+    /// Routes that may be affected, at most.
+    #[arg(long, value_name = "N")]
+    pub max_routes: Option<usize>,
 }
 
 #[derive(Debug, clap::Args)]

@@ -40,6 +40,7 @@ pub fn main() -> ExitCode {
         Command::Can(c) => command::can(&args, c, &mut out),
         Command::Envoy(c) => command::answer(&args, c, &mut out),
         Command::Graph(c) => command::answer(&args, c, &mut out),
+        Command::Diff(c) => command::diff::run(&args, c, &mut out),
         Command::Test(c) => command::test::run(source, shared, c, &mut out),
         Command::Serve(c) => command::serve::run(source, c),
         Command::Apply(c) => command::client::apply(source, shared, c, &mut out),

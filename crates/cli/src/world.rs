@@ -63,9 +63,7 @@ pub fn analyse(
         focus: needs.targets.iter().map(|t| (*t).to_owned()).collect(),
         ..read.options
     };
-    if total < LITTLE {
-        alone();
-    }
+    share_out(total);
     let progress = Progress::new(shared, total);
     let analysis = Analysis::with_progress(read.inputs, &options, &progress);
     progress.done();
@@ -92,6 +90,13 @@ pub fn analyse(
 
 /// Bytes of input below which threads cost more than they help.
 const LITTLE: usize = 512 << 10;
+
+/// Decides who does the work, by how many bytes there are.
+pub fn share_out(bytes: usize) {
+    if bytes < LITTLE {
+        alone();
+    }
+}
 
 /// Everything is done by this thread; on a machine with many processors, starting theirs takes longer than a short
 /// answer.

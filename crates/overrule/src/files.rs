@@ -50,6 +50,18 @@ pub struct FoundFiles {
 
 /// Directories that are never part of a folder of manifests.
 const SKIPPED: &[&str] = &["node_modules", "target", "vendor", "__pycache__"];
+/// A file that says what below its folder is not read, written like a `.gitignore`.
+pub const IGNORE_FILE: &str = ".overruleignore";
+
+/// Whether a folder within a folder of manifests is looked into, by its name.
+pub fn enters(folder: &str) -> bool {
+    !folder.starts_with('.') && !SKIPPED.contains(&folder)
+}
+
+/// Whether a file within a folder of manifests is read, by its name.
+pub fn reads(file: &str) -> bool {
+    !file.starts_with('.') && is_manifest(Path::new(file))
+}
 
 /// Finds every manifest below the given paths. A file that is named is read whatever its ending.
 pub fn find(paths: &[PathBuf]) -> FoundFiles {
@@ -130,7 +142,7 @@ fn walk(root: &Path, seen: &mut BTreeSet<PathBuf>, found: &mut FoundFiles) {
         .follow_links(true)
         .standard_filters(false)
         .hidden(true)
-        .add_custom_ignore_filename(".overruleignore")
+        .add_custom_ignore_filename(IGNORE_FILE)
         .sort_by_file_name(Ord::cmp)
         .filter_entry(move |entry| {
             let name = entry.file_name().to_string_lossy();

@@ -50,7 +50,7 @@ mod yaml;
 pub use compare::{elsewhere, only_elsewhere};
 pub use diagnostics::{diagnostics, diagnostics_short, diagnostics_text, summary};
 pub use diff::{EffectiveDiff, changes, changes_for};
-pub use diff_text::changes_text;
+pub use diff_text::{changes_text, field_change_line, flow_text, place_text};
 pub use effective::effective;
 pub use effective_text::{EffectiveTable, effective_policy_text, effective_text};
 pub use explain::explain;

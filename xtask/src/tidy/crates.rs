@@ -30,13 +30,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("cases", &[BELOW, "overrule"]),
     // Questions and answers: both faces are made of it, so it knows neither.
     ("ask", &[BELOW, "overrule"]),
+    ("revision", &["overrule source"]),
+    ("diff", &["overrule source"]),
     // These two know nothing of policies.
     ("store", &[]),
     ("guard", &[]),
     ("server", &["overrule ask store guard"]),
     ("kuma-api", &["overrule ask mesh store server"]),
     // Of the store it has the PostgreSQL of its tests.
-    ("cli", &["overrule ask cases server store kuma-api"]),
+    ("cli", &["overrule ask cases diff revision server store kuma-api"]),
     // The workshop: no crate above names one of these, so the binary links none of them.
     ("conformance", &["source engine mesh access envoy overrule cases"]),
     ("proof", &["access envoy"]),

@@ -2,6 +2,7 @@
 //! In: what was typed. Out: the world it is about, and the answer to it. Not here: answering (`overrule-ask`).
 
 pub mod client;
+pub mod diff;
 pub mod docs;
 pub mod rule;
 pub mod serve;

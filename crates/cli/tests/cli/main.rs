@@ -12,6 +12,7 @@
 mod cache;
 #[path = "../common/mod.rs"]
 mod common;
+mod diff;
 mod exit;
 mod files;
 mod generated;

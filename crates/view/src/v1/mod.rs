@@ -11,6 +11,7 @@ mod changes;
 mod explanation;
 mod graph;
 mod lists;
+mod report;
 mod schema;
 mod value;
 
@@ -31,6 +32,10 @@ pub use lists::{
     Condition, Counts, DiagnosticItem, DiagnosticList, OtherOutcome, PolicyList, PolicySummary,
     Reach, ReachPath, ReachReference, ReachTarget, Related, Resource, ResourceList, RuleSummary,
     Uncovered, UncoveredList,
+};
+pub use report::{
+    AffectedOwner, BlastRadius, ChangeCause, ChangeGroup, ChangeReport, FindingChanges, GateHit,
+    ProfileChanges, Share,
 };
 pub use schema::schema;
 pub use value::Value;
