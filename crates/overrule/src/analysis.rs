@@ -180,7 +180,7 @@ impl Base {
         assume(&mut snapshot, documents, options);
         diagnostics.extend(misplaced(documents, &snapshot, &options.kind_sources));
         let (resources, found) = topology::parse(documents, &mut snapshot);
-        diagnostics.extend(found);
+        diagnostics.extend(topology::merged(found, topology::validate(documents, &snapshot)));
         let mut grounds: Vec<Box<dyn AnyGround>> = Vec::new();
         for family in families() {
             let (snapshot, diagnostics) = (&mut snapshot, &mut diagnostics);
