@@ -7,7 +7,7 @@ use overrule_source::{Diagnostic, NodeKind, View};
 use serde_json::Value;
 
 use crate::cel::Verdict;
-use crate::choices::{equals, fits};
+use crate::choices::{equals, fits, unformatted};
 use crate::codes;
 use crate::duplicates::repeated;
 use crate::format;
@@ -33,38 +33,66 @@ impl SchemaTable {
         };
         let kind = root.get("kind").and_then(View::as_str).unwrap_or_default();
         let written = view.as_str().unwrap_or_default();
-        let message = format!("no release serves `{kind}` as `{written}`; its schema is not checked");
+        let message =
+            format!("no release serves `{kind}` as `{written}`; its schema is not checked");
         let help = format!("change the version to {}", known.join(" or "));
         let d = Diagnostic::new(&codes::UNKNOWN_VERSION, message);
         vec![d.at(view.span()).field("apiVersion").help(help)]
     }
 
-    /// Whatever the standard channel takes is fine. What only the experimental channel takes is named; otherwise what is
-    /// wrong there is told.
+    /// What both channels refuse is wrong; where they differ is a note. What is sound in the standard channel is looked
+    /// at again only where the experimental channel differs.
     fn check_both(&self, root: View<'_>, schema: &KindSchema) -> Vec<Diagnostic> {
-        let Some(first) = schema.standard.or(schema.experimental) else { return Vec::new() };
-        let found = self.check_against(root, first);
-        let wider = schema.experimental.filter(|wider| *wider != first);
-        let Some(wider) = wider.filter(|_| !found.is_empty()) else { return found };
-        let mut all = self.check_against(root, wider);
-        let narrow: Vec<Diagnostic> = found
-            .into_iter()
-            .filter(|d| !all.iter().any(|same| same.primary == d.primary && same.code == d.code))
-            .collect();
-        all.extend(narrow.into_iter().map(|d| {
-            let field = &d.field;
-            let message = format!("`{field}` is only in the experimental channel of the API");
-            let note = Diagnostic { code: &codes::EXPERIMENTAL, message: message.into(), ..d };
-            note.help("clusters with the CRDs of the standard channel drop or refuse it")
-        }));
-        all
+        let (Some(standard), Some(wider)) = (schema.standard, schema.experimental) else {
+            let only = schema.standard.or(schema.experimental);
+            return only.map_or_else(Vec::new, |only| self.check_against(root, only, None));
+        };
+        let narrow = self.check_against(root, standard, None);
+        let known = narrow.is_empty().then_some(standard);
+        let wide = self.check_against(root, wider, known);
+        if narrow.is_empty() && wide.is_empty() {
+            return narrow;
+        }
+        let within = |all: &[Diagnostic], d: &Diagnostic| {
+            all.iter().any(|same| same.primary == d.primary && same.code == d.code)
+        };
+        let only_narrow = narrow.iter().filter(|d| !within(&wide, d)).map(|d| {
+            let message = match std::ptr::eq(d.code, &model_codes::UNKNOWN_FIELD) {
+                true => format!("`{}` is only in the experimental channel of the API", d.field),
+                false => {
+                    format!("only the experimental channel of the API takes this: {}", d.message)
+                }
+            };
+            differing(
+                d,
+                message,
+                "clusters with the CRDs of the standard channel drop or refuse it",
+            )
+        });
+        let only_wide = wide.iter().filter(|d| !within(&narrow, d)).map(|d| {
+            let message =
+                format!("the experimental channel of the API refuses this: {}", d.message);
+            differing(d, message, "clusters with the CRDs of the standard channel take it")
+        });
+        let both = narrow.iter().filter(|d| within(&wide, d)).cloned();
+        both.chain(only_narrow).chain(only_wide).collect()
     }
 
-    fn check_against(&self, root: View<'_>, schema: NodeIx) -> Vec<Diagnostic> {
+    fn check_against(
+        &self,
+        root: View<'_>,
+        schema: NodeIx,
+        known: Option<NodeIx>,
+    ) -> Vec<Diagnostic> {
         let mut checker = Checker::new(self);
-        checker.value(root, schema, &At::ROOT);
+        checker.value(root, schema, known, &At::ROOT);
         checker.fields.diagnostics
     }
+}
+
+/// A finding of one channel as a note.
+fn differing(d: &Diagnostic, message: String, help: &'static str) -> Diagnostic {
+    Diagnostic { code: &codes::EXPERIMENTAL, message: message.into(), ..d.clone() }.help(help)
 }
 
 struct Checker<'t> {
@@ -84,13 +112,18 @@ impl<'t> Checker<'t> {
         self.fields.diagnostics.len().saturating_sub(self.dropped)
     }
 
-    /// Whether a value is sound, everything below it included.
-    fn value(&mut self, view: View<'_>, ix: NodeIx, at: &At<'_>) -> bool {
-        let Some(node) = self.table.node(ix) else { return true };
+    /// Whether a value is sound, everything below it included. `known` is a schema that it fits.
+    fn value(&mut self, view: View<'_>, ix: NodeIx, known: Option<NodeIx>, at: &At<'_>) -> bool {
+        let Some(node) = self.table.node(ix).filter(|_| known != Some(ix)) else { return true };
+        let known = known.and_then(|known| self.table.node(known));
         let before = self.refusals();
         match node.kind {
-            Some(ValueType::Object) if view.kind() == NodeKind::Map => self.map(view, node, at),
-            Some(ValueType::Array) if view.kind() == NodeKind::List => self.list(view, node, at),
+            Some(ValueType::Object) if view.kind() == NodeKind::Map => {
+                self.map(view, node, known, at);
+            }
+            Some(ValueType::Array) if view.kind() == NodeKind::List => {
+                self.list(view, node, known, at);
+            }
             Some(wanted) => self.scalar(view, wanted, node, at),
             None => {}
         }
@@ -102,16 +135,23 @@ impl<'t> Checker<'t> {
             return false;
         }
         if !fits(self.table, view, node) {
-            self.no_choice(view, at);
+            self.no_choice(view, node, at);
             return false;
         }
-        self.rules(view, ix, node, at)
+        self.rules(view, ix, (node, known), at)
     }
 
     /// Whether a sound value keeps the rules about it.
-    fn rules(&mut self, view: View<'_>, ix: NodeIx, node: &SchemaNode, at: &At<'_>) -> bool {
+    fn rules(
+        &mut self,
+        view: View<'_>,
+        ix: NodeIx,
+        (node, known): (&SchemaNode, Option<&SchemaNode>),
+        at: &At<'_>,
+    ) -> bool {
         let mut kept = true;
-        for rule in node.rules.iter().filter_map(|rule| self.table.rule(*rule)) {
+        let is_new = |rule: &&usize| known.is_none_or(|known| !known.rules.contains(rule));
+        for rule in node.rules.iter().filter(is_new).filter_map(|rule| self.table.rule(*rule)) {
             let Some(parsed) = rule.rule() else { continue };
             let verdict = parsed.judge(self.table, view, ix);
             // One mistake often breaks several rules about a mapping: the first one is told. Lists are many things.
@@ -153,15 +193,16 @@ impl<'t> Checker<'t> {
         }
     }
 
-    fn map(&mut self, view: View<'_>, node: &SchemaNode, at: &At<'_>) {
+    fn map(&mut self, view: View<'_>, node: &SchemaNode, known: Option<&SchemaNode>, at: &At<'_>) {
         let mut members = 0;
         for (key, value) in view.entries() {
             let name = key.key_text();
-            match node.fields.get(name).copied().or(node.values) {
+            match node.field(name) {
                 // The API server drops a null and takes the default.
                 _ if value.is_null() => continue,
                 Some(child) => {
-                    self.value(value, child, &at.key(name));
+                    let known = known.and_then(|known| known.field(name));
+                    self.value(value, child, known, &at.key(name));
                 }
                 None if node.open => {}
                 None => self.unknown(key, node, &at.key(name)),
@@ -188,20 +229,22 @@ impl<'t> Checker<'t> {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("known fields: {}", names().collect::<Vec<_>>().join(", ")),
         };
-        let message =
-            format!("`{at}` is not a field of this API; `kubectl apply` refuses it, others drop it");
+        let message = format!(
+            "`{at}` is not a field of this API; `kubectl apply` refuses it, others drop it"
+        );
         self.fields.report(&model_codes::UNKNOWN_FIELD, at, key, message, &help);
         self.dropped += 1;
     }
 
-    fn list(&mut self, view: View<'_>, node: &SchemaNode, at: &At<'_>) {
+    fn list(&mut self, view: View<'_>, node: &SchemaNode, known: Option<&SchemaNode>, at: &At<'_>) {
         let length = view.items().count();
         self.count(view, length, node, at, "elements");
         // What is too many is not looked at: the API allows few.
         let most = node.count.1.unwrap_or(usize::MAX);
         if let Some(items) = node.items {
             for (index, item) in view.items().take(most).enumerate() {
-                self.value(item, items, &at.index(index));
+                let known = known.and_then(|known| known.items);
+                self.value(item, items, known, &at.index(index));
             }
         }
         for repeated in repeated(self.table, node, view, most) {
@@ -289,7 +332,13 @@ impl<'t> Checker<'t> {
         }
         if let Some(what) = node.format.as_deref().and_then(|name| format::flaw(name, text)) {
             let message = format!("`{at}` is `{text}`, which is not {what}");
-            self.fields.report(&codes::WRONG_FORM, at, view, message, "write it as digits, as in `10.0.0.1` or `2001:db8::1`");
+            self.fields.report(
+                &codes::WRONG_FORM,
+                at,
+                view,
+                message,
+                "write it as digits, as in `10.0.0.1` or `2001:db8::1`",
+            );
         }
         let pattern = node.pattern.and_then(|pattern| self.table.pattern(pattern));
         if let Some(pattern) = pattern.filter(|pattern| !pattern.matches(text)) {
@@ -305,15 +354,25 @@ impl<'t> Checker<'t> {
         self.fields.bad_value(at, view, view.scalar_text().unwrap_or_default(), &allowed);
     }
 
-    fn no_choice(&mut self, view: View<'_>, at: &At<'_>) {
-        let message = format!("`{at}` is none of the forms that are allowed here");
-        let help = "the fields do not fit together; see the documentation of the kind";
-        self.fields.report(&codes::WRONG_FORM, at, view, message, help);
+    fn no_choice(&mut self, view: View<'_>, node: &SchemaNode, at: &At<'_>) {
+        let Some((name, member, formats)) = unformatted(self.table, view, node) else {
+            let message = format!("`{at}` is none of the forms that are allowed here");
+            let help = "the fields do not fit together; see the documentation of the kind";
+            return self.fields.report(&codes::WRONG_FORM, at, view, message, help);
+        };
+        let at = at.key(name);
+        let text = member.as_str().unwrap_or_default();
+        let message = format!("`{at}` is `{text}`, which is not {formats}");
+        let help = "correct it, or change the type of the value";
+        self.fields.report(&codes::WRONG_FORM, &at, member, message, help);
     }
 }
 
 /// Some of the elements, with their positions.
-fn picked<T>(all: impl Iterator<Item = T>, positions: &[usize]) -> impl Iterator<Item = (usize, T)> {
+fn picked<T>(
+    all: impl Iterator<Item = T>,
+    positions: &[usize],
+) -> impl Iterator<Item = (usize, T)> {
     all.enumerate().filter(|(index, _)| positions.contains(index))
 }
 

@@ -46,6 +46,24 @@ pub(crate) fn fits(table: &SchemaTable, view: View<'_>, node: &SchemaNode) -> bo
     Choices { table, whole: node }.combined(Given::Written(view), node)
 }
 
+/// The member that has none of the formats it may have, where choices are about that; and the formats, for people.
+pub(crate) fn unformatted<'a>(
+    table: &'a SchemaTable,
+    view: View<'a>,
+    node: &SchemaNode,
+) -> Option<(&'a str, View<'a>, String)> {
+    let parts = node.one_of.iter().chain(&node.any_of).filter_map(|ix| table.node(*ix));
+    parts.flat_map(|part| &part.fields).find_map(|(name, child)| {
+        let member = view.get(name)?;
+        let text = member.as_str()?;
+        let formats =
+            table.node(*child)?.any_of.iter().map(|ix| table.node(*ix)?.format.as_deref());
+        let flaws: Option<Vec<&str>> = formats.map(|name| format::flaw(name?, text)).collect();
+        let flaws = flaws.filter(|flaws| !flaws.is_empty())?;
+        Some((&**name, member, flaws.join(" or ")))
+    })
+}
+
 struct Choices<'t> {
     table: &'t SchemaTable,
     /// The schema that has the defaults.

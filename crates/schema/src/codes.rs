@@ -11,8 +11,8 @@ overrule_source::codes! {
     DUPLICATE_ELEMENT = "OV1032", Error, Document, "duplicate element";
     /// A rule between fields that the object breaks.
     BROKEN_RULE = "OV1033", Error, Document, "rule of the API is broken";
-    /// Something that only the experimental channel of the API has.
-    EXPERIMENTAL = "OV1034", Note, Document, "only in the experimental channel";
+    /// Something that one channel of the API takes, and the other one drops or refuses.
+    EXPERIMENTAL = "OV1034", Note, Document, "the channels of the API differ";
     /// A version of an API that no release serves any more, or none yet.
     UNKNOWN_VERSION = "OV1035", Warning, Document, "API version is not served";
 }

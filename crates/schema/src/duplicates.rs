@@ -49,11 +49,7 @@ pub(crate) fn repeated(
 }
 
 /// None if it cannot be told, because something is wrong with the element.
-fn identity<'a>(
-    table: &'a SchemaTable,
-    node: &SchemaNode,
-    item: View<'a>,
-) -> Option<Identity<'a>> {
+fn identity<'a>(table: &'a SchemaTable, node: &SchemaNode, item: View<'a>) -> Option<Identity<'a>> {
     let text = |view: View<'a>| view.scalar_text().map(Cow::Borrowed);
     if node.set {
         return Some(SmallVec::from_iter([Some(text(item)?)]));

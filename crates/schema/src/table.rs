@@ -92,6 +92,13 @@ pub(crate) struct SchemaNode {
     pub(crate) not: Option<NodeIx>,
 }
 
+impl SchemaNode {
+    /// The schema of a member.
+    pub(crate) fn field(&self, name: &str) -> Option<NodeIx> {
+        self.fields.get(name).copied().or(self.values)
+    }
+}
+
 /// A pattern, and what to say about a text that does not match it.
 #[derive(Debug)]
 pub(crate) struct Pattern {

@@ -39,12 +39,12 @@ pub use graph::{
     TopologyPort,
 };
 pub use matching::{Weight, http_weight};
+pub use overrule_schema::codes as schema_codes;
 pub use parse::{parse, read_grants};
 pub use request::{HttpRequest, RequestError, Scheme};
 pub use resources::GatewayResources;
-pub use overrule_schema::codes as schema_codes;
-pub use schemas::{merged, table as schema_table, validate};
 pub use routing::{Missed, Routed, Taken, route_request};
+pub use schemas::{merged, table as schema_table, validate};
 pub use status::{
     ConditionStatus, ConditionType, Parent, ParentStatus, ParentTarget, RouteCondition,
 };

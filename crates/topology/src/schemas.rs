@@ -30,7 +30,8 @@ pub fn table() -> &'static SchemaTable {
 /// Whether there is a schema of an object of this kind.
 pub(crate) fn has(group: &str, kind: &str, root: View<'_>) -> bool {
     let version = || Some(root.get("apiVersion")?.as_str()?.split_once('/')?.1);
-    matches!(group, GROUP | X_GROUP) && version().is_some_and(|v| TABLE.find(group, kind, v).is_some())
+    matches!(group, GROUP | X_GROUP)
+        && version().is_some_and(|v| TABLE.find(group, kind, v).is_some())
 }
 
 /// Checks every Gateway API object against the schema of its kind and version.

@@ -81,8 +81,11 @@ fn refusals(file: &Path) -> Result<Vec<String>, String> {
     let documents = read(vec![input], &ReadOptions::default()).documents;
     let table = overrule::gateway::topology::schema_table();
     let all = documents.ids().flat_map(|id| table.check(documents.root(id)));
-    // Strict clients refuse unknown fields, too.
-    let refused = all.filter(|d| d.severity() == Severity::Error || d.code.id == "OV1109");
+    // Strict clients refuse unknown fields, too; and one channel may be stricter than the other.
+    let strict = |id: &str| matches!(id, "OV1109" | "OV1034");
+    let refused = all.filter(|d| {
+        d.severity() == Severity::Error || strict(d.code.id) && d.message.contains("refuses")
+    });
     Ok(refused.map(|d| format!("{} {}", d.code.id, d.message)).collect())
 }
 

@@ -118,13 +118,17 @@ impl Tables {
     fn add(&mut self, found: BTreeMap<[String; 3], Map<String, Value>>, release: &str) {
         let known = self.kinds.len();
         for ([group, kind, version], mut entry) in found {
-            let is = |k: &&Value| k["group"] == group && k["kind"] == kind && k["version"] == version;
+            let is =
+                |k: &&Value| k["group"] == group && k["kind"] == kind && k["version"] == version;
             if self.kinds.iter().take(known).any(|k| is(&k)) {
                 continue;
             }
-            for (key, value) in
-                [("group", group), ("kind", kind), ("version", version), ("release", release.into())]
-            {
+            for (key, value) in [
+                ("group", group),
+                ("kind", kind),
+                ("version", version),
+                ("release", release.into()),
+            ] {
                 entry.insert(key.to_owned(), value.into());
             }
             self.kinds.push(Value::Object(entry));
@@ -160,7 +164,8 @@ impl Tables {
                 facts.insert(name.into(), json!([schema.get(least), schema.get(most)]));
             }
         }
-        for (key, name) in [("items", "items"), ("additionalProperties", "values"), ("not", "not")] {
+        for (key, name) in [("items", "items"), ("additionalProperties", "values"), ("not", "not")]
+        {
             if let Some(child) = schema.get(key).filter(|child| child.is_object()) {
                 facts.insert(name.into(), self.node(child, false).into());
             }

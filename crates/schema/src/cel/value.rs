@@ -61,7 +61,7 @@ impl<'a> CelOperand<'a> {
             return Some(Err(RuleError));
         };
         let schema = table.node(*node)?;
-        let child = schema.fields.get(name).copied().or(schema.values)?;
+        let child = schema.field(name)?;
         let written = match self {
             Self::Node(view, _) => {
                 let member = view.get(name).filter(|member| !member.is_null());

@@ -111,8 +111,7 @@ impl<'a> Reader<'a> {
         let end = objects.last().map_or(0, |o| o.id.0 + 1);
         for id in first..end {
             if let Some(head) = self.snapshot.get(ObjectId(id)).map(Head::of) {
-                self.fields.by_schema =
-                    schemas::has(group, kind, self.documents.view(head.root));
+                self.fields.by_schema = schemas::has(group, kind, self.documents.view(head.root));
                 read(self, head);
             }
         }
