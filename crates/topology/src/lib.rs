@@ -44,7 +44,7 @@ pub use parse::{parse, read_grants};
 pub use request::{HttpRequest, RequestError, Scheme};
 pub use resources::GatewayResources;
 pub use routing::{Missed, Routed, Taken, route_request};
-pub use schemas::{merged, table as schema_table, validate};
+pub use schemas::{merged, restates, says_more, table as schema_table, validate};
 pub use status::{
     ConditionStatus, ConditionType, Parent, ParentStatus, ParentTarget, RouteCondition,
 };
@@ -94,6 +94,7 @@ pub fn build(documents: &Documents, snapshot: &mut Snapshot) -> BuiltTopology {
     let (resources, found) = parse(documents, snapshot);
     let mut diagnostics = merged(found, validate(documents, snapshot));
     let built = resources.connect(snapshot);
+    diagnostics.retain(|d| !built.diagnostics.iter().any(|found| says_more(found, d)));
     diagnostics.extend(built.diagnostics);
     BuiltTopology { topology: built.topology, diagnostics }
 }

@@ -49,6 +49,19 @@ static RESTATED: [&str; 4] = [
     codes::UNKNOWN_PROTOCOL.id,
 ];
 
+/// Whether a finding about how objects fit together may be about something that a schema forbids.
+pub fn restates(found: &Diagnostic) -> bool {
+    found.code.id == codes::CONFLICTING_LISTENERS.id
+}
+
+/// Whether it says more about the same mistake.
+pub fn says_more(found: &Diagnostic, forbidden: &Diagnostic) -> bool {
+    let place = |d: &Diagnostic| d.primary.as_ref().map(|label| label.span);
+    restates(found)
+        && forbidden.code.id == overrule_schema::codes::BROKEN_RULE.id
+        && place(found) == place(forbidden)
+}
+
 /// What readers found and what schemas forbid, no mistake twice: of two findings about one place, that of the reader
 /// says more if it is an error, and the API server refuses what to the reader is only doubtful.
 pub fn merged(mut read: Vec<Diagnostic>, mut forbidden: Vec<Diagnostic>) -> Vec<Diagnostic> {

@@ -51,9 +51,9 @@ impl Rule {
             return Verdict::Kept;
         }
         let mut broken = evaluator.broken_elements(&self.root, NAMED);
-        // Where elements are compared with each other, each is broken by another: the last one is enough.
-        if let (true, Some(last)) = (self.compares, broken.last().copied()) {
-            broken = vec![last];
+        // Where elements are compared with each other, each is broken by another: the second one is enough.
+        if let (true, Some(second)) = (self.compares, broken.get(1).copied()) {
+            broken = vec![second];
         }
         if broken.is_empty() { Verdict::Broken } else { Verdict::BrokenAt(broken) }
     }
