@@ -150,10 +150,11 @@ impl<'t> Checker<'t> {
         at: &At<'_>,
     ) -> bool {
         let mut kept = true;
+        let mut guard = None;
         let is_new = |rule: &&usize| known.is_none_or(|known| !known.rules.contains(rule));
         for rule in node.rules.iter().filter(is_new).filter_map(|rule| self.table.rule(*rule)) {
             let Some(parsed) = rule.rule() else { continue };
-            let verdict = parsed.judge(self.table, view, ix);
+            let verdict = parsed.judge(self.table, view, ix, &mut guard);
             // One mistake often breaks several rules about a mapping: the first one is told. Lists are many things.
             if !kept && view.kind() != NodeKind::List {
                 break;
@@ -199,7 +200,7 @@ impl<'t> Checker<'t> {
             let name = key.key_text();
             match node.field(name) {
                 // The API server drops a null and takes the default.
-                _ if value.is_null() => continue,
+                Some(_) if value.is_null() => continue,
                 Some(child) => {
                     let known = known.and_then(|known| known.field(name));
                     self.value(value, child, known, &at.key(name));
@@ -212,7 +213,7 @@ impl<'t> Checker<'t> {
         for name in &node.required {
             let written = view.get(name).is_some_and(|member| !member.is_null());
             let default = || {
-                let child = self.table.node(*node.fields.get(name)?)?;
+                let child = self.table.node(node.named(name)?)?;
                 child.default.as_ref()
             };
             if !written && default().is_none() {
@@ -224,7 +225,7 @@ impl<'t> Checker<'t> {
 
     /// Dropped before anything else is looked at.
     fn unknown(&mut self, key: View<'_>, node: &SchemaNode, at: &At<'_>) {
-        let names = || node.fields.keys().map(|name| &**name);
+        let names = || node.fields.iter().map(|(name, _)| &**name);
         let help = match overrule_model::nearest(key.key_text(), names(), 1).first() {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("known fields: {}", names().collect::<Vec<_>>().join(", ")),
@@ -237,7 +238,7 @@ impl<'t> Checker<'t> {
     }
 
     fn list(&mut self, view: View<'_>, node: &SchemaNode, known: Option<&SchemaNode>, at: &At<'_>) {
-        let length = view.items().count();
+        let length = view.len();
         self.count(view, length, node, at, "elements");
         // What is too many is not looked at: the API allows few.
         let most = node.count.1.unwrap_or(usize::MAX);

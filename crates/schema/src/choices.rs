@@ -97,7 +97,7 @@ impl<'t> Choices<'t> {
         let Given::Written(view) = given else { return None };
         let written = view.get(name).filter(|member| !member.is_null()).map(Given::Written);
         let default = || {
-            let whole = self.table.node(*self.whole.fields.get(name)?)?;
+            let whole = self.table.node(self.whole.named(name)?)?;
             whole.default.as_ref().map(Given::Default)
         };
         written.or_else(default)

@@ -62,7 +62,7 @@ fn identity<'a>(table: &'a SchemaTable, node: &SchemaNode, item: View<'a>) -> Op
     for key in &node.keys {
         all.push(match item.get(key).filter(|member| !member.is_null()) {
             Some(member) => Some(text(member)?),
-            None => match &table.node(*items.fields.get(key)?)?.default {
+            None => match &table.node(items.named(key)?)?.default {
                 Some(Value::String(text)) => Some(Cow::Borrowed(text.as_str())),
                 Some(value) => Some(Cow::Owned(value.to_string())),
                 None => None,

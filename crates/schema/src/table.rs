@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use regex::Regex;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::cel::Rule;
@@ -63,7 +63,8 @@ pub(crate) enum ValueType {
 pub(crate) struct SchemaNode {
     #[serde(rename = "type")]
     pub(crate) kind: Option<ValueType>,
-    pub(crate) fields: BTreeMap<Box<str>, NodeIx>,
+    #[serde(deserialize_with = "by_name")]
+    pub(crate) fields: Vec<(Box<str>, NodeIx)>,
     pub(crate) required: Vec<Box<str>>,
     /// Values of a mapping whose keys are free.
     pub(crate) values: Option<NodeIx>,
@@ -92,10 +93,21 @@ pub(crate) struct SchemaNode {
     pub(crate) not: Option<NodeIx>,
 }
 
+/// Mappings have few fields of different lengths: going through a list is the fastest way to find one.
+fn by_name<'d, D: Deserializer<'d>>(from: D) -> Result<Vec<(Box<str>, NodeIx)>, D::Error> {
+    Ok(BTreeMap::deserialize(from)?.into_iter().collect())
+}
+
 impl SchemaNode {
     /// The schema of a member.
     pub(crate) fn field(&self, name: &str) -> Option<NodeIx> {
-        self.fields.get(name).copied().or(self.values)
+        self.named(name).or(self.values)
+    }
+
+    /// The schema of a field.
+    pub(crate) fn named(&self, name: &str) -> Option<NodeIx> {
+        let is = |field: &&(Box<str>, NodeIx)| field.0.len() == name.len() && *field.0 == *name;
+        self.fields.iter().find(is).map(|(_, node)| *node)
     }
 }
 

@@ -135,7 +135,7 @@ impl<'a> CelOperand<'a> {
     pub(super) fn size(&self) -> Option<usize> {
         match self {
             Self::Text(text) => Some(text.chars().count()),
-            Self::Node(view, _) if view.kind() == NodeKind::List => Some(view.items().count()),
+            Self::Node(view, _) if view.kind() == NodeKind::List => Some(view.len()),
             Self::Node(view, _) => Some(view.entries().count()),
             Self::Filled(Value::Array(list), _) => Some(list.len()),
             Self::Filled(Value::Object(map), _) => Some(map.len()),
