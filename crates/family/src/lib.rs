@@ -15,6 +15,7 @@
 mod access;
 mod answer;
 mod any;
+pub mod codes;
 mod dialect;
 mod profiles;
 mod settings;
@@ -39,7 +40,7 @@ pub use update::{
     About, Before, ContentChange, Incremental, Refolded, Replaced, Updated, has_kind, kinds_of,
     position, update,
 };
-pub use words::some_of;
+pub use words::{refused_as_shipped, some_of};
 
 /// Rules by which policies of some kinds become effective policies.
 pub trait Family: FamilyWords + Sized + 'static {

@@ -354,7 +354,7 @@ fn one_link_per_listener_whatever_the_parents_say() {
     let links: Vec<(usize, u16)> =
         world.topology.links.iter().map(|l| (l.listener.at(), l.parent_ref)).collect();
     assert_eq!(links, [(0, 1), (1, 0)]);
-    assert_eq!(world.codes(), ["OV1216"]);
+    assert_eq!(world.codes(), ["OV1033"]);
 }
 
 /// Broken hostnames fit nothing; what is left of a list still counts.

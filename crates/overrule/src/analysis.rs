@@ -162,12 +162,23 @@ impl Base {
     fn of(documents: &Documents, options: &Options) -> (Snapshot, Arc<Self>) {
         let (mut snapshot, resources, mut base) = Self::unconnected(documents, options);
         let built = resources.connect(&snapshot);
-        built.diagnostics.into_iter().for_each(|d| base.diagnostics.insert(d));
+        for found in built.diagnostics {
+            base.forget_what_it_restates(&found);
+            base.diagnostics.insert(found);
+        }
         base.topology = built.topology;
         for ground in &mut base.grounds {
             ground.connect(documents, &mut snapshot, &mut base.topology.nodes);
         }
         (snapshot, Arc::new(base))
+    }
+
+    /// Removes what schemas say about a mistake of which a link between objects says more.
+    fn forget_what_it_restates(&mut self, found: &Diagnostic) {
+        let Some(at) = found.primary.as_ref().filter(|_| topology::restates(found)) else { return };
+        let here = self.diagnostics.within(at.span).into_iter();
+        let less: Vec<_> = here.filter(|d| topology::says_more(found, d)).cloned().collect();
+        less.iter().for_each(|d| self.diagnostics.remove(d));
     }
 
     /// Everything that is read without asking how resources belong together. The topology is empty.
@@ -180,7 +191,7 @@ impl Base {
         assume(&mut snapshot, documents, options);
         diagnostics.extend(misplaced(documents, &snapshot, &options.kind_sources));
         let (resources, found) = topology::parse(documents, &mut snapshot);
-        diagnostics.extend(found);
+        diagnostics.extend(topology::merged(found, topology::validate(documents, &snapshot)));
         let mut grounds: Vec<Box<dyn AnyGround>> = Vec::new();
         for family in families() {
             let (snapshot, diagnostics) = (&mut snapshot, &mut diagnostics);

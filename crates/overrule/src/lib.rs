@@ -68,9 +68,11 @@ pub fn doc_example() -> &'static str {
 
 /// Every code this version can report, by number.
 pub fn codes() -> Vec<source::Code> {
-    let shared = [source::codes::ALL, model::codes::ALL, gateway::codes::ALL];
+    let schema = gateway::topology::schema_codes::ALL;
+    let shared = [source::codes::ALL, schema, model::codes::ALL, gateway::codes::ALL];
+    let shared = shared.into_iter().chain([overrule_family::codes::ALL]);
     let own = families().iter().map(|family| family.codes());
-    let all = shared.into_iter().chain(own).flatten();
+    let all = shared.chain(own).flatten();
     let mut codes: Vec<source::Code> = all.copied().collect();
     codes.sort_by_key(|c| c.id);
     codes

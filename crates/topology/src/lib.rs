@@ -5,6 +5,7 @@
 //! ```text
 //!  GatewayClass > Gateway > (ListenerSet >) Listener > Route > Rule > Backend > Port
 //!
+//!  validate  what an API server refuses of each object             schemas.rs
 //!  parse     typed specs from the trees, names interned          parse/, resources.rs
 //!  connect   nodes, links with facts, reasons, diagnostics       connect/, graph.rs
 //!  lookup    object, section and node to index                   lookup.rs
@@ -25,6 +26,7 @@ pub mod request;
 mod resources;
 mod routing;
 mod rows;
+mod schemas;
 mod status;
 
 use overrule_model::Snapshot;
@@ -37,10 +39,12 @@ pub use graph::{
     TopologyPort,
 };
 pub use matching::{Weight, http_weight};
+pub use overrule_schema::codes as schema_codes;
 pub use parse::{parse, read_grants};
 pub use request::{HttpRequest, RequestError, Scheme};
 pub use resources::GatewayResources;
 pub use routing::{Missed, Routed, Taken, route_request};
+pub use schemas::{merged, restates, says_more, table as schema_table, validate};
 pub use status::{
     ConditionStatus, ConditionType, Parent, ParentStatus, ParentTarget, RouteCondition,
 };
@@ -87,8 +91,10 @@ pub struct BuiltTopology {
 
 /// Reads the specs of all Gateway API objects and connects them: [`parse`], then [`GatewayResources::connect`].
 pub fn build(documents: &Documents, snapshot: &mut Snapshot) -> BuiltTopology {
-    let (resources, mut diagnostics) = parse(documents, snapshot);
+    let (resources, found) = parse(documents, snapshot);
+    let mut diagnostics = merged(found, validate(documents, snapshot));
     let built = resources.connect(snapshot);
+    diagnostics.retain(|d| !built.diagnostics.iter().any(|found| says_more(found, d)));
     diagnostics.extend(built.diagnostics);
     BuiltTopology { topology: built.topology, diagnostics }
 }

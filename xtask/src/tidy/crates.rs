@@ -16,7 +16,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("condition", &["source"]),
     ("model", &["source"]),
     ("engine", &["source model"]),
-    ("topology", &[CORE]),
+    ("schema", &["source model"]),
+    ("topology", &[CORE, "schema"]),
     ("family", &[CORE, "topology access"]),
     ("gateway", &[CORE, "topology family"]),
     ("kuadrant", &[CORE, "family gateway condition"]),
@@ -47,7 +48,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 ];
 
 const CORE: &str = "source model engine";
-const BELOW: &str = "source model engine topology family gateway condition kuadrant kgateway mesh access envoy view";
+const BELOW: &str = "source model engine schema topology family gateway condition kuadrant kgateway mesh access envoy view";
 
 pub(super) fn check(root: &Path, problems: &mut Problems) -> Result<(), String> {
     let output =

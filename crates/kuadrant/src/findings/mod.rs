@@ -8,7 +8,7 @@ mod removals;
 mod written;
 
 use overrule_engine::{LadderId, PolicyId, Resolution, StepId, Subjects};
-use overrule_family::About;
+use overrule_family::{About, refused_as_shipped};
 use overrule_gateway::codes_policy;
 use overrule_gateway::resolve::{inert, policy_name};
 use overrule_source::{Code, Diagnostic, Span};
@@ -100,8 +100,12 @@ impl<'a> Findings<'a> {
     /// What can be said of a policy alone.
     fn own(&self, id: PolicyId, policy: &Policy, out: &mut Vec<Diagnostic>) {
         let profile = self.world.profile;
-        let counts = |v: &&crate::policy::Violation| !v.shipped_only || profile.follows_crds();
-        out.extend(policy.violations.iter().filter(counts).map(|v| v.diagnostic.clone()));
+        out.extend(policy.violations.iter().map(|v| {
+            match !v.shipped_only || profile.follows_crds() {
+                true => v.diagnostic.clone(),
+                false => refused_as_shipped("the released kuadrant-operator", &v.diagnostic),
+            }
+        }));
         if policy.is_valid(profile) {
             written::report(self, policy, out);
         } else {

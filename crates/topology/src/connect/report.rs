@@ -392,16 +392,18 @@ impl Connector<'_> {
         id: ObjectId,
         ports: &[PortSpec],
     ) {
+        // The schema demands a port.
+        if spec.port == 0 {
+            return;
+        }
         let listed: Vec<String> =
             ports.iter().take(MOST * 4).map(|p| p.number.to_string()).collect();
         let service = self.snapshot.display(id);
-        let message = match spec.port {
-            0 => format!("`{}` sends to `{service}` without a port", self.rule_name(from)),
-            port => format!(
-                "`{}` sends to port {port} of `{service}`, which has no such port",
-                self.rule_name(from)
-            ),
-        };
+        let message = format!(
+            "`{}` sends to port {} of `{service}`, which has no such port",
+            self.rule_name(from),
+            spec.port
+        );
         let mut d = Diagnostic::new(&codes::BACKEND_PORT, message)
             .at(spec.at)
             .field(Self::backend_field(from, spec.place) + ".port")

@@ -108,12 +108,8 @@ impl<'a> Reader<'a> {
             set.parent = Some((namespace, self.intern(name)));
         } else {
             let got = self.snapshot.text(found.kind).to_owned();
-            self.fields.bad_value(
-                &at.key("kind"),
-                kind.or(group).unwrap_or(of),
-                &got,
-                &["Gateway"],
-            );
+            let (at, view) = (at.key("kind"), kind.or(group).unwrap_or(of));
+            self.fields.beyond_schema(|f| f.bad_value(&at, view, &got, &["Gateway"]));
         }
         Some(())
     }
@@ -133,7 +129,7 @@ impl<'a> Reader<'a> {
                 list.len()
             );
             let code = &overrule_model::codes::BAD_VALUE;
-            self.fields.report(code, &at, list, message, "move some of them to ListenerSets");
+            self.fields.flaw(code, &at, list, message, "move some of them to ListenerSets");
         }
         let items = list.into_iter().flat_map(View::items).take(MOST_LISTENERS);
         for (index, item) in items.enumerate() {

@@ -21,7 +21,7 @@ use super::grants::GrantIndex;
 use super::graph::RouteKind;
 use super::hostname::{self, HostIx};
 use super::resources::{GatewayResources, Words};
-use super::{GROUP, X_GROUP};
+use super::{GROUP, X_GROUP, schemas};
 use crate::codes;
 
 /// Reads the specs of all Gateway API objects. Names go to the interner of the snapshot.
@@ -111,6 +111,7 @@ impl<'a> Reader<'a> {
         let end = objects.last().map_or(0, |o| o.id.0 + 1);
         for id in first..end {
             if let Some(head) = self.snapshot.get(ObjectId(id)).map(Head::of) {
+                self.fields.by_schema = schemas::has(group, kind, self.documents.view(head.root));
                 read(self, head);
             }
         }

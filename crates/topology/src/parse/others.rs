@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
                 list.len()
             );
             let code = &overrule_model::codes::BAD_VALUE;
-            self.fields.report(code, &at, list, message, "split it into several ReferenceGrants");
+            self.fields.flaw(code, &at, list, message, "split it into several ReferenceGrants");
         }
         list.items().take(MOST_GRANTS).collect()
     }
