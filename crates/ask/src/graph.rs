@@ -5,7 +5,7 @@ use overrule::view::Graph as Drawing;
 
 use crate::select::{self, Target};
 use crate::{
-    AskError, AskResult, Exit, Form, Graph, Known, Needs, Shared, Sink, text, write_value,
+    AskError, AskResult, Exit, Form, Graph, Known, Needs, Shared, Sink, beside, text, write_value,
 };
 
 pub(crate) fn needs(asked: &Graph) -> Needs<'_> {
@@ -41,7 +41,7 @@ pub(crate) fn run(
         },
     };
     let graph = match known.reader(&scene) {
-        None => Drawing::of(&scene, scene.parts, focus),
+        None => Drawing::of(&scene, scene.parts, &beside::focus(known, focus)),
         Some(reader) => reader.graph(focus),
     };
     match shared.output.unwrap_or(Form::Tree) {

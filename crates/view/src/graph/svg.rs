@@ -8,7 +8,7 @@ use super::Graph;
 use super::layout::{Layout, Place, Size, layout};
 use super::text::color;
 use crate::table::cut;
-use crate::{escape, v1, words};
+use crate::{beside, escape, v1, words};
 
 /// Sizes in pixels.
 const MARGIN: f64 = 32.0;
@@ -102,7 +102,12 @@ fn notes(graph: &Graph) -> Vec<String> {
         [] => format!("On no path: {}", u.target),
         policies => format!("On no path: {} (with {})", u.target, policies.join(", ")),
     });
-    let mut notes: Vec<String> = rejections.chain(lonely).collect();
+    let unresolved = data.unresolved.iter().map(|one| {
+        let v1::UnresolvedPolicy { policy_kind, policy, targets, .. } = &one.policy;
+        let owner = beside::owner(&one.policy);
+        format!("Not resolved ({owner}): {policy_kind} {policy} on {}", words::and(targets))
+    });
+    let mut notes: Vec<String> = unresolved.chain(rejections).chain(lonely).collect();
     if notes.len() > NOTES {
         let more = notes.len() - NOTES;
         notes.truncate(NOTES);

@@ -2,7 +2,7 @@
 //! In: a graph. Out: DOT for Graphviz, Mermaid for Markdown pages. Not here: pictures of our own.
 
 use super::Graph;
-use crate::escape;
+use crate::{beside, escape};
 
 /// Colours of policies, dark enough for black text on a light fill of the same hue.
 const POLICIES: [&str; 8] =
@@ -58,6 +58,23 @@ pub(super) fn dot(graph: &Graph) -> String {
         out.push_str(&format!(
             "  u{i} [label=\"{name}\\non no path\", style=\"rounded,dashed\", fontcolor=\"#64748b\"];\n"
         ));
+        for policy in &lonely.attached {
+            let color = color(*policy);
+            out.push_str(&format!(
+                "  p{policy} -> u{i} [style=dashed, color=\"{color}\", label=\"inert\"];\n"
+            ));
+        }
+    }
+    for (i, one) in graph.data.unresolved.iter().enumerate() {
+        let kind = escape::dot(&one.policy.policy_kind).into_owned();
+        let name = escape::dot(&one.policy.policy).into_owned();
+        let owner = beside::owner(&one.policy);
+        out.push_str(&format!(
+            "  f{i} [label=\"{kind}\\n{name}\\nnot resolved ({owner})\", shape=note, style=dashed, fontcolor=\"#64748b\"];\n"
+        ));
+        for node in &one.nodes {
+            out.push_str(&format!("  f{i} -> n{node} [style=dotted];\n"));
+        }
     }
     out.push_str("}\n");
     out
@@ -89,12 +106,26 @@ pub(super) fn mermaid(graph: &Graph) -> String {
     for (i, lonely) in graph.data.unattached.iter().enumerate() {
         let name = escape::mermaid(&lonely.target).into_owned();
         out.push_str(&format!("  u{i}[\"{name}<br/>on no path\"]:::lonely\n"));
+        for policy in &lonely.attached {
+            out.push_str(&format!("  p{policy} -.->|\"inert\"| u{i}\n"));
+        }
+    }
+    for (i, one) in graph.data.unresolved.iter().enumerate() {
+        let kind = escape::mermaid(&one.policy.policy_kind).into_owned();
+        let name = escape::mermaid(&one.policy.policy).into_owned();
+        let owner = beside::owner(&one.policy);
+        out.push_str(&format!(
+            "  f{i}>\"{kind}<br/>{name}<br/>not resolved ({owner})\"]:::lonely\n"
+        ));
+        for node in &one.nodes {
+            out.push_str(&format!("  f{i} -.-> n{node}\n"));
+        }
     }
     for policy in &graph.data.policies {
         let color = color(policy.id);
         out.push_str(&format!("  style p{} stroke:{color},stroke-width:2px\n", policy.id));
     }
-    if !graph.data.unattached.is_empty() {
+    if !graph.data.unattached.is_empty() || !graph.data.unresolved.is_empty() {
         out.push_str("  classDef lonely stroke-dasharray:4 3,color:#64748b\n");
     }
     out
