@@ -4,6 +4,7 @@
 //! Edges are steps of paths, so the picture shows exactly the walks that answers are given for. Objects on no path are
 //! listed apart.
 
+mod fold;
 mod layout;
 mod svg;
 mod text;
@@ -47,6 +48,10 @@ pub struct Graph {
     above: Vec<Vec<usize>>,
     /// Attachments by node.
     attached: Vec<Vec<usize>>,
+    /// What stands for several nodes, with what is in it.
+    tips: BTreeMap<usize, String>,
+    /// What is folded, if something is.
+    folded: Option<String>,
 }
 
 impl Graph {
@@ -88,7 +93,7 @@ impl Graph {
         for (i, attachment) in data.attachments.iter().enumerate() {
             push(&mut attached, attachment.node, i);
         }
-        Self { data, below, above, attached }
+        Self { data, below, above, attached, tips: BTreeMap::new(), folded: None }
     }
 
     /// For a terminal: a tree in which policies hang below their target.
@@ -98,17 +103,31 @@ impl Graph {
 
     /// For Graphviz.
     pub fn dot(&self) -> String {
-        text::dot(self)
+        self.drawn(text::dot)
     }
 
     /// For Mermaid.
     pub fn mermaid(&self) -> String {
-        text::mermaid(self)
+        self.drawn(text::mermaid)
     }
 
     /// As a picture that needs no other program.
     pub fn svg(&self) -> String {
-        svg::write(self)
+        self.drawn(svg::write)
+    }
+
+    /// Draws it, folded if it has too many nodes.
+    fn drawn(&self, draw: impl Fn(&Self) -> String) -> String {
+        draw(fold::fold(self).as_ref().unwrap_or(self))
+    }
+
+    /// What pointing at a node shows: its whole name, and where it is written.
+    fn tip(&self, node: &v1::GraphNode) -> String {
+        match (self.tips.get(&node.id), &node.at) {
+            (Some(tip), _) => tip.clone(),
+            (None, Some(at)) => format!("{} {}:{}:{}", node.target, at.file, at.line, at.column),
+            (None, None) => format!("{} (not in the input)", node.target),
+        }
     }
 
     /// As data.
@@ -160,6 +179,9 @@ impl Graph {
 
     /// What is in the picture, in one line.
     fn summary(&self) -> String {
+        if let Some(folded) = &self.folded {
+            return folded.clone();
+        }
         let data = &self.data;
         let mut parts = vec![
             crate::words::count(data.nodes.len() as u64, "node"),

@@ -2,7 +2,11 @@
 //! In: a graph. Out: DOT for Graphviz, Mermaid for Markdown pages. Not here: pictures of our own.
 
 use super::Graph;
+use crate::table::shorten;
 use crate::{beside, escape};
+
+/// Widest name, in characters; longer ones are shortened in the middle.
+const WIDEST: usize = 48;
 
 /// Colours of policies, dark enough for black text on a light fill of the same hue.
 const POLICIES: [&str; 8] =
@@ -16,7 +20,11 @@ pub(super) fn color(policy: usize) -> &'static str {
 /// A directed graph from left to right.
 pub(super) fn dot(graph: &Graph) -> String {
     let mut out = String::from("digraph overrule {\n");
-    let title = escape::dot(&graph.title()).into_owned();
+    let mut title = escape::dot(&graph.title()).into_owned();
+    if let Some(folded) = &graph.folded {
+        title.push_str("\\n");
+        title.push_str(&escape::dot(folded));
+    }
     out.push_str(&format!(
         "  graph [rankdir=LR, label=\"{title}\", labelloc=t, fontname=\"sans-serif\"];\n"
     ));
@@ -24,8 +32,10 @@ pub(super) fn dot(graph: &Graph) -> String {
     out.push_str("  edge [color=\"#94a3b8\", fontname=\"sans-serif\", fontsize=10];\n");
     for node in &graph.data.nodes {
         let (kind, name) = (escape::dot(&node.kind).into_owned(), node.label());
+        let tip =
+            if graph.tips.contains_key(&node.id) { graph.tip(node) } else { node.target.clone() };
         let (name, target) =
-            (escape::dot(&name).into_owned(), escape::dot(&node.target).into_owned());
+            (escape::dot(&shorten(&name, WIDEST)).into_owned(), escape::dot(&tip).into_owned());
         out.push_str(&format!(
             "  n{} [label=\"{kind}\\n{name}\", tooltip=\"{target}\"];\n",
             node.id
@@ -36,10 +46,11 @@ pub(super) fn dot(graph: &Graph) -> String {
     }
     for policy in &graph.data.policies {
         let kind = escape::dot(&policy.policy_kind).into_owned();
-        let name = escape::dot(&policy.policy).into_owned();
+        let name = escape::dot(&shorten(&policy.policy, WIDEST)).into_owned();
+        let tip = escape::dot(&policy.policy).into_owned();
         let color = color(policy.id);
         out.push_str(&format!(
-            "  p{} [label=\"{kind}\\n{name}\", shape=note, style=filled, fillcolor=\"#fffbeb\", color=\"{color}\"];\n",
+            "  p{} [label=\"{kind}\\n{name}\", tooltip=\"{kind} {tip}\", shape=note, style=filled, fillcolor=\"#fffbeb\", color=\"{color}\"];\n",
             policy.id
         ));
     }
@@ -83,6 +94,9 @@ pub(super) fn dot(graph: &Graph) -> String {
 /// A flowchart from left to right.
 pub(super) fn mermaid(graph: &Graph) -> String {
     let mut out = String::from("flowchart LR\n");
+    if let Some(folded) = &graph.folded {
+        out.push_str(&format!("  folded[\"{}\"]:::lonely\n", escape::mermaid(folded)));
+    }
     for node in &graph.data.nodes {
         let (kind, name) = (escape::mermaid(&node.kind).into_owned(), node.label());
         out.push_str(&format!("  n{}[\"{kind}<br/>{}\"]\n", node.id, escape::mermaid(&name)));
@@ -125,7 +139,8 @@ pub(super) fn mermaid(graph: &Graph) -> String {
         let color = color(policy.id);
         out.push_str(&format!("  style p{} stroke:{color},stroke-width:2px\n", policy.id));
     }
-    if !graph.data.unattached.is_empty() || !graph.data.unresolved.is_empty() {
+    let listed = !graph.data.unattached.is_empty() || !graph.data.unresolved.is_empty();
+    if listed || graph.folded.is_some() {
         out.push_str("  classDef lonely stroke-dasharray:4 3,color:#64748b\n");
     }
     out
