@@ -50,6 +50,7 @@ pub(crate) fn run(
             let ways = beside::ways(known, &nodes);
             let contexts = beside::contexts(known, &scene, &kinds, &ways, &filter);
             let around = Around {
+                node,
                 routes: beside::service_routes(known, &scene, node),
                 unresolved: beside::unresolved(known, &scene, &nodes, &contexts, &filter),
                 target: scene
@@ -59,7 +60,7 @@ pub(crate) fn run(
                     .unwrap_or_default(),
             };
             if let Some(reader) = known.reader(&scene) {
-                let differs = own(known, shared, asked, &reader, &contexts, node, around, sink)?;
+                let differs = own(known, shared, asked, &reader, &contexts, around, sink)?;
                 known.mention_findings(sink);
                 return Ok(Exit::findings(shared.compare && differs));
             }
@@ -82,6 +83,8 @@ pub(crate) fn run(
 
 /// What is said beside explanations.
 struct Around {
+    /// The node asked about.
+    node: NodeId,
     routes: Option<v1::ServiceRoutes>,
     unresolved: Vec<v1::UnresolvedPolicy>,
     /// The target asked about.
@@ -118,11 +121,10 @@ fn own(
     asked: &Explain,
     reader: &Reader<'_>,
     contexts: &[PolicyContext<'_>],
-    node: NodeId,
     around: Around,
     sink: &mut dyn Sink,
 ) -> Result<bool, AskError> {
-    let field = asked.field.as_deref();
+    let (field, node) = (asked.field.as_deref(), around.node);
     let contexts = contexts.iter().map(|c| (c.part, c.kind, c.path));
     let items = reader.explanations(contexts, field);
     let differs =

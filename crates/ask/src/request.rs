@@ -4,8 +4,8 @@
 use overrule::Fit;
 use overrule::engine::{LadderId, NodeId, PathId};
 use overrule::gateway::topology::{
-    GatewayIx, GatewayTopology, HttpRequest, ListenerIx, MeshRouted, MeshTaken, Missed,
-    RequestError, RuleIx, Taken, route_mesh_request, route_request,
+    BackendFacts, GatewayIx, GatewayTopology, HttpRequest, ListenerIx, MeshRouted, MeshTaken,
+    Missed, RequestError, RuleIx, Taken, route_mesh_request, route_request,
 };
 use overrule::view::{self, Scene, ScenePart, escape};
 
@@ -67,6 +67,7 @@ pub(crate) fn run(
                 answer.push_str(", which hands it over, but no rule below matches");
             }
         }
+        answer.push_str(&names.broken(taken.rule));
         say(shared, &answer, sink)?;
         chosen.contexts.extend(contexts);
         chosen.elsewhere.extend(way.iter().flat_map(|way| elsewhere(scene, way, kinds)));
@@ -283,8 +284,9 @@ impl Names<'_> {
         };
         match taken.routed {
             MeshRouted::Taken { rule, .. } => {
+                let broken = self.broken(rule);
                 let rule = self.node(topology.rule(rule).map(|r| r.node));
-                format!("{clients}: taken by {rule} at {service}")
+                format!("{clients}: taken by {rule} at {service}{broken}")
             }
             MeshRouted::Direct => format!("{clients}: goes to {service}, as no route acts on them"),
             MeshRouted::NoRule => format!(
@@ -325,6 +327,30 @@ impl Names<'_> {
             String::new()
         };
         format!("taken by {rule} at {listener}{port}")
+    }
+
+    /// That a rule answers 500, if it does, and to how many requests. Whether a backend is there is not for everybody.
+    fn broken(&self, rule: RuleIx) -> String {
+        let topology = &self.known.analysis.topology;
+        let broken = topology.broken_share(rule).filter(|_| !self.known.restricted());
+        let Some(broken) = broken else { return String::new() };
+        let share = match broken.is_all() {
+            true => String::new(),
+            false => format!(" to {} of {} requests", broken.weight, broken.total),
+        };
+        let because = match broken.first {
+            None => "all weights are 0".to_owned(),
+            Some(used) => {
+                let backend = self.node(topology.backend(used.backend).map(|b| b.node));
+                match used.facts {
+                    BackendFacts::NotPermitted => {
+                        format!("no ReferenceGrant permits {backend}")
+                    }
+                    _ => format!("{backend} is not in the input"),
+                }
+            }
+        };
+        format!(", which answers 500{share}: {because}")
     }
 
     fn missed(&self, missed: &Missed, request: &HttpRequest) -> String {

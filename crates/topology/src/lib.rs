@@ -14,6 +14,7 @@
 //!
 //! A link is kept with its [`LinkFacts`] rather than filtered: families disagree about which facts count.
 
+mod broken;
 pub mod codes;
 mod connect;
 pub mod grants;
@@ -32,6 +33,7 @@ mod status;
 use overrule_model::Snapshot;
 use overrule_source::{Diagnostic, Documents};
 
+pub use broken::BrokenShare;
 pub use graph::{
     Backend, BackendFacts, BackendIx, BackendUse, ClassIx, Delegation, Gateway, GatewayClass,
     GatewayIx, GatewayTopology, HostFit, Link, LinkFacts, LinkIx, Listener, ListenerIx,

@@ -115,7 +115,10 @@ fn a_picture_of_too_many_nodes_is_folded_and_says_so() {
         let boxes = svg.lines().filter(|l| l.contains("class=\"box")).count();
         assert!(boxes > 150 && boxes <= 200, "{boxes}: rules are folded, routes are not");
         assert!(svg.contains("450 HTTPRouteRules"), "how much is in a group");
-        assert!(svg.contains(&format!("{whole} nodes, 1 policy; below Rule folded")), "{svg:.2000}");
+        assert!(
+            svg.contains(&format!("{whole} nodes, 1 policy; below Rule folded")),
+            "{svg:.2000}"
+        );
         assert!(graph.dot().contains("folded by namespace"));
         assert!(graph.mermaid().contains("folded by namespace"));
     });
