@@ -217,7 +217,9 @@ pub(crate) fn service_routes(
             rule: name(topology.rule(rule)?.node),
             port: used.port.map(std::num::NonZero::get),
             weight: used.weight,
+            // Whether it is good depends on what may be hidden.
             broken: match used.facts {
+                _ if known.restricted() => None,
                 BackendFacts::NotFound => Some("not in the input"),
                 BackendFacts::NotPermitted => Some("no ReferenceGrant permits it"),
                 BackendFacts::Resolved | BackendFacts::Unknown => None,

@@ -40,9 +40,10 @@ pub(crate) fn run(
             }
         },
     };
+    let focus = beside::focus(known, focus);
     let graph = match known.reader(&scene) {
-        None => Drawing::of(&scene, scene.parts, &beside::focus(known, focus)),
-        Some(reader) => reader.graph(focus),
+        None => Drawing::of(&scene, scene.parts, &focus),
+        Some(reader) => reader.graph(&focus),
     };
     match shared.output.unwrap_or(Form::Tree) {
         form @ (Form::Json | Form::Yaml) => write_value(sink, form, graph.json())?,

@@ -35,7 +35,8 @@ impl From<Option<NodeId>> for GraphFocus {
 }
 
 impl GraphFocus {
-    fn is_it(&self, node: NodeId) -> bool {
+    /// Whether a node is what the picture is about.
+    pub(crate) fn is_it(&self, node: NodeId) -> bool {
         self.node == Some(node) || self.also.contains(&node)
     }
 }
@@ -462,7 +463,11 @@ impl<'a> Builder<'a> {
                 found.entry(id).or_default();
             }
         }
-        let asked = |id: &NodeId| self.focus.node.is_none() || self.focus.node == Some(*id);
+        let elsewhere = self.focus.also.iter().any(|node| self.passed.contains(node));
+        let asked = |id: &NodeId| match self.focus.node {
+            Some(focus) => focus == *id && !elsewhere,
+            None => true,
+        };
         found.retain(|id, _| asked(id) && !self.passed.contains(id));
         found
     }

@@ -9,11 +9,11 @@ use overrule_engine::{NodeId, PolicyId};
 
 use super::Reader;
 use super::reach::{count, outcome};
-use crate::{Graph, ScenePart, v1};
+use crate::{Graph, GraphFocus, ScenePart, v1};
 
 impl Reader<'_> {
     /// Everything that may be read, or what passes through one node.
-    pub fn graph(&self, focus: Option<NodeId>) -> Graph {
+    pub fn graph(&self, focus: &GraphFocus) -> Graph {
         let Some(first) = self.scene.parts.first() else { return Graph::empty() };
         let mut nodes: BTreeSet<NodeId> = BTreeSet::new();
         let mut edges: BTreeSet<(NodeId, NodeId)> = BTreeSet::new();
@@ -23,7 +23,7 @@ impl Reader<'_> {
             for path in paths.filter(|p| self.shows(part, *p) && self.stands(part, *p)) {
                 let kept = self.nodes(part, path);
                 passed.extend(&kept);
-                if focus.is_some_and(|f| !kept.contains(&f)) {
+                if focus.node.is_some() && !kept.iter().any(|node| focus.is_it(*node)) {
                     continue;
                 }
                 nodes.extend(&kept);
@@ -35,11 +35,14 @@ impl Reader<'_> {
             Some(v1::GraphEdge { from: *ids.get(from)?, to: *ids.get(to)? })
         });
         let (mut policies, attachments) = self.attachments(&ids);
-        let unattached = self.unattached(first, focus, &passed, &mut policies);
+        if focus.also.iter().any(|node| passed.contains(node)) {
+            passed.extend(focus.node);
+        }
+        let unattached = self.unattached(first, focus.node, &passed, &mut policies);
         Graph::index(v1::Graph {
             api_version: v1::API_VERSION,
             kind: "Graph",
-            focus: focus.map(|n| first.target_name(self.scene, n)),
+            focus: focus.node.map(|n| first.target_name(self.scene, n)),
             nodes: ids.iter().filter_map(|(n, i)| self.graph_node(first, *n, *i)).collect(),
             edges: edges.collect(),
             policies,
