@@ -25,7 +25,7 @@
 //!   not read answers as what does not exist.
 //!
 //! In a mesh a path is of its proxy as much as of where it leads, so both must be readable; clients that policies
-//! describe are no objects and are left out.
+//! describe are not objects and are left out.
 //!
 //! A reader of whom it is certain that it may read everything that could ever act on an object ([`Sees::closed`]: all of a
 //! mesh) is told everything about it, because nothing is left to hide.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: what one policy test says, as values that know their line. Not here: reading, running.
+//! What one policy test says, as values that know their line. Not here: reading, running.
 
 use overrule_source::{Input, Position};
 use serde_json::Value;

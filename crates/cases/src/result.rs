@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: what came of a test, as values. Not here: text and XML of them (`report.rs`, `junit.rs`).
+//! The result of a test, as values. Not here: text and XML of them (`report.rs`, `junit.rs`).
 
 use overrule_source::Position;
 

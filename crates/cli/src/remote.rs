@@ -148,10 +148,7 @@ fn query(shared: &Shared, layout: &Layout, asked: &impl Asked) -> Vec<(String, S
 pub fn path(path: &str, query: &[(String, String)]) -> String {
     let pairs: Vec<String> =
         query.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect();
-    match pairs.is_empty() {
-        true => path.to_owned(),
-        false => format!("{path}?{}", pairs.join("&")),
-    }
+    if pairs.is_empty() { path.to_owned() } else { format!("{path}?{}", pairs.join("&")) }
 }
 
 /// What a refusal means here.
@@ -187,10 +184,7 @@ fn findings(problem: Option<&Value>, detail: &str) -> String {
         )
     };
     let lines: Vec<String> = items.into_iter().flatten().map(line).collect();
-    match lines.is_empty() {
-        true => detail.to_owned(),
-        false => format!("refused\n{}", lines.join("\n")),
-    }
+    if lines.is_empty() { detail.to_owned() } else { format!("refused\n{}", lines.join("\n")) }
 }
 
 fn token(source: &Source) -> Result<Option<String>, AskError> {

@@ -16,6 +16,7 @@ mod access;
 mod answer;
 mod any;
 mod dialect;
+mod profiles;
 mod settings;
 mod update;
 mod words;
@@ -35,8 +36,8 @@ pub use any::{AnyAnswer, AnyExtra, AnyFamily, AnyGround, AnyPolicies, ReadWorld}
 pub use dialect::{Conflicts, Dialect};
 pub use settings::{Setting, SettingValues};
 pub use update::{
-    About, Before, ContentChange, Incremental, Refolded, Replaced, Updated, kinds_of, position,
-    update,
+    About, Before, ContentChange, Incremental, Refolded, Replaced, Updated, has_kind, kinds_of,
+    position, update,
 };
 pub use words::some_of;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: kinds that descriptors describe, as a family of policies. Not here: any rule.
+//! Kinds that descriptors describe, as a family of policies. Not here: any rule.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: Kuma as a family of policies. Not here: any rule.
+//! Kuma as a family of policies. Not here: any rule.
 
 use std::sync::{Arc, OnceLock};
 
@@ -191,7 +191,7 @@ impl Family for Kuma {
     }
 
     fn read(&self, reading: Reading<'_>, given: &Given) -> Meshes {
-        let settings = Settings::read(given.of(FAMILY));
+        let settings: Settings = given.read(FAMILY, Settings::set);
         let (resources, found) = parse(reading.documents, reading.snapshot, &settings);
         reading.diagnostics.extend(found);
         Meshes { resources, ..Meshes::default() }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: an analysis, and texts whose policies say something else now. Out: an analysis with the answers of today that shares
+//! In: an analysis, and texts whose policies say something else now. Out: an analysis with the new answers that shares
 //! everything else with the one before. Not here: how a family goes on from its answers (`family::update`).
 //!
 //! Only if nothing but the content of policies changed: who they are, what they target and how old they are stays. That is

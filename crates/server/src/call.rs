@@ -110,9 +110,10 @@ impl Query {
         for (name, value) in pairs(text) {
             let Some(param) = endpoint.query.iter().find(|p| p.name == name) else {
                 let known: Vec<&str> = endpoint.query.iter().map(|p| p.name).collect();
-                let known = match known.is_empty() {
-                    true => "it takes none".to_owned(),
-                    false => format!("it takes {}", known.join(", ")),
+                let known = if known.is_empty() {
+                    "it takes none".to_owned()
+                } else {
+                    format!("it takes {}", known.join(", "))
                 };
                 return Err(Problem::bad(format!(
                     "bad request: unknown parameter `{name}`; {known}"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the JSON of the server's own answers, beside the model `overrule/v1` that it shares with the command
+//! The JSON of the server's own answers, beside the model `overrule/v1` that it shares with the command
 //! line. Not here: filling them.
 
 use overrule::view::v1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: what an endpoint is: the one description that the router, the checks of requests and the OpenAPI
+//! What an endpoint is: the one description that the router, the checks of requests and the OpenAPI
 //! document are all made of. Not here: the endpoints themselves.
 
 use std::future::Future;
@@ -112,7 +112,7 @@ pub enum EndpointAccess {
     /// Whoever has proved who they are; the answer depends on what they may read.
     Known,
     /// Whoever may write what the path names, or anything where it names nothing. It is asked before the body is read;
-    /// what stands in the body is judged after.
+    /// the content of the body is checked afterwards.
     Writes,
     /// Whoever may read everything.
     ReadsAll,

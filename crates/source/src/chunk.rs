@@ -180,7 +180,7 @@ impl Taken<'_> {
     }
 }
 
-/// A message about a document that may not be quoted: what stands in backticks is left out.
+/// A message about a document that may not be quoted: the text in backticks is left out.
 fn without_quotes(mut diagnostic: Diagnostic) -> Diagnostic {
     let quoted = diagnostic.message.split('`').enumerate();
     diagnostic.message = quoted.map(|(i, part)| if i % 2 == 0 { part } else { "`…`" }).collect();

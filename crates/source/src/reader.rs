@@ -143,14 +143,17 @@ pub fn read_with(
     assemble(texts, outcomes, share)
 }
 
-/// Of too many documents, none is read.
+/// Of too many documents, none is read. A text that is refused anyway keeps its own reason, and the text that shows it.
 fn refuse(text: &mut Text, most: usize) {
+    if text.problem.is_some() {
+        return;
+    }
     let message = format!("there are more than {most} documents, the most that are read at once");
     let diagnostic = Diagnostic::new(&codes::LIMIT, message)
         .help("send them in several parts; none of them was read");
     // Nobody has looked for secrets in it.
     text.text = String::new();
-    text.problem.get_or_insert(Problem { at: 0, diagnostic });
+    text.problem = Some(Problem { at: 0, diagnostic });
 }
 
 /// Whether work is shared out. Waking other threads takes longer than reading a few small files, and a process that reads

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the words of the store: keys, records, changes, entries of the history, tokens, audit events.
+//! The words of the store: keys, records, changes, entries of the history, tokens, audit events.
 //! Not here: how they are kept.
 
 use std::fmt;

@@ -207,9 +207,8 @@ fn within(
     deadline: Option<Deadline>,
     work: Work<'_>,
 ) -> Result<(), StoreError> {
-    let in_time = || match deadline.is_some_and(Deadline::is_over) {
-        true => Err(StoreError::too_late()),
-        false => Ok(()),
+    let in_time = || {
+        if deadline.is_some_and(Deadline::is_over) { Err(StoreError::too_late()) } else { Ok(()) }
     };
     in_time()?;
     let transaction = connection.transaction_with_behavior(behavior).map_err(error)?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the interface of every store. Not here: any store.
+//! The interface of every store. Not here: any store.
 
 use std::io::{BufRead, Write};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the types of the graph. Not here: how it is built (`connect`), how it is searched (`lookup`).
+//! The types of the graph. Not here: how it is built (`connect`), how it is searched (`lookup`).
 //!
 //! Everything is a flat vector with typed indexes; members of an object are ranges. A hundred thousand routes take
 //! a dozen allocations.

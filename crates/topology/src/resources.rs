@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the typed specs `parse` reads and `connect` works on. Not here: trees.
+//! The typed specs `parse` reads and `connect` works on. Not here: trees.
 //!
 //! Lists inside objects are ranges of flat vectors. Specs keep the spans that a finding about a link may have to point
 //! at, because `connect` sees no tree.

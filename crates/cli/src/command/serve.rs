@@ -55,7 +55,7 @@ impl FromArgMatches for Serve {
     }
 }
 
-/// Serves until it is told to stop.
+/// Serves until it is stopped.
 pub fn run(source: &Source, Serve(config): &Serve) -> AskResult {
     let options = world::options(source)?;
     // Kinds are resources like others: they are imported with the files.

@@ -7,13 +7,21 @@ use overrule_engine::{
     KeyValues, LadderId, Met, Outcome, PolicyId, RankKeys, Resolution, Rung, Step, StepId, Subjects,
 };
 use overrule_model::Snapshot;
-use overrule_source::{Code, Diagnostic};
+use overrule_source::{Code, Diagnostic, Span};
 
 use super::Active;
 use crate::codes_policy as codes;
 use crate::kinds::Strategy;
 use crate::policy::Policy;
 use overrule_topology::{GatewayTopology, level};
+
+/// A policy that has no effect, and why.
+pub fn inert(at: Span, why: String) -> Diagnostic {
+    Diagnostic::new(&codes::INERT, why)
+        .at(at)
+        .field("metadata.name")
+        .help("attach routes there (see `overrule graph`), or remove the policy")
+}
 
 /// Everything that is told here. Each finding points at the policies it is about, and at nothing else.
 pub(super) static CODES: [Code; 6] = [
@@ -80,12 +88,7 @@ impl Findings<'_> {
                 let why: Vec<String> =
                     self.resolution.attachments_of(id).map(|a| self.unused(a.node)).collect();
                 let message = format!("this policy has no effect: {}", why.join("; "));
-                let d = Diagnostic::new(&codes::INERT, message);
-                out.push(
-                    d.at(policy.at)
-                        .field("metadata.name")
-                        .help("attach routes there (see `overrule graph`), or remove the policy"),
-                );
+                out.push(inert(policy.at, message));
             }
             // Losers of kinds that do not merge are reported as conflicts, with the winner.
             Outcome::Shadowed if !kind.is_alone() => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: one wrong manifest per finding, with its place. Not here: running them (`topology_findings.rs`).
+//! One wrong manifest per finding, with its place. Not here: running them (`topology_findings.rs`).
 
 /// Class, a Gateway `infra/gw` with one listener `web`, Services `infra/svc` and `shop/svc`: 26 lines.
 pub const BASE: &str = "\

@@ -10,7 +10,7 @@ mod written;
 use overrule_engine::{LadderId, PolicyId, Resolution, StepId, Subjects};
 use overrule_family::About;
 use overrule_gateway::codes_policy;
-use overrule_gateway::resolve::policy_name;
+use overrule_gateway::resolve::{inert, policy_name};
 use overrule_source::{Code, Diagnostic, Span};
 
 use crate::codes;
@@ -157,15 +157,9 @@ impl<'a> Findings<'a> {
         }
         let kind = policy.info.kind;
         let what = if policy.info.is_direct() { "listener" } else { "route" };
-        let d = Diagnostic::new(
-            &codes_policy::INERT,
-            format!("this {kind} has no effect: no {what} in the input is attached to its target"),
-        );
-        out.push(
-            d.at(policy.at)
-                .field("metadata.name")
-                .help("attach routes there (see `overrule graph`), or remove the policy"),
-        );
+        let message =
+            format!("this {kind} has no effect: no {what} in the input is attached to its target");
+        out.push(inert(policy.at, message));
     }
 
     /// A direct policy that an older one keeps out, in the operator's words.

@@ -155,9 +155,10 @@ impl fmt::Display for LookupError {
                 write!(f, "nothing of kind `{kind}` was read; {hint}")
             }
             Self::NoSection { target, section, suggestions } => {
-                let hint = match suggestions.known.is_empty() {
-                    true => "it has none".to_owned(),
-                    false => suggestions.or_all("it has"),
+                let hint = if suggestions.known.is_empty() {
+                    "it has none".to_owned()
+                } else {
+                    suggestions.or_all("it has")
                 };
                 write!(f, "{target} has no section `{section}`; {hint}")
             }
@@ -203,9 +204,10 @@ impl std::error::Error for LookupError {}
 impl Suggestions {
     /// The nearest names, or all of them after these words.
     fn or_all(&self, words: &str) -> String {
-        match self.near.is_empty() {
-            true => format!("{words}: {}", self.known.join(", ")),
-            false => did_you_mean(&self.near),
+        if self.near.is_empty() {
+            format!("{words}: {}", self.known.join(", "))
+        } else {
+            did_you_mean(&self.near)
         }
     }
 }

@@ -124,11 +124,12 @@ fn bounded(text: &str) -> Result<(), Problem> {
         }
         product = product.saturating_mul(count.max(1));
     }
-    match product <= MOST {
-        true => Ok(()),
-        false => Err(Problem::bad(format!(
+    if product <= MOST {
+        Ok(())
+    } else {
+        Err(Problem::bad(format!(
             "bad request: that is {product} questions, and {MOST} may be asked at once; split the lists"
-        ))),
+        )))
     }
 }
 
@@ -265,9 +266,10 @@ async fn subject(call: &Call, asked: &impl Asked) -> Result<Subject, Problem> {
 fn look(analysis: &Analysis, asked: &impl Asked) -> Option<Look> {
     let needs = asked.needs();
     let stood_for = analysis.shown().any(|answer| answer.alike() > 0);
-    let targets: Vec<String> = match stood_for {
-        true => needs.targets.iter().map(|t| (*t).to_owned()).collect(),
-        false => Vec::new(),
+    let targets: Vec<String> = if stood_for {
+        needs.targets.iter().map(|t| (*t).to_owned()).collect()
+    } else {
+        Vec::new()
     };
     let words = needs.include_kinds();
     let names = |word: &String| {

@@ -25,7 +25,7 @@ use crate::reader::{Reader, may_write};
 use crate::shapes::{API_VERSION, WriteResult, WrittenItem};
 use crate::work::WorkClass;
 
-/// How long a writer waits for its change to be resolved before it is told that it is stored.
+/// How long a writer waits for its change to be resolved. Then the answer is that it is stored.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Who writes, for the history.
@@ -247,17 +247,18 @@ fn expected(state: &State, change: &Change) -> Result<WrittenItem, Problem> {
         Precondition::Absent => there.is_none(),
         Precondition::Version(version) => there.is_some_and(|r| r.version == *version),
     };
-    match fits {
-        true => Ok(WrittenItem {
+    if fits {
+        Ok(WrittenItem {
             target: source_name(key),
             done: word(done),
             version: there.map_or(0, |r| r.version),
-        }),
-        false => Err(Problem::new(
+        })
+    } else {
+        Err(Problem::new(
             StatusCode::CONFLICT,
             "Conflict",
             format!("`{}` is not as you expect it; read it again", source_name(key)),
-        )),
+        ))
     }
 }
 
@@ -282,10 +283,8 @@ pub fn reply(call: &Call, (result, created): (WriteResult, bool)) -> Reply {
 fn text(result: &WriteResult) -> String {
     let mut out = String::new();
     for item in &result.items {
-        let done = match result.dry_run {
-            true => format!("would be {}", item.done),
-            false => item.done.to_owned(),
-        };
+        let done =
+            if result.dry_run { format!("would be {}", item.done) } else { item.done.to_owned() };
         out.push_str(&format!("{} {done}\n", view::escape::terminal(&item.target)));
     }
     for found in &result.diagnostics {
