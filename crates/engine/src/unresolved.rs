@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: objects that look like policies and that no family resolves, so that answers can name them.
-//! Not here: finding them.
+//! Objects that look like policies and that no family resolves, so that answers can name them. Not here: finding them.
 
 use overrule_model::ObjectId;
 use smallvec::SmallVec;

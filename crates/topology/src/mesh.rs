@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: Services that routes are bound to (GAMMA, GEP-1426), as data and by lookup. Not here: who is bound
+//! Services that routes are bound to (GAMMA, GEP-1426), as data and by lookup. Not here: who is bound
 //! (`connect/frontends`), who takes a request (`routing`).
 //!
 //! A Service has two sides. Its *frontend* is its name and address: what clients call, and what a route with the Service
