@@ -142,7 +142,8 @@ parameters! {
         kind: Option<String> = {value_name: "KIND"};
         /// Only on the way to this target: `meshservice/default/backend#http`.
         to: Option<String> = {value_name: "TARGET"};
-        /// A request: which rule takes it, and what applies there. `GET https://shop.example.com/cart?x=1`
+        /// A request: which rule takes it, and what applies there. `GET https://shop.example.com/cart?x=1`; to a Service
+        /// that routes are bound to, `GET http://cart.shop/`
         request: Option<String> = {value_name: "REQUEST", conflicts: &["target"]};
         /// A header of the request: `name: value`. Repeatable.
         header: Vec<String> = {value_name: "HEADER", requires: Some("request")};

@@ -37,7 +37,9 @@ pub(crate) fn run(
     let keep = |o: &Object| known.sees(o) && filter.object(&known.analysis.snapshot, o);
     let differs = match (&asked.without, asked.kind.as_deref()) {
         (Some(kind), _) => without(shared, known, kind, sink)?,
-        (None, None) if known.has_policies() => policies(shared, known, &keep, sink)?,
+        (None, None) if known.has_policies() || known.has_unresolved() => {
+            policies(shared, known, &keep, sink)?
+        }
         (None, Some("policies" | "policy")) => policies(shared, known, &keep, sink)?,
         (None, None | Some("all")) => resources(shared, known, &keep, sink)?,
         (None, Some(word)) => of_kind(shared, known, word, &keep, sink)?,
@@ -67,7 +69,10 @@ fn of_kind(
         .shown()
         .flat_map(|a| a.resolution.kinds())
         .any(|(_, k)| kinds.iter().any(|c| c.kind == k.kind && c.group == k.group));
-    if is_policy {
+    let mut unresolved = known.analysis.unresolved().iter();
+    let unresolved =
+        unresolved.any(|one| known.analysis.snapshot.get(one.object).is_some_and(keep));
+    if is_policy || unresolved {
         policies(shared, known, &keep, sink)
     } else {
         resources(shared, known, &keep, sink)
@@ -110,8 +115,9 @@ fn policies(
     }
     let deleted = |o: &Object| known.analysis.policy_family(o.kind).filter(|_| keep(o));
     list.items.extend(view::deleted_policies(&scene, &deleted));
+    list.unresolved = view::unresolved(&scene, keep, None);
     let differs = list.items.iter().any(|p| !p.other_profiles.is_empty());
-    if list.items.is_empty() {
+    if list.items.is_empty() && list.unresolved.is_empty() {
         sink.remark("no policy fits");
     }
     match form(shared, Form::Table)? {

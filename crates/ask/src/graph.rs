@@ -5,7 +5,7 @@ use overrule::view::Graph as Drawing;
 
 use crate::select::{self, Target};
 use crate::{
-    AskError, AskResult, Exit, Form, Graph, Known, Needs, Shared, Sink, text, write_value,
+    AskError, AskResult, Exit, Form, Graph, Known, Needs, Shared, Sink, beside, text, write_value,
 };
 
 pub(crate) fn needs(asked: &Graph) -> Needs<'_> {
@@ -40,9 +40,10 @@ pub(crate) fn run(
             }
         },
     };
+    let focus = beside::focus(known, focus);
     let graph = match known.reader(&scene) {
-        None => Drawing::of(&scene, scene.parts, focus),
-        Some(reader) => reader.graph(focus),
+        None => Drawing::of(&scene, scene.parts, &focus),
+        Some(reader) => reader.graph(&focus),
     };
     match shared.output.unwrap_or(Form::Tree) {
         form @ (Form::Json | Form::Yaml) => write_value(sink, form, graph.json())?,

@@ -87,6 +87,11 @@ impl<'a> Known<'a> {
         declared.any(|(_, p)| self.sees_id(p.object))
     }
 
+    /// Whether there are policies that nobody resolves and that may be read.
+    pub(crate) fn has_unresolved(&self) -> bool {
+        self.analysis.unresolved().iter().any(|one| self.sees_id(one.object))
+    }
+
     /// Answers for one who may not read everything; none for one who may.
     pub(crate) fn reader<'s>(&'s self, scene: &'s Scene<'s>) -> Option<Reader<'s>> {
         self.restricted().then(|| Reader::new(scene, self.sees))

@@ -11,6 +11,7 @@
 
 mod arguments;
 mod asked;
+mod beside;
 mod can;
 mod check;
 #[doc(hidden)]

@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
-use overrule_engine::{LadderId, Resolution};
+use overrule_engine::{LadderId, Resolution, Unresolved};
 use overrule_family::{AnyGround, AnyPolicies, Family, Reading, SettingValues};
-use overrule_gateway::kinds::Kinds;
+use overrule_gateway::kinds::{self, Kinds};
 use overrule_gateway::requirements::{self, Requirement};
 use overrule_gateway::topology::{self, GatewayResources, GatewayTopology};
 use overrule_gateway::{Gep713, KnownKinds};
@@ -148,6 +148,8 @@ pub struct Base {
     pub requirements: Vec<Requirement>,
     /// What was found on the way here.
     pub(crate) diagnostics: FindingSet,
+    /// Policies that no family resolves; found when somebody first asks.
+    unresolved: OnceLock<Vec<Unresolved>>,
 }
 
 impl Deref for Analysis {
@@ -201,8 +203,14 @@ impl Base {
         }
         let (requirements, found) = requirements::parse(documents, &mut snapshot);
         diagnostics.extend(found);
-        let (topology, diagnostics) = (GatewayTopology::default(), diagnostics.into());
-        (snapshot, resources, Self { topology, grounds, requirements, diagnostics })
+        let base = Self {
+            topology: GatewayTopology::default(),
+            grounds,
+            requirements,
+            diagnostics: diagnostics.into(),
+            unresolved: OnceLock::new(),
+        };
+        (snapshot, resources, base)
     }
 
     /// The policies of every family.
@@ -347,6 +355,15 @@ impl Analysis {
         Self { documents, snapshot, base, written, answers, diagnostics, touched }
     }
 
+    /// Objects that look like policies and that no family resolves.
+    pub fn unresolved(&self) -> &[Unresolved] {
+        let find = || {
+            let Self { documents, snapshot, base, .. } = self;
+            kinds::unresolved(documents, snapshot, &base.topology, own_kinds(), base.kinds())
+        };
+        self.base.unresolved.get_or_init(find)
+    }
+
     /// The policies of a family as written.
     pub fn policies<F: Family>(&self) -> Option<&F::Policies> {
         self.written.iter().find_map(|written| written.policies.downcast_ref())
@@ -404,7 +421,8 @@ impl<'a> Stage<'a> {
     pub fn scene(&'a self) -> Scene<'a> {
         let scene = Scene::new(&self.analysis.documents, &self.analysis.snapshot, &self.parts);
         let findings = self.findings.map(|findings| findings as &dyn PlacedFindings);
-        Scene { findings, others: &self.others, ..scene }
+        let unresolved = self.analysis.unresolved();
+        Scene { findings, others: &self.others, unresolved, ..scene }
     }
 }
 
@@ -414,9 +432,10 @@ fn misplaced(documents: &Documents, snapshot: &Snapshot, sources: &[String]) -> 
         let name = documents.sources.get(o.at.source).map_or("", |s| s.name());
         sources.iter().any(|s| s == name)
     };
-    let other = snapshot.objects().filter(is_kind_source).filter(|o| {
-        !overrule_gateway::kinds::is_descriptor(snapshot.names(), o.kind.group, o.kind.kind)
-    });
+    let other = snapshot
+        .objects()
+        .filter(is_kind_source)
+        .filter(|o| !kinds::is_descriptor(snapshot.names(), o.kind.group, o.kind.kind));
     other
         .map(|o| {
             let message = format!(

@@ -42,4 +42,10 @@ overrule_source::codes! {
     CERTIFICATE_NOT_PERMITTED = "OV1219", Error, World, "certificate in another namespace needs a ReferenceGrant";
     /// A rule that neither forwards nor answers.
     RULE_WITHOUT_BACKEND = "OV1220", Warning, Document, "rule has no backend";
+    /// A parentRef names a port that the Service does not have.
+    NO_MATCHING_PORT = "OV1240", Error, World, "parent Service has no such port";
+    /// Routes of several kinds are bound to one port of a Service.
+    MESH_ROUTE_CONFLICT = "OV1241", Error, World, "route of another kind is bound to the same Service port";
+    /// A route is bound to a Service of another namespace.
+    CONSUMER_ROUTE = "OV1242", Note, World, "consumer route acts on clients of its own namespace only";
 }

@@ -9,9 +9,9 @@ use overrule_source::{NodeRef, Span};
 use smallvec::SmallVec;
 
 use super::graph::{
-    Backend, BackendIx, BackendUse, ClassIx, Delegation, Gateway, GatewayClass, GatewayIx, Link,
-    LinkIx, Listener, ListenerIx, ListenerSet, PortIx, Route, RouteIx, RouteRule, RuleIx, SetIx,
-    TopologyPort,
+    Backend, BackendIx, BackendUse, ClassIx, Delegation, FrontendIx, Gateway, GatewayClass,
+    GatewayIx, Link, LinkIx, Listener, ListenerIx, ListenerSet, PortIx, Route, RouteIx, RouteRule,
+    RuleIx, SetIx, TopologyPort,
 };
 use super::hostname;
 use super::resources::{count, part};
@@ -37,6 +37,8 @@ pub(crate) struct Index {
     pub(crate) equal_names: HashMap<ObjectId, HashMap<Sym, SmallVec<[NodeId; 2]>>>,
     /// The listener in force for each hostname of a port of a Gateway.
     pub(crate) owners: HashMap<(GatewayIx, u16, Sym), ListenerIx>,
+    /// Services that routes are bound to, by namespace and name.
+    pub(crate) frontends: HashMap<(Sym, Sym), FrontendIx>,
 }
 
 macro_rules! accessors {

@@ -6,7 +6,7 @@ use overrule_model::Sym;
 use overrule_source::Span;
 
 use super::GatewayTopology;
-use super::graph::{BackendFacts, GatewayIx, RouteIx, SetIx};
+use super::graph::{BackendFacts, FrontendIx, GatewayIx, RouteIx, SetIx};
 
 /// One parentRef of a route and what became of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,12 +40,14 @@ pub enum ParentTarget {
     Gateway(GatewayIx),
     /// A ListenerSet.
     Set(SetIx),
+    /// A Service, as its clients see it.
+    Service(FrontendIx),
 }
 
 /// What became of a parentRef, with the reasons of the Gateway API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ParentStatus {
-    /// At least one listener takes the route.
+    /// At least one listener takes the route, or the Service it is bound to has the port.
     Accepted,
     /// No listener allows routes of this namespace and kind.
     NotAllowedByListeners,
@@ -55,7 +57,9 @@ pub enum ParentStatus {
     NoMatchingListenerHostname,
     /// The parent is not in the input.
     ParentNotFound,
-    /// A parent of another kind: a Service (mesh), a route (delegation), or one of a vendor.
+    /// Routes of a kind that goes first are bound to the same port of the Service.
+    Conflicted,
+    /// A parent of another kind: a route (delegation), or one of a vendor.
     Foreign,
 }
 
@@ -67,6 +71,7 @@ impl ParentStatus {
             Self::NotAllowedByListeners => "NotAllowedByListeners",
             Self::NoMatchingParent | Self::ParentNotFound => "NoMatchingParent",
             Self::NoMatchingListenerHostname => "NoMatchingListenerHostname",
+            Self::Conflicted => "Conflicted",
             Self::Foreign => "Pending",
         }
     }

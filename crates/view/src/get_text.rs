@@ -4,7 +4,7 @@
 use std::fmt;
 
 use crate::table::{Cell, Table};
-use crate::{Styles, escape, rules_text, v1, words};
+use crate::{Styles, beside, escape, rules_text, v1, words};
 
 /// Policies as a table; `now` (seconds since 1970) turns creation times into ages.
 pub fn policies_table(
@@ -14,7 +14,7 @@ pub fn policies_table(
     styles: &Styles,
     out: &mut dyn fmt::Write,
 ) -> fmt::Result {
-    if list.items.is_empty() {
+    if list.items.is_empty() && list.unresolved.is_empty() {
         return Ok(());
     }
     let narrow = |p: &v1::PolicySummary| -> [Cell; 7] {
@@ -32,6 +32,7 @@ pub fn policies_table(
         let mut table =
             Table::new(["KIND", "NAMESPACE", "NAME", "TARGETS", "OUTCOME", "PATHS", "AGE"]);
         list.items.iter().for_each(|p| table.push(narrow(p)));
+        list.unresolved.iter().for_each(|p| table.push(unresolved(p)));
         return table.write("", None, styles, out);
     }
     let mut table = Table::new([
@@ -53,11 +54,17 @@ pub fn policies_table(
         let why = escaped(&policy.why.join("; "));
         table.push([kind, namespace, name, targets, outcome, paths, age, file, strategy, why]);
     }
+    for policy in &list.unresolved {
+        let [kind, namespace, name, targets, outcome, paths, age] = unresolved(policy);
+        let file = Cell::from(words::place_or_nothing(policy.at.as_ref()));
+        let why = Cell::from("Overrule does not know its rules");
+        table.push([kind, namespace, name, targets, outcome, paths, age, file, "-".into(), why]);
+    }
     let mut rows = String::new();
     table.write("", None, styles, &mut rows)?;
     let mut rows = rows.lines();
     rows.next().map_or(Ok(()), |header| writeln!(out, "{header}"))?;
-    for (row, policy) in rows.zip(&list.items) {
+    for (row, policy) in rows.by_ref().take(list.items.len()).zip(&list.items) {
         writeln!(out, "{row}")?;
         for c in &policy.conditions {
             let message = escape::terminal(c.message.as_deref().unwrap_or(""));
@@ -65,7 +72,26 @@ pub fn policies_table(
         }
         rules_text::lines(&policy.rules, styles, out)?;
     }
-    Ok(())
+    rows.try_for_each(|row| writeln!(out, "{row}"))
+}
+
+/// A policy that nobody resolves, as a row.
+fn unresolved(policy: &v1::UnresolvedPolicy) -> [Cell; 7] {
+    let (namespace, name) = policy.policy.split_once('/').unwrap_or(("", &policy.policy));
+    let targets = match policy.targets.as_slice() {
+        [] => "-".to_owned(),
+        targets => escape::terminal(&targets.join(",")).into_owned(),
+    };
+    let outcome = format!("not resolved ({})", beside::owner(policy));
+    [
+        escaped(&policy.policy_kind),
+        escaped(namespace),
+        escaped(name),
+        targets.into(),
+        outcome.into(),
+        "-".into(),
+        "-".into(),
+    ]
 }
 
 /// The outcome, and what others make of it where that is something else.

@@ -10,6 +10,7 @@
 //! ```
 
 pub mod access;
+mod beside;
 mod compare;
 mod compare_text;
 mod decide;
@@ -47,6 +48,7 @@ mod words;
 mod written;
 mod yaml;
 
+pub use beside::{service_routes_text, unresolved, unresolved_text};
 pub use compare::{elsewhere, only_elsewhere};
 pub use diagnostics::{diagnostics, diagnostics_short, diagnostics_text, summary};
 pub use diff::{EffectiveDiff, changes, changes_for};
@@ -57,7 +59,7 @@ pub use explain::explain;
 pub use explain_text::{explain_text, explanation_text};
 pub use get::{deleted_policies, policies, resources, without};
 pub use get_text::{policies_table, resources_table, without_table};
-pub use graph::Graph;
+pub use graph::{Graph, GraphFocus};
 pub use others::Other;
 pub use print::{PrintFormat, json, json_line, yaml};
 pub use reach::reach;

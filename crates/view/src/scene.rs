@@ -4,7 +4,9 @@
 
 use std::fmt::Debug;
 
-use overrule_engine::{FamilyWords, NodeId, PathId, PolicyId, Resolution, StepId, Topology};
+use overrule_engine::{
+    FamilyWords, NodeId, PathId, PolicyId, Resolution, StepId, Topology, Unresolved,
+};
 use overrule_model::{ObjectId, Snapshot};
 use overrule_source::{Diagnostic, Documents, NodeRef, Position, Span};
 
@@ -40,6 +42,8 @@ pub struct Scene<'a> {
     pub others: &'a [Other<'a>],
     /// What the stages found wrong, so that an answer can carry what concerns it.
     pub findings: Option<&'a dyn PlacedFindings>,
+    /// Policies that no family resolves.
+    pub unresolved: &'a [Unresolved],
 }
 
 /// Diagnostics that can be looked up by place.
@@ -80,7 +84,7 @@ impl<'a> Scene<'a> {
         snapshot: &'a Snapshot,
         parts: &'a [ScenePart<'a>],
     ) -> Self {
-        Self { documents, snapshot, parts, others: &[], findings: None }
+        Self { documents, snapshot, parts, others: &[], findings: None, unresolved: &[] }
     }
 
     /// File, line, column of a span.

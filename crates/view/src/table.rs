@@ -134,9 +134,29 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     kept
 }
 
+/// The text, or as much of its beginning and its end as fits around an ellipsis: names mostly differ at their ends.
+pub(crate) fn shorten(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let room = width.saturating_sub(1);
+    let fitting = |chars: &mut dyn Iterator<Item = char>, most: usize| -> String {
+        let mut used = 0;
+        let kept = chars.take_while(|c| {
+            used += c.width().unwrap_or(0);
+            used <= most
+        });
+        kept.collect()
+    };
+    let head = fitting(&mut text.chars(), room.div_ceil(2));
+    let tail = fitting(&mut text.chars().rev(), room - head.width().min(room));
+    let tail: String = tail.chars().rev().collect();
+    format!("{head}…{tail}")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Table, cut};
+    use super::{Table, cut, shorten};
     use crate::Styles;
 
     #[test]
@@ -160,6 +180,16 @@ mod tests {
         let header = ["A", "B", "C"];
         assert_eq!(rows(Table::new(header)), "A   B   C\na       c\n");
         assert_eq!(rows(Table::new(header).hiding_empty()), "A   C\na   c\n");
+    }
+
+    #[test]
+    fn shortening_keeps_both_ends() {
+        assert_eq!(shorten("abcdefgh", 5), "ab…gh");
+        assert_eq!(shorten("abcdefgh", 6), "abc…gh");
+        assert_eq!(shorten("abcdefgh", 8), "abcdefgh");
+        assert_eq!(shorten("名前名前", 5), "名…前");
+        assert_eq!(shorten("abc", 1), "…");
+        assert_eq!(shorten("abc", 0), "…");
     }
 
     #[test]

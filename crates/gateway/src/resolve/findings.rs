@@ -118,7 +118,7 @@ impl Findings<'_> {
         let name = self.node_name(node);
         match self.topology.nodes.get(node).map(|n| n.level) {
             Some(level::ROUTE | level::RULE) => {
-                format!("{name} is not attached to any Gateway in the input")
+                format!("{name} is not attached to any Gateway or Service in the input")
             }
             Some(level::GATEWAY | level::LISTENER_SET | level::LISTENER) => {
                 format!("no route in the input is attached to {name}")

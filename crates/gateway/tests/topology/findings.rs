@@ -353,6 +353,34 @@ spec: {parentRefs: [{name: gw}]}
         ],
     },
     Case {
+        name: "routes bound to Services",
+        text: "
+apiVersion: gateway.networking.k8s.io/v1
+kind: GRPCRoute
+metadata: {name: g, namespace: infra}
+spec:
+  parentRefs: [{group: '', kind: Service, name: svc}]
+  rules: [{backendRefs: [{name: svc, port: 80}]}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: r, namespace: infra}
+spec:
+  parentRefs:
+  - {group: '', kind: Service, name: svc, port: 80}
+  - {group: '', kind: Service, name: svc, port: 81}
+  - {group: '', kind: Service, name: svc, namespace: shop}
+  - {group: '', kind: Service, name: none}
+  rules: [{backendRefs: [{name: svc, port: 80}]}]
+",
+        expected: &[
+            "OV1240 15:49 spec.parentRefs[1].port",
+            "OV1202 17:38 spec.parentRefs[3].name",
+            "OV1241 14:38 spec.parentRefs[0]",
+            "OV1242 16:38 spec.parentRefs[2].namespace",
+        ],
+    },
+    Case {
         name: "misspelt fields",
         text: "
 apiVersion: gateway.networking.k8s.io/v1

@@ -150,5 +150,6 @@ fn attach_options(world: World<'_>) -> generic::AttachOptions {
         equal_names: false,
         counts_twice: world.profile.counts_twice(),
         selects_everywhere: global.and_then(|ns| world.snapshot.names().lookup(ns)),
+        sees_mesh: false,
     }
 }

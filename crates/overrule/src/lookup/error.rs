@@ -72,6 +72,15 @@ pub enum LookupError {
         /// The object.
         target: String,
     },
+    /// A policy that no family resolves.
+    NotResolved {
+        /// The policy.
+        policy: String,
+        /// Whose rules it follows; none if its kind is unknown.
+        owner: Option<&'static str>,
+        /// What it targets.
+        targets: Vec<String>,
+    },
     /// A policy, where something that policies act on was asked for.
     IsPolicy {
         /// What was typed.
@@ -161,6 +170,14 @@ impl fmt::Display for LookupError {
                 f,
                 "{target} is nothing that policies act on, and no policy that was resolved"
             ),
+            Self::NotResolved { policy, owner, targets } => {
+                let owner = owner.unwrap_or("unknown kind");
+                let targets = match targets.is_empty() {
+                    true => "has no target that Overrule knows".to_owned(),
+                    false => format!("targets {}", targets.join(", ")),
+                };
+                write!(f, "{policy} ({owner}) {targets}; Overrule does not resolve it")
+            }
             Self::IsPolicy { text } => {
                 write!(f, "`{text}` is a policy; ask `overrule reach {text}` where it acts")
             }

@@ -142,7 +142,8 @@ impl Connector<'_> {
     }
 
     fn is_granted(&self, spec: &BackendSpec, route: &RouteSpec) -> bool {
-        if spec.namespace == route.namespace {
+        // In a mesh everybody may call the Service itself, so routes need no permission to send there.
+        if spec.namespace == route.namespace || self.is_mesh_route(route) {
             return true;
         }
         let kind = self.snapshot.get(route.object).map(|o| o.kind);
@@ -154,7 +155,7 @@ impl Connector<'_> {
         })
     }
 
-    fn is_kind_absent(&self, kind: GroupKind) -> bool {
+    pub(super) fn is_kind_absent(&self, kind: GroupKind) -> bool {
         !self.snapshot.kinds().any(|(known, _)| known == kind)
     }
 

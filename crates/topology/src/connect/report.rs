@@ -80,7 +80,7 @@ impl Connector<'_> {
     }
 
     /// `kind/namespace/name` of something that need not exist.
-    fn name_of(&self, kind: GroupKind, namespace: Sym, name: Sym) -> String {
+    pub(super) fn name_of(&self, kind: GroupKind, namespace: Sym, name: Sym) -> String {
         let kind = self.text(kind.kind).to_lowercase();
         format!("{kind}/{}/{}", self.text(namespace), self.text(name))
     }
@@ -159,7 +159,11 @@ impl Connector<'_> {
         parent: &ParentSpec,
         target: Option<ParentTarget>,
     ) -> ParentStatus {
-        let Some(target) = target else { return self.no_target(route, parent) };
+        let target = match target {
+            Some(ParentTarget::Service(_)) => return self.no_frontend(route, parent),
+            Some(target) => target,
+            None => return self.no_target(route, parent),
+        };
         let all: Vec<ListenerIx> = self.listeners_of_target(target).map(ListenerIx).collect();
         let specs = self.specs;
         let named = |l: &ListenerIx| specs.listeners.get(l.at()).is_some_and(|s| names(parent, s));
@@ -200,10 +204,12 @@ impl Connector<'_> {
             self.diagnostics.push(d.field(field + ".name"));
             return ParentStatus::ParentNotFound;
         }
-        let mesh = group.is_empty() && kind == words.service;
+        if parent.kind == words.service_kind() {
+            return self.no_frontend(route, parent);
+        }
         let delegation = group == words.group && kind == words.http_route;
         let ours = group.is_empty() || group == words.group || group == words.x_group;
-        if ours && !mesh && !delegation {
+        if ours && !delegation {
             let (group, name) = (self.text(group), self.text(kind));
             let help = match kind == words.service {
                 true => "a Service is in the core group: write `group: \"\"`".to_owned(),

@@ -19,6 +19,9 @@ use crate::hostname::HostIx;
 /// Most listeners of one object, as the API server has it. It also bounds how many links a parentRef can make.
 const MOST_LISTENERS: usize = 64;
 
+/// Protocols without a domain prefix that some controllers have: tunnels between the proxies of a mesh.
+const VENDOR_PROTOCOLS: &[&str] = &["HBONE"];
+
 impl<'a> Reader<'a> {
     pub(super) fn class(&mut self, head: Head) {
         let controller = self.controller(head).unwrap_or_default();
@@ -206,8 +209,8 @@ impl<'a> Reader<'a> {
             "UDP" => Protocol::Udp,
             _ => Protocol::Other,
         };
-        // Vendors name their own protocols with a domain prefix; those are not our business.
-        if family == Protocol::Other && !text.contains('/') {
+        // Vendors name their own protocols with a domain prefix, or else are known; those are not our business.
+        if family == Protocol::Other && !text.contains('/') && !VENDOR_PROTOCOLS.contains(&text) {
             let at = at.key("protocol");
             let message = format!("`{at}` is `{text}`, which is not a protocol of the Gateway API");
             let known = ["HTTP", "HTTPS", "TLS", "TCP", "UDP"];

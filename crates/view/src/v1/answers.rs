@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{DiagnosticItem, Value};
+use super::{DiagnosticItem, UnresolvedPolicy, Value};
 
 /// A place in the input.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -230,4 +230,7 @@ pub struct EffectivePolicyList {
     pub kind: &'static str,
     /// The effective policies.
     pub items: Vec<EffectivePolicy>,
+    /// Policies with a target on these paths that Overrule does not resolve.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unresolved: Vec<UnresolvedPolicy>,
 }

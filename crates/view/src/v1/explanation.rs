@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Block, EffectivePolicy, PathElement, Place, Value};
+use super::{Block, EffectivePolicy, PathElement, Place, ServiceRoutes, UnresolvedPolicy, Value};
 
 /// An explanation of the effective policies of a target.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -34,14 +34,26 @@ pub struct ExplanationList {
     /// `ExplanationList`.
     #[schemars(extend("const" = "ExplanationList"))]
     pub kind: &'static str,
+    /// The routes of the Service asked about; absent for other targets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub routes: Option<ServiceRoutes>,
     /// The explanations, in path order.
     pub items: Vec<Explanation>,
+    /// Policies with a target on these paths that Overrule does not resolve.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unresolved: Vec<UnresolvedPolicy>,
 }
 
 impl ExplanationList {
     /// A list of these.
     pub fn new(items: Vec<Explanation>) -> Self {
-        Self { api_version: super::API_VERSION, kind: "ExplanationList", items }
+        Self {
+            api_version: super::API_VERSION,
+            kind: "ExplanationList",
+            routes: None,
+            items,
+            unresolved: Vec::new(),
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Block, PathElement, Place};
+use super::{Block, PathElement, Place, UnresolvedPolicy};
 
 /// The number of paths by the outcome of a policy on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
@@ -154,12 +154,16 @@ pub struct PolicyList {
     pub kind: &'static str,
     /// The policies, by kind, namespace, name.
     pub items: Vec<PolicySummary>,
+    /// Policies that Overrule does not resolve.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unresolved: Vec<UnresolvedPolicy>,
 }
 
 impl PolicyList {
     /// A list of these.
     pub fn new(items: Vec<PolicySummary>) -> Self {
-        Self { api_version: super::API_VERSION, kind: "PolicyList", items }
+        let unresolved = Vec::new();
+        Self { api_version: super::API_VERSION, kind: "PolicyList", items, unresolved }
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod access;
 mod answers;
+mod beside;
 mod changes;
 mod explanation;
 mod graph;
@@ -20,13 +21,15 @@ pub use answers::{
     Beside, Block, Contributor, EffectivePolicy, EffectivePolicyList, Failure, Lost, Origin,
     OtherProfile, PathElement, Place,
 };
+pub use beside::{BoundRoute, Sender, ServiceRoutes, UnresolvedPolicy};
 pub use changes::{ChangeCounts, EffectiveChange, EffectiveChanges, FieldChange};
 pub use explanation::{
     ExplainedKind, Explanation, ExplanationList, FieldFocus, HadValue, Rung, RungCondition,
     SeenValue, Step, WrittenBlock, WrittenPolicy,
 };
 pub use graph::{
-    Graph, GraphAttachment, GraphEdge, GraphNode, GraphPolicy, GraphRejection, Unattached,
+    Graph, GraphAttachment, GraphEdge, GraphNode, GraphPolicy, GraphRejection, GraphUnresolved,
+    Unattached,
 };
 pub use lists::{
     Condition, Counts, DiagnosticItem, DiagnosticList, OtherOutcome, PolicyList, PolicySummary,
