@@ -44,7 +44,7 @@ impl CodeOwners {
 
     /// The same, for files that are named from a folder below the root.
     #[must_use]
-    pub fn from_folder(self, here: &str) -> Self {
+    pub fn in_folder(self, here: &str) -> Self {
         Self { here: here.to_owned(), ..self }
     }
 

@@ -54,11 +54,12 @@ impl Repository {
         let here = [String::from(".")];
         let mut walk = walk::Walk::new(&self.repository, &self.here, tree);
         for path in if paths.is_empty() { &here } else { paths } {
-            let asked = self.from_root(path).ok_or_else(|| RevisionError::OutsidePath {
+            let asked = self.rooted(path).ok_or_else(|| RevisionError::OutsidePath {
                 revision: revision.to_owned(),
                 path: path.clone(),
             })?;
-            if !walk.path(&asked)? && !(asked.is_empty() || paths.is_empty()) {
+            let is_default = asked.is_empty() || paths.is_empty();
+            if !walk.path(&asked)? && !is_default {
                 return Err(RevisionError::NoPath {
                     revision: revision.to_owned(),
                     path: path.clone(),
@@ -75,7 +76,7 @@ impl Repository {
 
     /// What files below a path are called: from the current folder.
     pub fn called(&self, path: &str) -> Option<String> {
-        Some(walk::called(&self.here, &self.from_root(path)?))
+        Some(walk::called(&self.here, &self.rooted(path)?))
     }
 
     /// Where two revisions parted.
@@ -123,7 +124,7 @@ impl Repository {
     }
 
     /// A path from the current folder as one from the root; none if it leads out.
-    fn from_root(&self, path: &str) -> Option<String> {
+    fn rooted(&self, path: &str) -> Option<String> {
         let mut parts: Vec<&str> = match path.strip_prefix('/') {
             Some(_) => Vec::new(),
             None => self.here.split('/').filter(|part| !part.is_empty()).collect(),

@@ -63,7 +63,7 @@ fn versions(folder: &Path) -> Result<Vec<Version>, String> {
         let versions = crd.pointer("/spec/versions").and_then(Value::as_array);
         for version in versions.into_iter().flatten().filter(|v| v["served"] == true) {
             let name = version["name"].as_str().unwrap_or_default().to_owned();
-            let schema = version["schema"]["openAPIV3Schema"].clone();
+            let schema = version.pointer("/schema/openAPIV3Schema").cloned().unwrap_or_default();
             all.push(Version { name: [group.clone(), kind.clone(), name], schema });
         }
     }

@@ -109,6 +109,6 @@ impl Kinds {
 fn code_owners(here: &str, read: impl Fn(&str) -> Option<Vec<u8>>) -> CodeOwners {
     let text = CodeOwners::PLACES.iter().find_map(|place| read(place));
     text.map_or_else(CodeOwners::default, |text| {
-        CodeOwners::parse(&String::from_utf8_lossy(&text)).from_folder(here)
+        CodeOwners::parse(&String::from_utf8_lossy(&text)).in_folder(here)
     })
 }
