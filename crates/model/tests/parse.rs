@@ -250,7 +250,7 @@ fn to_come_or_go_is_more_than_a_change() {
 #[test]
 fn the_object_that_is_written_around_a_place_is_found() {
     let service =
-        |name: &str| format!("{{apiVersion: v1, kind: Service, metadata: {{name: {name}}}}}");
+        |name: &str| format!("{{apiVersion: v1, kind: Service, metadata: {{name: s{name}}}}}");
     let list = format!("apiVersion: v1\nkind: List\nitems: [{}, {}]\n", service("z"), service("b"));
     let gone = "{apiVersion: v1, kind: Service, metadata: {name: x, deletionTimestamp: '2026-01-01T00:00:00Z'}}";
     let files = [
