@@ -46,7 +46,7 @@ fn suite() -> Result<PathBuf, String> {
     let ran = go.env("GOMODCACHE", &cache).envs(settings).output();
     let ran = ran.map_err(|e| format!("go cannot be run: {e}"))?;
     let answer: serde_json::Value = serde_json::from_slice(&ran.stdout)
-        .map_err(|_| String::from_utf8_lossy(&ran.stderr).into_owned())?;
+        .map_err(|e| format!("{e}: {}", String::from_utf8_lossy(&ran.stderr)))?;
     if let Some(error) = answer["Error"].as_str() {
         return Err(error.to_owned());
     }
