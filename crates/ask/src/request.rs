@@ -9,7 +9,7 @@ use overrule::gateway::topology::{
 use overrule::view::{self, Scene, ScenePart, escape};
 
 use crate::effective::{self, Chosen};
-use crate::{AskError, AskResult, Effective, Exit, Form, Known, Shared, Sink, form};
+use crate::{AskError, AskResult, Effective, Exit, Form, Known, Shared, Sink, form_or_names};
 
 use crate::select::{Elsewhere, FamilyPolicyKind, PolicyContext};
 
@@ -56,9 +56,9 @@ pub(crate) fn run(
             }
         }
         let answer = escape::terminal(&answer).into_owned();
-        match form(shared, Form::Yaml)? {
+        match form_or_names(shared, Form::Yaml)? {
             // The path of each item says it in JSON; a remark keeps stdout one document.
-            Form::Json => sink.remark(&answer),
+            Form::Json | Form::Name => sink.remark(&answer),
             _ => sink.line(&format!("# {answer}"))?,
         }
         chosen.contexts.extend(contexts);
@@ -283,7 +283,7 @@ fn no_rule(
     scene: &Scene<'_>,
     sink: &mut dyn Sink,
 ) -> AskResult {
-    if shared.output == Some(Form::Json) {
+    if shared.form() == Some(Form::Json) {
         effective::write(known, shared, Form::Json, &Chosen::default(), scene, sink)?;
     }
     sink.problem("no rule takes this request");

@@ -91,6 +91,17 @@ pub struct Source {
     pub ca_file: Option<PathBuf>,
 }
 
+impl Args {
+    /// What was typed, with what `check` names among what is read.
+    pub fn typed() -> Self {
+        let mut args = Self::parse();
+        if let Command::Check(check) = &mut args.command {
+            args.source.files.append(&mut check.paths);
+        }
+        args
+    }
+}
+
 impl Source {
     /// What is read: the current folder, if nothing was named.
     pub fn files(&self) -> Vec<PathBuf> {
@@ -112,7 +123,7 @@ pub enum Color {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Is what I wrote valid? Every finding with its place, code and remedy.
-    Check(Typed<Check>),
+    Check(CheckFiles),
     /// What is there? Resources, and policies with their outcome.
     Get(Typed<Get>),
     /// What is in force? Effective policies, each value with its origin.
@@ -145,6 +156,16 @@ pub enum Command {
     Completions(Completions),
     /// Manual pages.
     Man(Man),
+}
+
+/// A question to `check`, and what to read.
+#[derive(Debug, clap::Args)]
+pub struct CheckFiles {
+    /// Files or folders of manifests, like -f.
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub asked: Typed<Check>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -189,9 +210,12 @@ pub struct CanOrMany {
 
 #[derive(Debug, clap::Args)]
 pub struct Test {
-    /// Case files, or folders of them.
-    #[arg(value_name = "PATH", required = true)]
+    /// Case files, or folders of them; with --init, the file to write.
+    #[arg(value_name = "PATH", required_unless_present = "init")]
     pub paths: Vec<PathBuf>,
+    /// Write a test of what is in force at this target now, for the manifests of -f; without PATH to standard output.
+    #[arg(long, value_name = "TARGET", conflicts_with = "junit")]
+    pub init: Option<String>,
     /// Also write the results as JUnit XML to this file (`-` for standard output instead of the plain form).
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,

@@ -76,7 +76,7 @@ impl Stream {
 }
 
 fn form(shared: &Shared) -> &'static str {
-    match shared.output {
+    match shared.form() {
         Some(Form::Json) => "json",
         _ => "table",
     }
@@ -150,6 +150,9 @@ pub fn watch(source: &Source, shared: &Shared, asked: &Watch, out: &mut Out) -> 
                         _ => {}
                     }
                     out.flush()?;
+                    if out.is_closed() {
+                        return Ok(Exit::Fine);
+                    }
                 } else if line == "data:" && event == "change" {
                     out.line("")?;
                 }
