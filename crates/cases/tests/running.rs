@@ -9,6 +9,7 @@
 
 use overrule_cases::{CaseResult, DifferenceKind, junit, plain, read_file, run, summary};
 use overrule_source::Input;
+use overrule_view::Styles;
 
 /// Gateway default {color: red, size: 1} as a patch, route policy {color: blue}.
 const MANIFESTS: &str = r#"
@@ -58,7 +59,10 @@ fn entry(rest: &str) -> Vec<DifferenceKind> {
 }
 
 fn text(rest: &str) -> String {
-    results(&format!("expect:\n- {{{PATH}, {rest}}}")).iter().map(|r| plain(r, true)).collect()
+    results(&format!("expect:\n- {{{PATH}, {rest}}}"))
+        .iter()
+        .map(|r| plain(r, true, &Styles::plain()))
+        .collect()
 }
 
 #[test]
@@ -301,7 +305,7 @@ fn junit_is_escaped_and_counted() {
     assert!(xml.contains("name=\"&lt;a &amp; &quot;b&quot;&gt;\\u{1b}[31m (gep713)\""), "{xml}");
     assert!(xml.contains("<failure type=\"not-listed\" message=\"dir/t.yaml:"), "{xml}");
     assert!(!xml.contains('\u{1b}'));
-    let plain: String = all.iter().map(|r| plain(r, true)).collect();
+    let plain: String = all.iter().map(|r| plain(r, true, &Styles::plain())).collect();
     assert!(!plain.contains('\u{1b}') && plain.contains("ok t (gep713)"), "{plain}");
     assert_eq!(summary(&all), "1 passed, 1 failed\n");
 }
