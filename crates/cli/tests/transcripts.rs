@@ -144,7 +144,10 @@ fn answer(line: &str, stdin: Option<&str>) -> Option<String> {
         return None;
     }
     let mut ours = overrule(words(command).into_iter().skip(1));
-    let ran = finish(stdin.map_or(&mut ours, |file| ours.stdin(file)));
+    if let Some(file) = stdin {
+        ours.stdin(file);
+    }
+    let ran = finish(&mut ours);
     let mut text = match head {
         Some(count) => ran.out.split_inclusive('\n').take(count).collect(),
         None => ran.out,

@@ -69,9 +69,10 @@ fn usual(header: &str) -> usize {
     let width = match header {
         "AGE" | "HTTP" | "METHOD" | "VERDICT" => 7,
         "MESH" | "NAMESPACE" | "BLOCK" => 12,
-        "KIND" | "VIA" | "CREATED" | "PATHS" => 20,
-        "NAME" | "OUTCOME" | "RULE" => 24,
-        "TARGET" | "TARGETS" | "POLICIES" | "FILE" | "FROM" | "TO" | "BY" => 36,
+        "CREATED" | "PATHS" => 20,
+        "KIND" | "OUTCOME" | "RULE" => 24,
+        "NAME" | "VIA" => 28,
+        "TARGET" | "TARGETS" | "POLICIES" | "FILE" | "FROM" | "TO" | "BY" => 40,
         _ => 16,
     };
     width.max(header.width())
