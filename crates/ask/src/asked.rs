@@ -194,7 +194,7 @@ parameters! {
         /// service.
         to: Option<String> = {
             positional: true, value_name: "TO", required: Required::OverHttp,
-            flagged: Some("Who can call this? Instead of FROM and TO"),
+            flagged: Some("The same as TO; without FROM, everybody who can call it"),
         };
         /// Method of the request.
         method: Option<String> = {value_name: "METHOD"};

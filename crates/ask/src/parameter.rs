@@ -19,7 +19,7 @@ pub struct Parameter {
     pub positional: bool,
     /// Whether it is a target, of which the command line also takes kind and name as two words, as kubectl does.
     pub named: bool,
-    /// What it is for if it is written as `--name` although its place could say it: then it stands alone.
+    /// What it is for if it is written as `--name`, although its place could say it, so that it can stand alone.
     pub flagged: Option<&'static str>,
     /// Whether there is no answer without it.
     pub required: Required,

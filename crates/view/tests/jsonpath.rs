@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: templates as kubectl documents them. Out: what each takes from an answer; and that no template makes trouble.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "test code: a broken expectation shall stop the test"
+)]
 
 use overrule_view::{JsonPath, JsonPathError};
 use proptest::prelude::*;

@@ -278,10 +278,11 @@ impl Cursor {
             text.push(c);
             self.at += 1;
         }
-        text.parse().map_err(|_| {
+        let Ok(number) = text.parse() else {
             self.at = begin;
-            self.expected("a number, a name in quotes, `*` or `?(`")
-        })
+            return Err(self.expected("a number, a name in quotes, `*` or `?(`"));
+        };
+        Ok(number)
     }
 
     fn filter(&mut self) -> Parsed<Filter> {
@@ -316,11 +317,12 @@ impl Cursor {
                     self.at += 1;
                 }
                 // A number, true, false or null.
-                let value = serde_json::from_str::<v1::Value>(&text);
-                value.map(Operand::Value).map_err(|_| {
+                let Ok(value) = serde_json::from_str::<v1::Value>(&text) else {
                     self.at = begin;
-                    self.expected("`@`, a text in quotes, a number, true, false or null")
-                })
+                    let wanted = "`@`, a text in quotes, a number, true, false or null";
+                    return Err(self.expected(wanted));
+                };
+                Ok(Operand::Value(value))
             }
         }
     }

@@ -15,7 +15,7 @@ type Selected<T> = Result<T, JsonPathError>;
 impl JsonPath {
     /// What it takes from an answer in JSON.
     pub fn of_json(&self, json: &str) -> Selected<String> {
-        let value = serde_json::from_str(json).map_err(|_| JsonPathError::NoJson)?;
+        let Ok(value) = serde_json::from_str(json) else { return Err(JsonPathError::NoJson) };
         self.of(&value)
     }
 
