@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
-use overrule::view::{Fit, Styles, escape};
+use overrule::view::{Styles, TableFit, escape};
 use overrule_ask::{AskError, Exit, Shared, Sink};
 
 use crate::args::{Color, Source};
@@ -78,7 +78,7 @@ impl Out {
         let width = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
         let columns = columns().or_else(|| width().filter(|_| is_terminal));
         // Whoever reads a file or a pipe has no columns that lines could be too long for.
-        let fit = columns.filter(|_| is_terminal).map_or(Fit::Fixed, Fit::Columns);
+        let fit = columns.filter(|_| is_terminal).map_or(TableFit::Fixed, TableFit::Columns);
         let result_styles = styles(is_terminal).with_fit(fit);
         Self {
             stdout: BufWriter::with_capacity(64 * 1024, io::stdout()),

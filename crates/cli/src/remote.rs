@@ -5,7 +5,7 @@ use std::io::BufReader;
 use std::path::Path;
 use std::sync::Arc;
 
-use overrule::view::Fit;
+use overrule::view::TableFit;
 use overrule_ask::percent::{decode, encode};
 use overrule_ask::{AskError, AskResult, Asked, Exit, Layout, Parameters, Shared, Sink};
 use serde_json::Value;
@@ -116,8 +116,8 @@ impl Remote {
         let layout = Layout {
             color: styles.is_colored(),
             width: match styles.fit {
-                Fit::Columns(columns) => Some(columns),
-                Fit::Fixed | Fit::Whole => None,
+                TableFit::Columns(columns) => Some(columns),
+                TableFit::Fixed | TableFit::Whole => None,
             },
             columns: Some(styles.width),
         };

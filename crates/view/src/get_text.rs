@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::table::{Cell, Fit, Table};
+use crate::table::{Cell, Table, TableFit};
 use crate::{Styles, escape, rules_text, v1, words};
 
 /// Policies as a table; `now` (seconds since 1970) turns creation times into ages.
@@ -198,7 +198,7 @@ fn escaped(text: &str) -> Cell {
 const TARGETS: usize = 2;
 
 fn targets(policy: &v1::PolicySummary, styles: &Styles) -> String {
-    let most = if matches!(styles.fit, Fit::Columns(_)) { TARGETS } else { usize::MAX };
+    let most = if matches!(styles.fit, TableFit::Columns(_)) { TARGETS } else { usize::MAX };
     let shown = policy.targets.iter().take(most).map(|t| escape::terminal(t));
     let shown = shown.collect::<Vec<_>>().join(",");
     match policy.targets.len() {

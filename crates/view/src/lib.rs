@@ -68,5 +68,5 @@ pub use reach_text::reach_text;
 pub use rules::rules;
 pub use scene::{Findings, PlacedFindings, Scene, ScenePart};
 pub use style::Styles;
-pub use table::{Cell, Fit, Table};
+pub use table::{Cell, Table, TableFit};
 pub use v1::schema;

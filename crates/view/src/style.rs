@@ -7,7 +7,7 @@ use std::fmt;
 
 use anstyle::{AnsiColor, Color, Effects, Style};
 
-use crate::table::{Fit, cut};
+use crate::table::{TableFit, cut};
 
 /// Styles of text views. Plain ones print no escape sequence at all.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +33,7 @@ pub struct Styles {
     /// Columns there are for what stands side by side.
     pub width: usize,
     /// How tables are laid out.
-    pub fit: Fit,
+    pub fit: TableFit,
     policies: [Style; 8],
     colored: bool,
 }
@@ -68,7 +68,7 @@ impl Styles {
             removed: none,
             added: none,
             width: WIDTH,
-            fit: Fit::default(),
+            fit: TableFit::default(),
             policies: [none; 8],
             colored: false,
         }
@@ -88,7 +88,7 @@ impl Styles {
             removed: AnsiColor::Red.on_default(),
             added: AnsiColor::Green.on_default(),
             width: WIDTH,
-            fit: Fit::default(),
+            fit: TableFit::default(),
             policies: POLICIES.map(|c| Style::new().fg_color(Some(Color::Ansi(c)))),
             colored: true,
         }
@@ -100,21 +100,21 @@ impl Styles {
     }
 
     /// The same with tables laid out so.
-    pub fn with_fit(self, fit: Fit) -> Self {
+    pub fn with_fit(self, fit: TableFit) -> Self {
         Self { fit, ..self }
     }
 
     /// The same, and nothing is cut.
     pub fn uncut(self) -> Self {
-        let fit = if self.fit == Fit::Fixed { Fit::Fixed } else { Fit::Whole };
+        let fit = if self.fit == TableFit::Fixed { TableFit::Fixed } else { TableFit::Whole };
         Self { fit, ..self }
     }
 
     /// A value in a text: cut where a terminal is read, whole where a program or a file is.
     pub(crate) fn value<'t>(&self, text: &'t str, width: usize) -> Cow<'t, str> {
         match self.fit {
-            Fit::Columns(_) => Cow::Owned(cut(text, width)),
-            Fit::Fixed | Fit::Whole => Cow::Borrowed(text),
+            TableFit::Columns(_) => Cow::Owned(cut(text, width)),
+            TableFit::Fixed | TableFit::Whole => Cow::Borrowed(text),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::style::Painted;
 
 /// How the columns of tables are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Fit {
+pub enum TableFit {
     /// Every column begins at a place of its own, whatever is in the table. A longer cell moves what is behind it in its
     /// row, and nothing is cut. So a row looks the same whatever other rows there are, and `diff` of two tables shows
     /// the rows that differ. For files and pipes.
@@ -125,19 +125,19 @@ impl<const N: usize> Table<N> {
     }
 
     /// The width of each column; none if it is left out.
-    fn widths(&self, indent: &str, fit: Fit) -> [Option<usize>; N] {
+    fn widths(&self, indent: &str, fit: TableFit) -> [Option<usize>; N] {
         let mut widths = self.optional.map(|optional| (!optional).then_some(0));
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row).filter(|(_, c)| !c.text.is_empty()) {
                 *width = (*width).max(Some(cell.text.width()));
             }
         }
-        let fixed = fit == Fit::Fixed && self.has_header();
+        let fixed = fit == TableFit::Fixed && self.has_header();
         for (width, header) in widths.iter_mut().zip(self.header) {
             *width =
                 width.map(|width| if fixed { usual(header) } else { width.max(header.width()) });
         }
-        if let Fit::Columns(columns) = fit {
+        if let TableFit::Columns(columns) = fit {
             shrink(&mut widths, columns.saturating_sub(indent.len()));
         }
         widths
@@ -178,7 +178,7 @@ fn line(
     cells: &[Cell],
     widths: &[Option<usize>],
     indent: &str,
-    fit: Fit,
+    fit: TableFit,
     out: &mut dyn fmt::Write,
 ) -> fmt::Result {
     let shown = cells.iter().zip(widths).filter_map(|(cell, width)| Some((cell, (*width)?)));
@@ -195,9 +195,9 @@ fn line(
         }
         begin += width + GAP.len();
         let text = match fit {
-            Fit::Columns(_) if i + 1 == cells.len() => Cow::Owned(cut(&cell.text, *width)),
-            Fit::Columns(_) => Cow::Owned(cut_middle(&cell.text, *width)),
-            Fit::Fixed | Fit::Whole => Cow::Borrowed(&*cell.text),
+            TableFit::Columns(_) if i + 1 == cells.len() => Cow::Owned(cut(&cell.text, *width)),
+            TableFit::Columns(_) => Cow::Owned(cut_middle(&cell.text, *width)),
+            TableFit::Fixed | TableFit::Whole => Cow::Borrowed(&*cell.text),
         };
         write!(out, "{}", Painted(cell.style, &text))?;
         at += text.width();
@@ -243,10 +243,10 @@ mod tests {
     use proptest::prelude::*;
     use unicode_width::UnicodeWidthStr;
 
-    use super::{Fit, Table, cut, cut_middle};
+    use super::{Table, TableFit, cut, cut_middle};
     use crate::Styles;
 
-    fn written<const N: usize>(table: &Table<N>, fit: Fit) -> String {
+    fn written<const N: usize>(table: &Table<N>, fit: TableFit) -> String {
         let mut out = String::new();
         table.write("", &Styles::plain().with_fit(fit), &mut out).unwrap();
         out
@@ -257,14 +257,14 @@ mod tests {
         let mut table = Table::new(["A", "B"]);
         table.push(["名前".into(), "x".into()]);
         table.push(["ab".into(), "".into()]);
-        assert_eq!(written(&table, Fit::Whole), "A      B\n名前   x\nab\n");
+        assert_eq!(written(&table, TableFit::Whole), "A      B\n名前   x\nab\n");
     }
 
     #[test]
     fn an_empty_column_is_left_out_where_that_is_wanted() {
         let rows = |mut table: Table<3>| {
             table.push(["a".into(), "".into(), "c".into()]);
-            written(&table, Fit::Whole)
+            written(&table, TableFit::Whole)
         };
         let header = ["A", "B", "C"];
         assert_eq!(rows(Table::new(header)), "A   B   C\na       c\n");
@@ -281,7 +281,7 @@ mod tests {
         let expected = "MESH           AGE       FILE\n\
                         default        1d        a.yaml\n\
                         a-very-long-name   1d    a.yaml\n";
-        assert_eq!(written(&table, Fit::Fixed), expected);
+        assert_eq!(written(&table, TableFit::Fixed), expected);
     }
 
     #[test]
@@ -303,7 +303,7 @@ mod tests {
         ) {
             let mut table = Table::new(["KIND", "NAME", "TARGET", "VALUES"]);
             rows.into_iter().for_each(|row| table.push(row.map(Into::into)));
-            for line in written(&table, Fit::Columns(columns)).lines() {
+            for line in written(&table, TableFit::Columns(columns)).lines() {
                 prop_assert!(line.width() <= columns, "{line}");
             }
         }
@@ -316,11 +316,11 @@ mod tests {
             let alone = |row: &[String; 3]| {
                 let mut table = Table::new(["KIND", "NAME", "VALUES"]);
                 table.push(row.clone().map(Into::into));
-                written(&table, Fit::Fixed)
+                written(&table, TableFit::Fixed)
             };
             let mut table = Table::new(["KIND", "NAME", "VALUES"]);
             rows.iter().for_each(|row| table.push(row.clone().map(Into::into)));
-            let together = written(&table, Fit::Fixed);
+            let together = written(&table, TableFit::Fixed);
             for (line, row) in together.lines().skip(1).zip(&rows) {
                 let alone = alone(row);
                 prop_assert_eq!(Some(line), alone.lines().nth(1));

@@ -12,7 +12,7 @@ mod common;
 
 use common::{fixture, world};
 use overrule_view::escape;
-use overrule_view::{EffectiveTable, Fit, Graph, Styles};
+use overrule_view::{EffectiveTable, Graph, Styles, TableFit};
 
 fn is_harmless(c: char) -> bool {
     let bad = matches!(c, '\u{7f}'..='\u{9f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}');
@@ -45,7 +45,7 @@ fn every_text_is_harmless() {
             all_harmless("json line", &overrule_view::json_line(&effective));
             all_harmless("yaml", &overrule_view::yaml(&effective));
         }
-        table.write(&plain.with_fit(Fit::Columns(100)), &mut out).unwrap();
+        table.write(&plain.with_fit(TableFit::Columns(100)), &mut out).unwrap();
         table.write(&plain, &mut out).unwrap();
         for (policy, _) in world.resolution.policies() {
             for rule in [None, Some("same"), Some("no\u{202e}such")] {

@@ -5,7 +5,7 @@
 use std::sync::{Arc, LazyLock};
 
 use http::StatusCode;
-use overrule::view::{Fit, Styles};
+use overrule::view::{Styles, TableFit};
 use overrule::{Analysis, Options};
 use overrule_ask::percent::encode_header;
 use overrule_ask::{
@@ -191,7 +191,7 @@ async fn reply<Q: Asked>(call: Call, asked: Q) -> Result<Reply, Problem> {
     let (shared, form) = shared(call.query.arguments())?;
     let layout: Layout = read(call.query.arguments())?;
     let styles = if layout.color { Styles::colored() } else { Styles::plain() };
-    let fit = layout.width.map_or(Fit::Fixed, Fit::Columns);
+    let fit = layout.width.map_or(TableFit::Fixed, TableFit::Columns);
     let mut page = Page {
         text: String::new(),
         remarks: Vec::new(),
