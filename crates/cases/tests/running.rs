@@ -93,6 +93,19 @@ fn a_correct_entry_passes_in_every_spelling() {
 }
 
 #[test]
+fn one_field_can_be_asserted_alone() {
+    let partial = |rest: &str| entry(&format!("partial: true, {rest}"));
+    for passes in ["fields: {color: blue}", "fields: {}", "spec: {size: 1}", "spec: {}", FIELDS] {
+        assert_eq!(partial(passes), [], "{passes}");
+    }
+    assert_eq!(partial("fields: {color: red}"), [DifferenceKind::Value]);
+    assert_eq!(partial("fields: {shape: round}"), [DifferenceKind::Missing]);
+    assert_eq!(partial("spec: {color: red}"), [DifferenceKind::Value]);
+    assert_eq!(entry("fields: {color: blue}"), [DifferenceKind::Unexpected]);
+    assert_eq!(entry("partial: false, fields: {color: blue}"), [DifferenceKind::Unexpected]);
+}
+
+#[test]
 fn values_and_fields() {
     assert_eq!(entry("fields: {color: green, size: 1}"), [DifferenceKind::Value]);
     assert_eq!(entry("fields: {color: blue}"), [DifferenceKind::Unexpected]);

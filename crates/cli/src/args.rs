@@ -15,7 +15,7 @@ use overrule_ask::{Can, Check, Effective, Envoy, Explain, Get, Graph, Parameters
     after_help = "Exit codes: 0 fine; 1 findings of severity error, a failed test, or a negative answer; 2 wrong \
 arguments; 3 something could not be read (the rest is still answered); 130 interrupted.\n\n\
 Targets: kind/namespace/name, kind/name for cluster-scoped kinds, #section for a listener, rule or port: \
-httproute/shop/cart#rule-1, gateway/infra/edge#web.\n\n\
+httproute/shop/cart#rule-1, gateway/infra/edge#web; or as kubectl has it: httproute cart -n shop.\n\n\
 Start here: overrule check -f DIR; overrule effective -f DIR; overrule explain -f DIR httproute/NAMESPACE/NAME"
 )]
 pub struct Args {
@@ -177,7 +177,7 @@ pub struct Apply {
 
 #[derive(Debug, clap::Args)]
 pub struct Delete {
-    /// Targets such as `httproute/shop/cart`; without any, what the files of -f name.
+    /// Targets such as `httproute/shop/cart`, or one as `httproute cart -n shop`; without any, what the files of -f name.
     #[arg(value_name = "TARGET")]
     pub targets: Vec<String>,
     /// Delete nothing; tell what would change.
@@ -193,6 +193,9 @@ pub struct Watch {
     /// Only targets that begin with this.
     #[arg(value_name = "TARGET")]
     pub target: Option<String>,
+    /// The name, if TARGET is a kind: `httproute cart -n shop`
+    #[arg(value_name = "NAME", requires = "target")]
+    pub name: Option<String>,
     /// Tell what changed since this version or time first.
     #[arg(long, value_name = "VERSION|TIME")]
     pub since: Option<String>,
