@@ -82,7 +82,10 @@ pub(crate) fn tree(folder: &Path) -> Result<String, String> {
 fn print_area(area: &str, results: &[&CaseResult], verbose: bool) {
     let passed = results.iter().filter(|r| r.passed()).count();
     println!("{area}: {passed} passed, {} failed", results.len() - passed);
-    let mut texts = results.iter().map(|r| plain(r, verbose)).filter(|text| !text.is_empty());
+    let mut texts = results
+        .iter()
+        .map(|r| plain(r, verbose, &overrule::view::Styles::plain()))
+        .filter(|text| !text.is_empty());
     let most = if verbose { usize::MAX } else { SHOWN };
     for text in texts.by_ref().take(most) {
         for line in text.lines() {

@@ -7,11 +7,11 @@ use overrule::view::access::{self, AccessAnswer};
 use overrule::view::{Styles, Table, escape, tenancy, v1};
 use serde::Deserialize;
 
-use crate::select;
 use crate::{
-    AskError, AskResult, Can, Exit, Form, Known, Parameters, Shared, Sink, counted, form, text,
-    write_value,
+    AskError, AskResult, Can, Exit, Form, Known, Parameters, Shared, Sink, counted, form,
+    table_styles, text, write_value,
 };
+use crate::{callers, select};
 
 /// Many questions: every client with every target, method and path.
 #[derive(Debug, Default, Deserialize)]
@@ -31,6 +31,9 @@ struct Matrix {
 
 /// What can be refused before anything is read.
 pub(crate) fn validate(_: &Shared, asked: &Can) -> Result<(), AskError> {
+    if asked.matrix.is_none() && asked.from.is_none() && asked.to.is_some() {
+        return Ok(());
+    }
     let matrix = matrix(asked)?;
     matrix.http.iter().try_for_each(|text| version(text).map(drop))
 }
@@ -49,6 +52,9 @@ pub(crate) fn run(
     asked: &Can,
     sink: &mut dyn Sink,
 ) -> AskResult {
+    if let (None, None, Some(to)) = (&asked.matrix, &asked.from, &asked.to) {
+        return callers::run(known, shared, asked, to, sink);
+    }
     let matrix = matrix(asked)?;
     let decisions = decisions(shared, known, &matrix)?;
     let one = asked.matrix.is_none();
@@ -58,7 +64,7 @@ pub(crate) fn run(
         let mut others = others.chain(d.other_http.iter().map(|o| o.verdict));
         others.any(|verdict| verdict != d.verdict)
     });
-    if shared.output == Some(Form::Csv) {
+    if shared.form() == Some(Form::Csv) {
         sink.result(&csv(&decisions))?;
         known.mention_findings(sink);
         return Ok(Exit::findings(denied || disputed));
@@ -70,7 +76,10 @@ pub(crate) fn run(
                 sink.result(&told(decision, shared.verbose))?;
             }
         }
-        Form::Table | Form::Wide => sink.result(&table(&decisions))?,
+        form @ (Form::Table | Form::Wide) => {
+            let styles = table_styles(sink, form);
+            sink.result(&table(&decisions, &styles))?;
+        }
         form => {
             let list = v1::AccessDecisionList {
                 api_version: v1::API_VERSION,
@@ -86,7 +95,7 @@ pub(crate) fn run(
 }
 
 /// Says that some permissions count nowhere: what they deny is not denied.
-fn refused(known: &Known<'_>, sink: &mut dyn Sink) -> bool {
+pub(crate) fn refused(known: &Known<'_>, sink: &mut dyn Sink) -> bool {
     let refused = known.analysis.refused_permissions().into_iter();
     let refused = refused.filter(|p| !known.restricted() || known.sees_id(*p)).count();
     if refused > 0 {
@@ -125,7 +134,7 @@ fn matrix(asked: &Can) -> Result<Matrix, AskError> {
             })
         }
         _ => Err(AskError::Usage(
-            "name FROM and TO, or a file of many with --matrix FILE".to_owned(),
+            "name FROM and TO; or --to TARGET alone, for everybody who can call it; or many with --matrix FILE".to_owned(),
         )),
     }
 }
@@ -240,7 +249,7 @@ fn told(d: &v1::AccessDecision, verbose: bool) -> String {
     text
 }
 
-fn at(by: &v1::DecidedBy) -> String {
+pub(crate) fn at(by: &v1::DecidedBy) -> String {
     by.at.as_ref().map(|p| format!(" ({}:{}:{})", p.file, p.line, p.column)).unwrap_or_default()
 }
 
@@ -275,12 +284,12 @@ fn cells(d: &v1::AccessDecision) -> [String; 10] {
     ]
 }
 
-fn table(decisions: &[v1::AccessDecision]) -> String {
+fn table(decisions: &[v1::AccessDecision], styles: &Styles) -> String {
     let mut table = Table::new(COLUMNS).hiding_empty();
     for decision in decisions {
         table.push(cells(decision).map(|cell| escape::terminal(&cell).into()));
     }
-    text(|out| table.write("", None, &Styles::plain(), out))
+    text(|out| table.write("", styles, out))
 }
 
 fn csv(decisions: &[v1::AccessDecision]) -> String {

@@ -7,8 +7,8 @@ use overrule::view::{self, EffectiveTable, Scene, v1};
 use crate::filter::Filter;
 use crate::select::{self, Elsewhere, PolicyContext};
 use crate::{
-    AskError, AskResult, Compare, Effective, Exit, Form, Known, Needs, Shared, Sink, beside, form,
-    request, text,
+    AskError, AskResult, Compare, Effective, Exit, Form, Known, Needs, Shared, Sink, beside,
+    form_or_names, output, request, table_styles, text,
 };
 
 pub(crate) fn needs(asked: &Effective) -> Needs<'_> {
@@ -116,10 +116,17 @@ pub(crate) fn write(
     let elsewhere = chosen.elsewhere.iter();
     let policies =
         found.chain(elsewhere.map(|e| view::elsewhere(scene, e.part, e.other, e.kind, e.path)));
-    let form = form(shared, default)?;
+    let form = form_or_names(shared, default)?;
     let differs = match form {
         Form::Json => json_list(policies, &chosen.unresolved, sink)?,
         Form::Yaml => documents(policies, sink)?,
+        Form::Name => {
+            let of = |c: &&PolicyContext<'_>| c.part.path_target(scene, c.path);
+            let elsewhere = chosen.elsewhere.iter();
+            let elsewhere = elsewhere.map(|e| e.other.part.path_target(scene, e.path));
+            output::names(covered.iter().map(of).chain(elsewhere), sink)?;
+            false
+        }
         form => {
             let mut table = EffectiveTable::new();
             let mut differs = !chosen.elsewhere.is_empty();
@@ -129,9 +136,8 @@ pub(crate) fn write(
             for e in &chosen.elsewhere {
                 table.push_elsewhere(scene, e.part, e.other, e.kind, e.path);
             }
-            let styles = sink.styles();
-            let width = if form == Form::Wide { None } else { sink.width() };
-            sink.result(&text(|s| table.write(width, &styles, s)))?;
+            let styles = table_styles(sink, form);
+            sink.result(&text(|s| table.write(&styles, s)))?;
             differs
         }
     };
@@ -166,16 +172,19 @@ fn write_own(
 ) -> Result<Shown, AskError> {
     let found = reader.effectives(chosen.contexts.iter().map(|c| (c.part, c.kind, c.path)));
     let count = found.len();
-    let form = form(shared, default)?;
+    let form = form_or_names(shared, default)?;
     let differs = match form {
         Form::Json => json_list(found.into_iter(), &chosen.unresolved, sink)?,
         Form::Yaml => documents(found.into_iter(), sink)?,
+        Form::Name => {
+            output::names(found.into_iter().map(|policy| policy.target), sink)?;
+            false
+        }
         form => {
             let mut table = EffectiveTable::new();
             found.iter().for_each(|policy| table.push_policy(policy));
-            let styles = sink.styles();
-            let width = if form == Form::Wide { None } else { sink.width() };
-            sink.result(&text(|s| table.write(width, &styles, s)))?;
+            let styles = table_styles(sink, form);
+            sink.result(&text(|s| table.write(&styles, s)))?;
             found.iter().any(|policy| !policy.other_profiles.is_empty())
         }
     };

@@ -45,7 +45,7 @@ pub(crate) fn run(
         None => Drawing::of(&scene, scene.parts, &focus),
         Some(reader) => reader.graph(&focus),
     };
-    match shared.output.unwrap_or(Form::Tree) {
+    match shared.form().unwrap_or(Form::Tree) {
         form @ (Form::Json | Form::Yaml) => write_value(sink, form, graph.json())?,
         Form::Tree | Form::Table | Form::Wide => {
             let styles = sink.styles();
@@ -54,10 +54,10 @@ pub(crate) fn run(
         Form::Dot => sink.result(&graph.dot())?,
         Form::Mermaid => sink.result(&graph.mermaid())?,
         Form::Svg => sink.result(&graph.svg())?,
-        Form::Markdown => {
-            return Err(AskError::Usage("markdown is for `overrule diff`".to_owned()));
+        Form::Csv | Form::Name | Form::Markdown => {
+            let detail = "graph has the forms tree, dot, mermaid, svg, json and yaml";
+            return Err(AskError::Usage(detail.to_owned()));
         }
-        Form::Csv => return Err(AskError::Usage("csv is for `overrule can`".to_owned())),
     }
     Ok(Exit::Fine)
 }

@@ -10,7 +10,7 @@ use overrule::gateway::topology::{
 use overrule::view::{self, Scene, ScenePart, escape};
 
 use crate::effective::{self, Chosen};
-use crate::{AskError, AskResult, Effective, Exit, Form, Known, Shared, Sink, beside, form};
+use crate::{AskError, AskResult, Effective, Exit, Form, Known, Shared, Sink, beside, form_or_names};
 
 use crate::select::{Elsewhere, FamilyPolicyKind, PolicyContext};
 
@@ -107,8 +107,9 @@ fn parse(asked: &Effective, text: &str) -> Result<HttpRequest, AskError> {
 /// Says who takes it. The path of each item says it in JSON; a remark keeps stdout one document.
 fn say(shared: &Shared, answer: &str, sink: &mut dyn Sink) -> Result<(), AskError> {
     let answer = escape::terminal(answer).into_owned();
-    match form(shared, Form::Yaml)? {
-        Form::Json => sink.remark(&answer),
+    match form_or_names(shared, Form::Yaml)? {
+        // The path of each item says it in JSON; a remark keeps stdout one document.
+        Form::Json | Form::Name => sink.remark(&answer),
         _ => sink.line(&format!("# {answer}"))?,
     }
     Ok(())
@@ -382,7 +383,7 @@ fn no_rule(
     scene: &Scene<'_>,
     sink: &mut dyn Sink,
 ) -> AskResult {
-    if shared.output == Some(Form::Json) {
+    if shared.form() == Some(Form::Json) {
         effective::write(known, shared, Form::Json, &Chosen::default(), scene, sink)?;
     }
     sink.problem("no rule takes this request");

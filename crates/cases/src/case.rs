@@ -86,7 +86,8 @@ impl std::fmt::Display for Walk {
     }
 }
 
-/// What is in force at one path for one kind. Only what is given is checked, and what is given is complete.
+/// What is in force at one path for one kind. Only what is given is checked, and what is given is complete unless it is
+/// `partial`.
 #[derive(Debug, Clone)]
 pub struct Expectation {
     /// Where the entry begins.
@@ -95,6 +96,8 @@ pub struct Expectation {
     pub path: Walk,
     /// The kind of the policies.
     pub kind: SpannedWord,
+    /// Whether what it does not list may be in force too.
+    pub partial: bool,
     /// The value in force.
     pub content: Option<ExpectedContent>,
     /// The policies each field comes from, as sets.

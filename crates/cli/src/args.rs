@@ -15,7 +15,7 @@ use overrule_ask::{Can, Check, Effective, Envoy, Explain, Get, Graph, Parameters
     after_help = "Exit codes: 0 fine; 1 findings of severity error, a failed test, or a negative answer; 2 wrong \
 arguments; 3 something could not be read (the rest is still answered); 130 interrupted.\n\n\
 Targets: kind/namespace/name, kind/name for cluster-scoped kinds, #section for a listener, rule or port: \
-httproute/shop/cart#rule-1, gateway/infra/edge#web.\n\n\
+httproute/shop/cart#rule-1, gateway/infra/edge#web; or as kubectl has it: httproute cart -n shop.\n\n\
 Start here: overrule check -f DIR; overrule effective -f DIR; overrule explain -f DIR httproute/NAMESPACE/NAME"
 )]
 pub struct Args {
@@ -91,6 +91,17 @@ pub struct Source {
     pub ca_file: Option<PathBuf>,
 }
 
+impl Args {
+    /// What was typed, with what `check` names among what is read.
+    pub fn typed() -> Self {
+        let mut args = Self::parse();
+        if let Command::Check(check) = &mut args.command {
+            args.source.files.append(&mut check.paths);
+        }
+        args
+    }
+}
+
 impl Source {
     /// What is read: the current folder, if nothing was named.
     pub fn files(&self) -> Vec<PathBuf> {
@@ -112,7 +123,7 @@ pub enum Color {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Is what I wrote valid? Every finding with its place, code and remedy.
-    Check(Typed<Check>),
+    Check(CheckFiles),
     /// What is there? Resources, and policies with their outcome.
     Get(Typed<Get>),
     /// What is in force? Effective policies, each value with its origin.
@@ -175,6 +186,16 @@ pub struct Diff {
     pub max_routes: Option<usize>,
 }
 
+/// A question to `check`, and what to read.
+#[derive(Debug, clap::Args)]
+pub struct CheckFiles {
+    /// Files or folders of manifests, like -f.
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub asked: Typed<Check>,
+}
+
 #[derive(Debug, clap::Args)]
 pub struct Apply {
     /// Store nothing; tell what would change.
@@ -184,7 +205,7 @@ pub struct Apply {
 
 #[derive(Debug, clap::Args)]
 pub struct Delete {
-    /// Targets such as `httproute/shop/cart`; without any, what the files of -f name.
+    /// Targets such as `httproute/shop/cart`, or one as `httproute cart -n shop`; without any, what the files of -f name.
     #[arg(value_name = "TARGET")]
     pub targets: Vec<String>,
     /// Delete nothing; tell what would change.
@@ -200,6 +221,9 @@ pub struct Watch {
     /// Only targets that begin with this.
     #[arg(value_name = "TARGET")]
     pub target: Option<String>,
+    /// The name, if TARGET is a kind: `httproute cart -n shop`
+    #[arg(value_name = "NAME", requires = "target")]
+    pub name: Option<String>,
     /// Tell what changed since this version or time first.
     #[arg(long, value_name = "VERSION|TIME")]
     pub since: Option<String>,
@@ -217,9 +241,12 @@ pub struct CanOrMany {
 
 #[derive(Debug, clap::Args)]
 pub struct Test {
-    /// Case files, or folders of them.
-    #[arg(value_name = "PATH", required = true)]
+    /// Case files, or folders of them; with --init, the file to write.
+    #[arg(value_name = "PATH", required_unless_present = "init")]
     pub paths: Vec<PathBuf>,
+    /// Write a test of what is in force at this target now, for the manifests of -f; without PATH to standard output.
+    #[arg(long, value_name = "TARGET", conflicts_with = "junit")]
+    pub init: Option<String>,
     /// Also write the results as JUnit XML to this file (`-` for standard output instead of the plain form).
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,

@@ -5,6 +5,7 @@ use std::io::BufReader;
 use std::path::Path;
 use std::sync::Arc;
 
+use overrule::view::TableFit;
 use overrule_ask::percent::{decode, encode};
 use overrule_ask::{AskError, AskResult, Asked, Exit, Layout, Parameters, Shared, Sink};
 use serde_json::Value;
@@ -111,10 +112,14 @@ impl Remote {
         body: Option<&str>,
         out: &mut Out,
     ) -> AskResult {
+        let styles = out.styles();
         let layout = Layout {
-            color: out.styles().is_colored(),
-            width: out.width(),
-            columns: Some(out.styles().width),
+            color: styles.is_colored(),
+            width: match styles.fit {
+                TableFit::Columns(columns) => Some(columns),
+                TableFit::Fixed | TableFit::Whole => None,
+            },
+            columns: Some(styles.width),
         };
         let query = query(shared, &layout, asked);
         let (method, body) = match body {

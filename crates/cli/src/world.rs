@@ -21,7 +21,8 @@ pub struct Read {
     pub inputs: Vec<Input>,
     /// `World` if something could not be read.
     pub exit: Exit,
-    kind_sources: Vec<String>,
+    /// Names of those that hold descriptors of policy kinds only.
+    pub kind_sources: Vec<String>,
     options: Options,
 }
 

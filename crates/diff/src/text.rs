@@ -65,7 +65,7 @@ fn group(
         writeln!(out, "  and at {}{rest}", names.join(", "))?;
     }
     for field in &first.fields {
-        writeln!(out, "  {}", view::field_change_line(field))?;
+        writeln!(out, "  {}", view::field_change_line(field, styles))?;
     }
     for cause in &group.causes {
         let at = cause.at.as_ref().map(|at| format!(" ({})", view::place_text(at)));

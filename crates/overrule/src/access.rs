@@ -5,7 +5,7 @@
 use overrule_access::{Because, Caller, Http, Request, Ruling, Verdict, spiffe};
 use overrule_family::{Access, CitedClause, Client, FilterSource, Guarded, InboundId};
 use overrule_model::ObjectId;
-use overrule_view::access::{self, AccessAnswer, Cited};
+use overrule_view::access::{self, AccessAnswer, Cited, InboundCallers};
 use overrule_view::v1;
 
 use crate::{Analysis, Answered};
@@ -85,6 +85,11 @@ impl Analysis {
     /// Whether the targets of an answer have identities, so that it says who may call whom.
     pub fn has_identities(&self, answer: &Answered) -> bool {
         self.access_of(answer).is_some()
+    }
+
+    /// All clients that are in the input.
+    pub fn clients(&self) -> impl Iterator<Item = ObjectId> {
+        self.accesses().flat_map(|access| access.clients())
     }
 
     /// What a client shows of itself.
@@ -189,6 +194,25 @@ impl<'a> InboundAccess<'a> {
                 .map(|ruling| (if shown == Http::One { Http::Two } else { Http::One }, ruling)),
             others: others.collect::<Option<_>>()?,
         })
+    }
+
+    /// Everybody who gets in: by the clauses that say so, and of these clients by name.
+    pub fn callers(&self, clients: &[ObjectId]) -> InboundCallers<'a> {
+        let snapshot = &self.analysis.snapshot;
+        let is_in = |client: &&ObjectId| {
+            let caller = self.analysis.caller(Client::Object(**client));
+            let answer = self.ask("", &caller, Request::default(), None);
+            answer.is_some_and(|answer| answer.ruling.verdict == Verdict::Allowed)
+        };
+        let names = clients.iter().filter(is_in).map(|id| snapshot.display(*id).to_string());
+        InboundCallers {
+            to: self.name.clone(),
+            profile: self.profile,
+            enforcement: self.shown.enforcement(),
+            denies_first: self.shown.denies_first(),
+            clauses: self.shown.clauses().into_iter().map(|c| self.cited(c)).collect(),
+            clients: names.collect(),
+        }
     }
 
     /// What an inbound decides, with the policies that decide.

@@ -187,8 +187,12 @@ fn check(kind: Type, value: &str) -> Result<(), String> {
             Ok(number) if number <= largest => Ok(()),
             _ => Err(format!("must be a number from 0 to {largest}")),
         },
-        Type::Word(words) if words.contains(&value) => Ok(()),
+        Type::Word(words) | Type::WordOr(words, _) if words.contains(&value) => Ok(()),
+        Type::WordOr(_, begin) if value.starts_with(begin) => Ok(()),
         Type::Word(words) => Err(format!("must be one of {}", words.join(", "))),
+        Type::WordOr(words, begin) => {
+            Err(format!("must be one of {}, or begin with {begin}", words.join(", ")))
+        }
     }
 }
 

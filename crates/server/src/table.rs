@@ -27,6 +27,8 @@ pub enum Type {
     Number(u64),
     /// One of these words.
     Word(&'static [&'static str]),
+    /// One of these words, or a text that begins like this.
+    WordOr(&'static [&'static str], &'static str),
 }
 
 /// A parameter of the query.
@@ -51,6 +53,9 @@ impl Param {
     /// A parameter of a question.
     pub fn of(parameter: &Parameter) -> Self {
         let kind = match parameter.takes {
+            Takes::Choice { words, or: Some((begin, _)), .. } => {
+                Type::WordOr(parameter.http_words.unwrap_or(words), begin)
+            }
             Takes::Word(words) | Takes::Choice { words, .. } => {
                 Type::Word(parameter.http_words.unwrap_or(words))
             }

@@ -110,7 +110,7 @@ pub fn service_routes_text(
                 clients.into(),
             ]);
         }
-        table.write("  ", None, styles, out)?;
+        table.write("  ", styles, out)?;
     }
     if !routes.senders.is_empty() {
         if !routes.bound.is_empty() {
@@ -129,7 +129,7 @@ pub fn service_routes_text(
                 Cell::styled(broken, styles.warning),
             ]);
         }
-        table.write("  ", None, styles, out)?;
+        table.write("  ", styles, out)?;
     }
     Ok(())
 }

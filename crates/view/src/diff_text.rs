@@ -7,7 +7,7 @@ use crate::style::Painted;
 use crate::table::cut;
 use crate::{Styles, escape, field, v1, words, yaml};
 
-/// Widest value shown.
+/// Columns of a value, for a terminal.
 const VALUE: usize = 60;
 
 /// Changes for people: one paragraph each, then how many there are.
@@ -25,7 +25,7 @@ pub fn changes_text(
             writeln!(out, "  via {}", words::path(&item.path))?;
         }
         for field in &item.fields {
-            writeln!(out, "  {}", field_change_line(field))?;
+            writeln!(out, "  {}", field_change_line(field, styles))?;
         }
         let because = format!("because {}", escape::terminal(&item.because));
         writeln!(out, "  {}\n", Painted(styles.dim, &because))?;
@@ -55,19 +55,21 @@ pub fn flow_text(value: &v1::Value) -> String {
 }
 
 /// One field, before and after, with who set it: `timeouts.request: 5s → 30s  (a → b)`.
-pub fn field_change_line(field: &v1::FieldChange) -> String {
+pub fn field_change_line(field: &v1::FieldChange, styles: &Styles) -> String {
     let name = match field.pointer.as_str() {
         "" => "all of it".to_owned(),
         pointer => escape::terminal(&field::name(pointer)).into_owned(),
     };
-    let value = |v: &Option<v1::Value>| v.as_ref().map_or_else(|| "nothing".to_owned(), flow_text);
+    let value = |v: &Option<v1::Value>| v.as_ref().map_or_else(|| "nothing".to_owned(), yaml::flow);
     let names = |list: &[String]| match list {
         [] => "nobody".to_owned(),
         list => words::shown_and(list),
     };
     let (before, after) = (value(&field.before), value(&field.after));
     let (from, to) = (names(&field.from), names(&field.to));
-    match (before == after, from == to) {
+    let same = before == after;
+    let (before, after) = (styles.value(&before, VALUE), styles.value(&after, VALUE));
+    match (same, from == to) {
         (true, _) => format!("{name}: {after}, from {to} instead of {from}"),
         (false, true) => format!("{name}: {before} → {after}  ({to})"),
         (false, false) => format!("{name}: {before} → {after}  ({from} → {to})"),

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use overrule_engine::{KindId, LadderId, Outcome, PolicyId, StepId, Tally};
-use overrule_model::{Created, Object};
+use overrule_model::{Created, Object, Scope};
 
 use crate::losses::{Losses, Sorted};
 use crate::{Scene, ScenePart, rules, v1};
@@ -50,7 +50,9 @@ pub fn deleted_policies(
         policy_group: text(object.kind.group),
         family,
         profile,
+        target: scene.snapshot.display(object.id).to_string(),
         namespace: namespace(scene, object),
+        mesh: mesh(scene, object),
         name: text(object.name),
         targets: Vec::new(),
         outcome: "being deleted",
@@ -75,7 +77,9 @@ pub fn resources(scene: &Scene<'_>, keep: &dyn Fn(&Object) -> bool) -> v1::Resou
         group: text(object.kind.group),
         version: text(object.version),
         kind: text(object.kind.kind),
+        target: scene.snapshot.display(object.id).to_string(),
         namespace: namespace(scene, object),
+        mesh: mesh(scene, object),
         name: text(object.name),
         created: known(object.created).map(|_| object.created.to_string()),
         deleted: object.deleted.map(text),
@@ -115,6 +119,13 @@ fn namespace(scene: &Scene<'_>, object: &Object) -> Option<String> {
     (!scope.is_empty()).then(|| scene.snapshot.text(scope).to_owned())
 }
 
+pub(crate) fn mesh(scene: &Scene<'_>, object: &Object) -> Option<String> {
+    match object.scope {
+        Scope::Mesh(mesh) => Some(scene.snapshot.text(mesh).to_owned()),
+        Scope::Namespace(_) | Scope::Cluster => None,
+    }
+}
+
 fn known(created: Created) -> Option<i64> {
     match created {
         Created::At(seconds) => Some(seconds),
@@ -146,7 +157,9 @@ impl Lister<'_> {
             policy_group: text(object.kind.group),
             family: result.map_or("", |k| k.family),
             profile: result.map_or("", |k| k.profile),
+            target: self.scene.snapshot.display(object.id).to_string(),
             namespace: namespace(self.scene, object),
+            mesh: mesh(self.scene, object),
             name: text(object.name),
             targets: targets.into_iter().map(|n| self.part.target_name(self.scene, n)).collect(),
             outcome: outcome.word(),

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::table::{Cell, Table};
+use crate::table::{Cell, Table, TableFit};
 use crate::{Styles, beside, escape, rules_text, v1, words};
 
 /// Policies as a table; `now` (seconds since 1970) turns creation times into ages.
@@ -17,12 +17,13 @@ pub fn policies_table(
     if list.items.is_empty() && list.unresolved.is_empty() {
         return Ok(());
     }
-    let narrow = |p: &v1::PolicySummary| -> [Cell; 7] {
+    let narrow = |p: &v1::PolicySummary| -> [Cell; 8] {
         [
             escaped(&p.policy_kind),
-            escaped(p.namespace.as_deref().unwrap_or("")),
+            escaped(namespace(p.namespace.as_deref(), p.mesh.as_deref())),
+            escaped(p.mesh.as_deref().unwrap_or("")),
             escaped(&p.name),
-            targets(p).into(),
+            targets(p, styles).into(),
             Cell::styled(outcome(p), styles.outcome(p.outcome)),
             paths(&p.counts).into(),
             age(p, now).into(),
@@ -30,14 +31,16 @@ pub fn policies_table(
     };
     if !wide {
         let mut table =
-            Table::new(["KIND", "NAMESPACE", "NAME", "TARGETS", "OUTCOME", "PATHS", "AGE"]);
+            Table::new(["KIND", "NAMESPACE", "MESH", "NAME", "TARGETS", "OUTCOME", "PATHS", "AGE"])
+                .hiding(PLACES);
         list.items.iter().for_each(|p| table.push(narrow(p)));
         list.unresolved.iter().for_each(|p| table.push(unresolved(p)));
-        return table.write("", None, styles, out);
+        return table.write("", styles, out);
     }
     let mut table = Table::new([
         "KIND",
         "NAMESPACE",
+        "MESH",
         "NAME",
         "TARGETS",
         "OUTCOME",
@@ -46,22 +49,26 @@ pub fn policies_table(
         "FILE",
         "STRATEGY",
         "WHY",
-    ]);
+    ])
+    .hiding(PLACES);
     for policy in &list.items {
-        let [kind, namespace, name, targets, outcome, paths, age] = narrow(policy);
+        let [kind, namespace, mesh, name, targets, outcome, paths, age] = narrow(policy);
         let file = Cell::from(words::place(&policy.at));
         let strategy = Cell::from(policy.strategy.unwrap_or("-"));
         let why = escaped(&policy.why.join("; "));
-        table.push([kind, namespace, name, targets, outcome, paths, age, file, strategy, why]);
+        table
+            .push([kind, namespace, mesh, name, targets, outcome, paths, age, file, strategy, why]);
     }
     for policy in &list.unresolved {
-        let [kind, namespace, name, targets, outcome, paths, age] = unresolved(policy);
+        let [kind, namespace, mesh, name, targets, outcome, paths, age] = unresolved(policy);
         let file = Cell::from(words::place_or_nothing(policy.at.as_ref()));
         let why = Cell::from("Overrule does not know its rules");
-        table.push([kind, namespace, name, targets, outcome, paths, age, file, "-".into(), why]);
+        let strategy = "-".into();
+        table
+            .push([kind, namespace, mesh, name, targets, outcome, paths, age, file, strategy, why]);
     }
     let mut rows = String::new();
-    table.write("", None, styles, &mut rows)?;
+    table.write("", styles, &mut rows)?;
     let mut rows = rows.lines();
     rows.next().map_or(Ok(()), |header| writeln!(out, "{header}"))?;
     for (row, policy) in rows.by_ref().take(list.items.len()).zip(&list.items) {
@@ -76,7 +83,7 @@ pub fn policies_table(
 }
 
 /// A policy that nobody resolves, as a row.
-fn unresolved(policy: &v1::UnresolvedPolicy) -> [Cell; 7] {
+fn unresolved(policy: &v1::UnresolvedPolicy) -> [Cell; 8] {
     let (namespace, name) = policy.policy.split_once('/').unwrap_or(("", &policy.policy));
     let targets = match policy.targets.as_slice() {
         [] => "-".to_owned(),
@@ -86,6 +93,7 @@ fn unresolved(policy: &v1::UnresolvedPolicy) -> [Cell; 7] {
     [
         escaped(&policy.policy_kind),
         escaped(namespace),
+        "".into(),
         escaped(name),
         targets.into(),
         outcome.into(),
@@ -138,12 +146,23 @@ pub fn resources_table(
     if list.items.is_empty() {
         return Ok(());
     }
-    let mut narrow = Table::new(["KIND", "NAMESPACE", "NAME", "FILE"]);
-    let mut broad =
-        Table::new(["KIND", "NAMESPACE", "NAME", "FILE", "API VERSION", "CREATED", "CONDITIONS"]);
+    let mut narrow = Table::new(["KIND", "NAMESPACE", "MESH", "NAME", "FILE"]).hiding(PLACES);
+    let mut broad = Table::new([
+        "KIND",
+        "NAMESPACE",
+        "MESH",
+        "NAME",
+        "FILE",
+        "API VERSION",
+        "CREATED",
+        "CONDITIONS",
+    ])
+    .hiding(PLACES);
     for resource in &list.items {
         let kind = escaped(&resource.kind);
-        let namespace = escaped(resource.namespace.as_deref().unwrap_or(""));
+        let mesh = resource.mesh.as_deref();
+        let namespace = escaped(namespace(resource.namespace.as_deref(), mesh));
+        let mesh = escaped(mesh.unwrap_or(""));
         let name = escaped(&resource.name);
         let file = format!("{}:{}", escape::terminal(&resource.at.file), resource.at.line);
         let deleted = resource.deleted.is_some().then_some("being deleted");
@@ -158,6 +177,7 @@ pub fn resources_table(
             broad.push([
                 kind,
                 namespace,
+                mesh,
                 name,
                 file.into(),
                 escaped(&version),
@@ -166,10 +186,10 @@ pub fn resources_table(
             ]);
         } else {
             let file = deleted.map_or(file.clone(), |word| format!("{file} ({word})"));
-            narrow.push([kind, namespace, name, file.into()]);
+            narrow.push([kind, namespace, mesh, name, file.into()]);
         }
     }
-    if wide { broad.write("", None, styles, out) } else { narrow.write("", None, styles, out) }
+    if wide { broad.write("", styles, out) } else { narrow.write("", styles, out) }
 }
 
 /// Uncovered paths as a table, and how many there are of how many.
@@ -187,23 +207,32 @@ pub fn without_table(
     for item in &list.items {
         table.push([escaped(&item.target), words::short_path(&item.path).into()]);
     }
-    table.write("", None, styles, out)?;
+    table.write("", styles, out)?;
     writeln!(out, "{} of {} without {kind}", list.items.len(), words::count(list.paths, "path"))
+}
+
+/// Columns that are left out where nothing is in them: most inputs have no meshes, and a mesh has no namespaces.
+const PLACES: &[&str] = &["NAMESPACE", "MESH"];
+
+/// The namespace of what is not in a mesh.
+fn namespace<'t>(namespace: Option<&'t str>, mesh: Option<&str>) -> &'t str {
+    namespace.filter(|_| mesh.is_none()).unwrap_or("")
 }
 
 fn escaped(text: &str) -> Cell {
     escape::terminal(text).into_owned().into()
 }
 
-/// Targets shown in a row; the others are counted.
+/// Targets shown in a row on a terminal; the others are counted.
 const TARGETS: usize = 2;
 
-fn targets(policy: &v1::PolicySummary) -> String {
-    let shown = policy.targets.iter().take(TARGETS).map(|t| escape::terminal(t));
+fn targets(policy: &v1::PolicySummary, styles: &Styles) -> String {
+    let most = if matches!(styles.fit, TableFit::Columns(_)) { TARGETS } else { usize::MAX };
+    let shown = policy.targets.iter().take(most).map(|t| escape::terminal(t));
     let shown = shown.collect::<Vec<_>>().join(",");
     match policy.targets.len() {
         0 => "-".to_owned(),
-        n if n > TARGETS => format!("{shown},+{}", n - TARGETS),
+        n if n > most => format!("{shown},+{}", n - most),
         _ => shown,
     }
 }

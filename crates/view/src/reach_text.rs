@@ -32,7 +32,7 @@ pub fn reach_text(
     for target in reach.targets.iter().take(shown) {
         rows(target, wide, styles, &mut table);
     }
-    table.write("  ", None, styles, out)?;
+    table.write("  ", styles, out)?;
     rest(reach.targets.get(shown..).unwrap_or(&[]), out)
 }
 

@@ -2,6 +2,8 @@
 //! In: a case, its family and a profile. Out: what the pipeline answers, read from the same data as `-o json`.
 //! Not here: any rule; the crates of the families have them.
 
+use std::collections::BTreeSet;
+
 use overrule::family_kit::{AnyFamily, OwnKind};
 use overrule::{Analysis, Answered};
 use overrule_engine::{KindId, LadderId, NodeId, PathId, Resolution};
@@ -96,6 +98,19 @@ impl Answer {
             true => self.family.kinds().iter().any(is),
             false => self.targets.iter().any(|t| t.is_kind(kind)),
         }
+    }
+
+    /// What was analysed.
+    pub(crate) fn analysis(&self) -> &Analysis {
+        &self.analysis
+    }
+
+    /// The targets whose paths pass through a node.
+    pub(crate) fn targets_through(&self, node: NodeId) -> Vec<usize> {
+        let Some(resolution) = self.resolution() else { return Vec::new() };
+        let paths: BTreeSet<PathId> = resolution.paths.through(&[node]).into_iter().collect();
+        let all = self.ids.iter().enumerate();
+        all.filter(|(_, (_, path))| paths.contains(path)).map(|(i, _)| i).collect()
     }
 
     /// A value in the form in which values that mean the same are equal.

@@ -342,6 +342,7 @@ impl Mismatch {
             message: message.into(),
             expected: None,
             actual: None,
+            difference: None,
         }
     }
 

@@ -17,6 +17,7 @@ mod exit;
 mod files;
 mod generated;
 mod json;
+mod outputs;
 mod parameters;
 mod policy_tests;
 mod profiles;

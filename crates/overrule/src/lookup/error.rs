@@ -188,7 +188,7 @@ impl fmt::Display for LookupError {
                 let section = section.as_ref().map(|s| format!(" `{s}`")).unwrap_or_default();
                 write!(
                     f,
-                    "`{text}` has no inbound{section}; name a dataplane (`dataplane/default/web-1#http`) or a meshservice that selects some"
+                    "`{text}` has no inbound{section}; name a dataplane (`dataplane/default/web-1#http`), or a meshservice or service with some behind it"
                 )
             }
             Self::NotAClient { text, kind } => write!(

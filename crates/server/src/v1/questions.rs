@@ -6,12 +6,12 @@ use std::sync::{Arc, LazyLock};
 
 use http::StatusCode;
 use overrule::source::{Diagnostic, Limits, ReadOptions, Severity};
-use overrule::view::Styles;
+use overrule::view::{Styles, TableFit};
 use overrule::{Analysis, Options};
 use overrule_ask::percent::encode_header;
 use overrule_ask::{
-    self as ask, Arguments, AskError, Asked, Exit, Known, Layout, Parameter, Parameters, Required,
-    Shared, Sink,
+    self as ask, Arguments, AskError, Asked, Exit, Known, Layout, Parameter, Parameters, Shared,
+    Sink,
 };
 
 use super::{AS_OF, AT_LEAST, state};
@@ -56,7 +56,10 @@ pub static ENDPOINTS: LazyLock<Vec<Endpoint>> = LazyLock::new(|| {
             "Explained",
         ),
         question::<ask::Reach>("Where a policy acts, and who shadows it.", "Reach"),
-        question::<ask::Can>("Whether a client may call a service, and who says so.", "Decision"),
+        question::<ask::Can>(
+            "Whether a client may call a service, and who says so; without `from`, everybody who can.",
+            "Decision",
+        ),
         Endpoint {
             answers: const { &[ResponseSpec { about: "the filters", ..answer("Anything") }] },
             ..question::<ask::Envoy>(
@@ -127,9 +130,9 @@ fn bounded(text: &str) -> Result<String, Problem> {
         return Err(Problem::bad("bad request: the body must have lists `from` and `to`"));
     };
     let mut product: usize = 1;
-    for Parameter { name, required, .. } in ask::Can::TABLE {
+    for Parameter { name, positional, .. } in ask::Can::TABLE {
         let count = read.documents.root(doc).get(name).map_or(0, |list| list.items().count());
-        if *required != Required::No && count == 0 {
+        if *positional && count == 0 {
             return Err(Problem::bad(format!("bad request: `{name}` must name something"))
                 .cause(*name, "must not be empty"));
         }
@@ -149,7 +152,6 @@ struct Page {
     text: String,
     remarks: Vec<String>,
     styles: Styles,
-    width: Option<usize>,
 }
 
 impl Sink for Page {
@@ -168,10 +170,6 @@ impl Sink for Page {
 
     fn styles(&self) -> Styles {
         self.styles
-    }
-
-    fn width(&self) -> Option<usize> {
-        self.width
     }
 
     fn now(&self) -> Option<i64> {
@@ -205,11 +203,11 @@ async fn reply<Q: Asked>(call: Call, asked: Q) -> Result<Reply, Problem> {
     let (shared, form) = shared(call.query.arguments())?;
     let layout: Layout = read(call.query.arguments())?;
     let styles = if layout.color { Styles::colored() } else { Styles::plain() };
+    let fit = layout.width.map_or(TableFit::Fixed, TableFit::Columns);
     let mut page = Page {
         text: String::new(),
         remarks: Vec::new(),
-        styles: layout.columns.map_or(styles, |w| styles.with_width(w)),
-        width: layout.width,
+        styles: layout.columns.map_or(styles, |w| styles.with_width(w)).with_fit(fit),
     };
     let grants = call.who.grants.clone();
     // Finding and writing an answer is work for a processor: it must not hold up those who wait for the network.

@@ -22,7 +22,7 @@ mod findings;
 mod graph;
 mod reach;
 
-pub use access::decision;
+pub use access::{callers, decision};
 
 use std::collections::BTreeSet;
 

@@ -61,14 +61,14 @@ impl ExplanationList {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExplainedKind {
-    /// The order of the ladder, for people.
+    /// The order of the ladder, and who wins if always the same end of it does, for people.
     #[serde(skip)]
-    pub order: &'static str,
+    pub order: String,
     /// The ladder, top first.
     pub ladder: Vec<Rung>,
     /// What each policy on the ladder wrote, top first.
     pub written: Vec<WrittenPolicy>,
-    /// The merge steps, in order.
+    /// The merge steps, in the order of the ladder.
     pub steps: Vec<Step>,
     /// The one field asked about, if one was.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -165,6 +165,8 @@ pub struct Step {
     pub policies: Vec<String>,
     /// `took`, `replaced`, `merged`, `kept`, `beside`, `passed`, `skipped` or `poisoned`.
     pub done: &'static str,
+    /// Positions of the rungs it met; none if there was nothing before it.
+    pub with: Vec<usize>,
     /// For `merged`, the side whose fields stay: `held` or `incoming`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preferred: Option<&'static str>,

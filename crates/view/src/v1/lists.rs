@@ -179,9 +179,14 @@ pub struct PolicySummary {
     pub family: &'static str,
     /// Rule set of the family.
     pub profile: &'static str,
-    /// Namespace; absent if cluster-scoped.
+    /// Its canonical name, as targets are written: `timeoutpolicy/infra/gw-timeouts`.
+    pub target: String,
+    /// Namespace, or mesh; absent if cluster-scoped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
+    /// Its mesh, if it belongs to one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mesh: Option<String>,
     /// Name.
     pub name: String,
     /// The targets it is attached to.
@@ -254,9 +259,14 @@ pub struct Resource {
     pub version: String,
     /// Kind.
     pub kind: String,
-    /// Namespace; absent if cluster-scoped.
+    /// Its canonical name, as targets are written: `httproute/shop/cart`.
+    pub target: String,
+    /// Namespace, or mesh; absent if cluster-scoped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
+    /// Its mesh, if it belongs to one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mesh: Option<String>,
     /// Name.
     pub name: String,
     /// Creation time as RFC 3339, if it is known.

@@ -16,7 +16,10 @@ mod report;
 mod schema;
 mod value;
 
-pub use access::{AccessDecision, AccessDecisionList, DecidedBy, OtherDecision, OtherHttp};
+pub use access::{
+    AccessDecision, AccessDecisionList, CallerList, DecidedBy, InboundCallers, OtherDecision,
+    OtherHttp,
+};
 pub use answers::{
     Beside, Block, Contributor, EffectivePolicy, EffectivePolicyList, Failure, Lost, Origin,
     OtherProfile, PathElement, Place,

@@ -73,7 +73,7 @@ fn gates(asked: &Diff) -> Result<Gates, AskError> {
 }
 
 fn form(shared: &Shared) -> Result<Form, AskError> {
-    match shared.output.unwrap_or(Form::Table) {
+    match shared.form().unwrap_or(Form::Table) {
         form @ (Form::Table | Form::Wide | Form::Json | Form::Yaml | Form::Markdown) => Ok(form),
         _ => Err(AskError::Usage(
             "`overrule diff` writes table, wide, json, yaml or markdown".to_owned(),
