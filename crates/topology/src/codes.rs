@@ -16,7 +16,7 @@ overrule_source::codes! {
     BACKEND_NOT_FOUND = "OV1206", Warning, World, "backend not found";
     /// The input has no object of a kind that routes send traffic to.
     BACKEND_KIND_ABSENT = "OV1207", Note, World, "backends are not part of the input";
-    /// A Service without the port a route names, or a route that names none.
+    /// A Service without the port a route names.
     BACKEND_PORT = "OV1208", Warning, World, "backend has no such port";
     /// A backend in another namespace without a ReferenceGrant.
     BACKEND_NOT_PERMITTED = "OV1209", Error, World, "backend in another namespace needs a ReferenceGrant";
