@@ -44,7 +44,7 @@ pub(crate) fn run(
         Form::Table | Form::Wide => {
             for (i, item) in items.iter().enumerate() {
                 sink.result(if i == 0 { "" } else { "\n" })?;
-                sink.result(&told(item))?;
+                sink.result(&told(item, known.restricted()))?;
             }
         }
         form => write_value(sink, form, &v1::CallerList::new(items))?,
@@ -63,8 +63,8 @@ pub(crate) fn run(
     Ok(Exit::findings(refused(known, sink)))
 }
 
-/// The list as people read it.
-fn told(callers: &v1::InboundCallers) -> String {
+/// The list as people read it. One who may not read everything is not told that there is nobody else.
+fn told(callers: &v1::InboundCallers, restricted: bool) -> String {
     let mut text = String::new();
     let mut line = |t: &str| {
         text.push_str(&escape::terminal(t));
@@ -99,6 +99,7 @@ fn told(callers: &v1::InboundCallers) -> String {
         list("the first that matches decides", &callers.clauses.iter().collect::<Vec<_>>());
     }
     match callers.clauses.is_empty() {
+        _ if restricted => {}
         true if callers.enforcement == "off" => {}
         true => line("  nobody: no permission lets anybody in"),
         false => line("  nobody else"),

@@ -78,7 +78,11 @@ impl Out {
         let width = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
         let columns = columns().or_else(|| width().filter(|_| is_terminal));
         // Whoever reads a file or a pipe has no columns that lines could be too long for.
-        let fit = columns.filter(|_| is_terminal).map_or(TableFit::Fixed, TableFit::Columns);
+        let fit = match columns {
+            _ if !is_terminal => TableFit::Fixed,
+            None => TableFit::Whole,
+            Some(columns) => TableFit::Columns(columns),
+        };
         let result_styles = styles(is_terminal).with_fit(fit);
         Self {
             stdout: BufWriter::with_capacity(64 * 1024, io::stdout()),
