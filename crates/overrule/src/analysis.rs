@@ -11,18 +11,20 @@ use overrule_gateway::kinds::Kinds;
 use overrule_gateway::requirements::{self, Requirement};
 use overrule_gateway::topology::{self, GatewayResources, GatewayTopology};
 use overrule_gateway::{Gep713, KnownKinds};
-use overrule_model::{Created, GroupKind, ObjectId, Snapshot};
+use overrule_model::{Created, GroupKind, ObjectId, Parsed, Snapshot};
 use overrule_source::{
-    Diagnostic, Documents, DuplicateKeys, Input, ParseCount, Read, ReadOptions, Redaction,
-    SingleLetters, SourceId,
+    Diagnostic, Documents, DuplicateKeys, Input, ParseCount, Passed, Read, ReadOptions, Redaction,
+    SingleLetters, SourceId, Why,
 };
 use overrule_view::{Other, PlacedFindings, Scene, ScenePart};
 
 use crate::answers::{Answered, Resolving, nothing};
-use crate::families;
+use crate::concerns::{concerns, concerns_of};
 use crate::families::own_kinds;
 use crate::finding_set::FindingSet;
+use crate::judged::judge_variants;
 use crate::patch::Patch;
+use crate::{families, placeholders};
 
 /// What to assume about objects that carry no creation time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -98,6 +100,8 @@ pub struct Analysis {
     pub answers: Vec<Arc<Answered>>,
     /// Every finding of every stage, by place, none twice.
     pub diagnostics: FindingSet,
+    /// Whether some findings were about values that are filled in later.
+    pub(crate) has_placeholders: bool,
     /// What may differ from the previous analysis. A [`Workspace`](crate::live::Workspace) makes each
     /// analysis of the one before.
     pub touched: Touched,
@@ -144,6 +148,10 @@ pub struct Base {
     pub topology: GatewayTopology,
     /// What each family read besides policies.
     pub(crate) grounds: Vec<Box<dyn AnyGround>>,
+    /// Documents that are none of ours, and in which texts they are, beyond those that reading passed over.
+    pub(crate) passed: Vec<(SourceId, Passed)>,
+    /// Texts with other definitions of resources.
+    pub(crate) variants: BTreeSet<SourceId>,
     /// Policies that must exist.
     pub requirements: Vec<Requirement>,
     /// What was found on the way here.
@@ -160,7 +168,14 @@ impl Deref for Analysis {
 
 impl Base {
     fn of(documents: &Documents, options: &Options) -> (Snapshot, Arc<Self>) {
-        let (mut snapshot, resources, mut base) = Self::unconnected(documents, options);
+        let mut parsed = overrule_model::parse_for(documents, concerns());
+        let (variants, passed) =
+            (std::mem::take(&mut parsed.variants), std::mem::take(&mut parsed.passed));
+        let (mut snapshot, resources, mut base) = Self::unconnected(documents, parsed, options);
+        base.passed = passed;
+        base.variants = variants.iter().map(|object| object.at.source).collect();
+        let found = judge_variants(documents, &snapshot, variants, options);
+        found.into_iter().for_each(|d| base.diagnostics.insert(d));
         let built = resources.connect(&snapshot);
         built.diagnostics.into_iter().for_each(|d| base.diagnostics.insert(d));
         base.topology = built.topology;
@@ -173,9 +188,9 @@ impl Base {
     /// Everything that is read without asking how resources belong together. The topology is empty.
     pub(crate) fn unconnected(
         documents: &Documents,
+        parsed: Parsed,
         options: &Options,
     ) -> (Snapshot, GatewayResources, Self) {
-        let parsed = overrule_model::parse(documents);
         let (mut snapshot, mut diagnostics) = (parsed.snapshot, parsed.diagnostics);
         assume(&mut snapshot, documents, options);
         diagnostics.extend(misplaced(documents, &snapshot, &options.kind_sources));
@@ -191,7 +206,8 @@ impl Base {
         let (requirements, found) = requirements::parse(documents, &mut snapshot);
         diagnostics.extend(found);
         let (topology, diagnostics) = (GatewayTopology::default(), diagnostics.into());
-        (snapshot, resources, Self { topology, grounds, requirements, diagnostics })
+        let base = Self { topology, grounds, requirements, diagnostics, ..Self::default() };
+        (snapshot, resources, base)
     }
 
     /// The policies of every family.
@@ -249,8 +265,9 @@ impl Analysis {
     pub fn with_progress(mut inputs: Vec<Input>, options: &Options, stages: &dyn Stages) -> Self {
         // Names, not the order of arguments, decide everything that depends on order.
         inputs.sort_by(|a, b| a.name.cmp(&b.name));
-        let read =
-            overrule_source::read_with(inputs, &options.reading(), &|bytes| stages.read(bytes));
+        let concerns = concerns_of(&inputs).clone();
+        let reading = ReadOptions { concerns, ..options.reading() };
+        let read = overrule_source::read_with(inputs, &reading, &|bytes| stages.read(bytes));
         Self::of(read, options)
     }
 
@@ -328,12 +345,41 @@ impl Analysis {
             options,
         };
         let answers = resolving.resolve(&mut diagnostics);
+        let has_placeholders = placeholders::soften(&documents.sources, &mut diagnostics);
         let diagnostics = diagnostics.into();
         // Whatever is made of this one shares its names with it.
         snapshot.compact();
         let answers = answers.into_iter().map(Arc::new).collect();
         let touched = Touched::Everything;
-        Self { documents, snapshot, base, written, answers, diagnostics, touched }
+        Self { documents, snapshot, base, written, answers, diagnostics, has_placeholders, touched }
+    }
+
+    /// Documents that are none of ours: the text, the number of the document in it, and why. They take no part, and nothing
+    /// is wrong with them.
+    pub fn passed(&self) -> Vec<(SourceId, u32, Why)> {
+        let (documents, snapshot) = (&self.documents, &self.snapshot);
+        let texts = documents.sources.iter();
+        let read = texts.flat_map(|(id, source)| source.passed().iter().map(move |p| (id, *p)));
+        let all = read.chain(self.base.passed.iter().copied());
+        let mut all: Vec<_> = all.map(|(id, p)| (id, p.document, p.why)).collect();
+        for (_, objects) in snapshot.kinds().filter(|(kind, _)| !self.takes_part(*kind)) {
+            let of = |doc| documents.get(doc).map(|d| (d.source, d.index, Why::OtherKind));
+            all.extend(objects.iter().filter_map(|object| of(object.root.doc)));
+        }
+        all.sort_unstable();
+        all
+    }
+
+    /// Whether resources of a kind take part in an answer.
+    pub fn takes_part(&self, kind: GroupKind) -> bool {
+        let (group, name) = (self.snapshot.text(kind.group), self.snapshot.text(kind.kind));
+        concerns().has(group, name) || self.kinds().find(self.snapshot.names(), kind).is_some()
+    }
+
+    /// Texts with definitions of resources that are defined elsewhere too, and are not used.
+    pub fn variants(&self) -> impl Iterator<Item = &str> {
+        let sources = self.base.variants.iter();
+        sources.filter_map(|source| Some(self.documents.sources.get(*source)?.name()))
     }
 
     /// The policies of a family as written.

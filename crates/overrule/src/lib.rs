@@ -26,6 +26,7 @@
 mod access;
 mod analysis;
 mod answers;
+mod concerns;
 mod conditions;
 mod families;
 pub mod files;
@@ -36,6 +37,7 @@ pub mod lookup;
 mod manifests;
 mod meshes;
 mod patch;
+mod placeholders;
 mod targets;
 
 pub use access::{InboundAccess, Question};

@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::cow_vec::CowVec;
+use crate::passed::Passed;
 
 /// One text that was read: a file, standard input, a request body.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,6 +18,7 @@ pub struct Source {
     /// How many bytes before each multiple of [`STRIDE`] do not begin a character; empty if the text is ASCII.
     /// It makes columns cheap also in a line of many megabytes.
     inner: Box<[u32]>,
+    passed: Box<[Passed]>,
 }
 
 /// Distance of the entries of [`Source::inner`].
@@ -60,7 +62,17 @@ impl Source {
         let text = text.into();
         let lines = line_starts(&text);
         let inner = inner_bytes(&text);
-        Self { name: name.into(), text, lines, inner }
+        Self { name: name.into(), text, lines, inner, passed: Box::default() }
+    }
+
+    /// The same with documents that were passed over.
+    pub(crate) fn passing(self, passed: Vec<Passed>) -> Self {
+        Self { passed: passed.into(), ..self }
+    }
+
+    /// Documents of this text that were passed over, in order.
+    pub fn passed(&self) -> &[Passed] {
+        &self.passed
     }
 
     /// The name it was given, for people.
