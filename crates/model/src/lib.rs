@@ -36,7 +36,7 @@ pub use names::{Names, Sym};
 pub use object::{GroupKind, Object, ObjectId, Scope};
 pub use parse::{Parsed, again, parse, parse_for};
 pub use scope::{cluster_scoped, short_names};
-pub use snapshot::{Display, ObjectKey, Snapshot, is_called};
+pub use snapshot::{Display, ObjectKey, Snapshot, is_called, key_of};
 pub use suggest::nearest;
 pub use target::{TargetName, TargetNameError};
 pub use universal::GROUP as UNIVERSAL_GROUP;

@@ -123,6 +123,15 @@ impl Snapshot {
         rounds.collect()
     }
 
+    /// The same set with other definitions of some of its objects.
+    pub fn choosing(&self, documents: &Documents, chosen: &[&Object]) -> Self {
+        let own: HashSet<ObjectKey> = chosen.iter().map(|object| key_of(object)).collect();
+        let others = self.all_read().filter(|object| !own.contains(&key_of(object)));
+        let mut objects: Vec<Object> = others.chain(chosen.iter().copied()).cloned().collect();
+        definitions::sort(&self.names, &documents.sources, &mut objects);
+        Self::freeze(self.names.clone(), objects)
+    }
+
     /// The same set with other words of some of its objects, and which these are; none if one of them is not in it, or
     /// from elsewhere.
     pub(crate) fn with(&self, names: Names, objects: Vec<Object>) -> Option<(Self, Vec<ObjectId>)> {
@@ -353,7 +362,8 @@ fn plural(lower: &str) -> String {
     }
 }
 
-pub(crate) fn key_of(object: &Object) -> ObjectKey {
+/// What makes an object the same object.
+pub fn key_of(object: &Object) -> ObjectKey {
     ObjectKey { kind: object.kind, scope: object.scope, name: object.name }
 }
 

@@ -11,10 +11,10 @@ use overrule_gateway::kinds::Kinds;
 use overrule_gateway::requirements::{self, Requirement};
 use overrule_gateway::topology::{self, GatewayResources, GatewayTopology};
 use overrule_gateway::{Gep713, KnownKinds};
-use overrule_model::{Created, GroupKind, ObjectId, Parsed, Snapshot};
+use overrule_model::{Created, GroupKind, Object, ObjectId, Parsed, Snapshot};
 use overrule_source::{
     Diagnostic, Documents, DuplicateKeys, Input, ParseCount, Passed, Read, ReadOptions, Redaction,
-    SingleLetters, SourceId, Why,
+    SingleLetters, SourceId,
 };
 use overrule_view::{Other, PlacedFindings, Scene, ScenePart};
 
@@ -24,7 +24,7 @@ use crate::families::own_kinds;
 use crate::finding_set::FindingSet;
 use crate::judged::judge_variants;
 use crate::patch::Patch;
-use crate::{families, placeholders};
+use crate::{families, placeholders, worlds};
 
 /// What to assume about objects that carry no creation time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -167,22 +167,32 @@ impl Deref for Analysis {
 }
 
 impl Base {
-    fn of(documents: &Documents, options: &Options) -> (Snapshot, Arc<Self>) {
+    fn of(documents: &Documents, options: &Options) -> (Snapshot, Arc<Self>, Vec<Object>) {
         let mut parsed = overrule_model::parse_for(documents, concerns());
         let (variants, passed) =
             (std::mem::take(&mut parsed.variants), std::mem::take(&mut parsed.passed));
-        let (mut snapshot, resources, mut base) = Self::unconnected(documents, parsed, options);
+        let (snapshot, mut base) = Self::connected(documents, parsed, options);
         base.passed = passed;
         base.variants = variants.iter().map(|object| object.at.source).collect();
-        let found = judge_variants(documents, &snapshot, variants, options);
+        let found = judge_variants(documents, &snapshot, &variants, options);
         found.into_iter().for_each(|d| base.diagnostics.insert(d));
+        (snapshot, Arc::new(base), variants)
+    }
+
+    /// Everything that does not depend on policies.
+    pub(crate) fn connected(
+        documents: &Documents,
+        parsed: Parsed,
+        options: &Options,
+    ) -> (Snapshot, Self) {
+        let (mut snapshot, resources, mut base) = Self::unconnected(documents, parsed, options);
         let built = resources.connect(&snapshot);
         built.diagnostics.into_iter().for_each(|d| base.diagnostics.insert(d));
         base.topology = built.topology;
         for ground in &mut base.grounds {
             ground.connect(documents, &mut snapshot, &mut base.topology.nodes);
         }
-        (snapshot, Arc::new(base))
+        (snapshot, base)
     }
 
     /// Everything that is read without asking how resources belong together. The topology is empty.
@@ -275,9 +285,11 @@ impl Analysis {
     /// resource, the first one counts.
     pub fn of(read: Read, options: &Options) -> Self {
         let Read { documents, diagnostics } = read;
-        let (mut snapshot, base) = Base::of(&documents, options);
+        let (mut snapshot, base, variants) = Base::of(&documents, options);
         let written = base.read_policies(&documents, &mut snapshot);
-        Self::on(base, documents, snapshot, written, diagnostics, options)
+        let mut analysis = Self::on(base, documents, snapshot, written, diagnostics, options);
+        worlds::confirm(&mut analysis, &variants, options);
+        analysis
     }
 
     /// The same, when these texts changed and have nothing but policies. What does not depend on policies is taken from
@@ -290,7 +302,10 @@ impl Analysis {
     ) -> Option<Self> {
         let texts = patch.texts();
         let policies = patch.objects.iter().all(|object| self.is_policy(*object));
-        if !policies || !self.base.diagnostics.concerning(&texts).is_empty() {
+        if !policies
+            || !self.base.variants.is_empty()
+            || !self.base.diagnostics.concerning(&texts).is_empty()
+        {
             return None;
         }
         let Patch { mut documents, mut snapshot, objects, .. } = patch;
@@ -330,21 +345,8 @@ impl Analysis {
         mut diagnostics: Vec<Diagnostic>,
         options: &Options,
     ) -> Self {
-        let reading = written.iter().flat_map(|written| written.diagnostics.iter());
-        diagnostics.extend(base.diagnostics.iter().chain(reading).cloned());
-        // What must exist is asked about, whether a policy of the kind is there or not.
-        let mut include_kinds = options.include_kinds.clone();
-        include_kinds.extend(base.requirements.iter().map(|r| r.kind.to_lowercase()));
-        let policies: Vec<AnyPolicies> = written.iter().map(|w| Arc::clone(&w.policies)).collect();
-        let resolving = Resolving {
-            documents: &documents,
-            snapshot: &snapshot,
-            base: &base,
-            policies: &policies,
-            include_kinds: &include_kinds,
-            options,
-        };
-        let answers = resolving.resolve(&mut diagnostics);
+        let answers =
+            Self::answers_on(&base, &documents, &snapshot, &written, options, &mut diagnostics);
         let has_placeholders = placeholders::soften(&documents.sources, &mut diagnostics);
         let diagnostics = diagnostics.into();
         // Whatever is made of this one shares its names with it.
@@ -354,32 +356,42 @@ impl Analysis {
         Self { documents, snapshot, base, written, answers, diagnostics, has_placeholders, touched }
     }
 
-    /// Documents that are none of ours: the text, the number of the document in it, and why. They take no part, and nothing
-    /// is wrong with them.
-    pub fn passed(&self) -> Vec<(SourceId, u32, Why)> {
-        let (documents, snapshot) = (&self.documents, &self.snapshot);
-        let texts = documents.sources.iter();
-        let read = texts.flat_map(|(id, source)| source.passed().iter().map(move |p| (id, *p)));
-        let all = read.chain(self.base.passed.iter().copied());
-        let mut all: Vec<_> = all.map(|(id, p)| (id, p.document, p.why)).collect();
-        for (_, objects) in snapshot.kinds().filter(|(kind, _)| !self.takes_part(*kind)) {
-            let of = |doc| documents.get(doc).map(|d| (d.source, d.index, Why::OtherKind));
-            all.extend(objects.iter().filter_map(|object| of(object.root.doc)));
-        }
-        all.sort_unstable();
-        all
+    /// What is found when everything is resolved.
+    pub(crate) fn findings_on(
+        base: &Base,
+        documents: &Documents,
+        snapshot: &Snapshot,
+        written: &[Written],
+        options: &Options,
+    ) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
+        Self::answers_on(base, documents, snapshot, written, options, &mut found);
+        found
     }
 
-    /// Whether resources of a kind take part in an answer.
-    pub fn takes_part(&self, kind: GroupKind) -> bool {
-        let (group, name) = (self.snapshot.text(kind.group), self.snapshot.text(kind.kind));
-        concerns().has(group, name) || self.kinds().find(self.snapshot.names(), kind).is_some()
-    }
-
-    /// Texts with definitions of resources that are defined elsewhere too, and are not used.
-    pub fn variants(&self) -> impl Iterator<Item = &str> {
-        let sources = self.base.variants.iter();
-        sources.filter_map(|source| Some(self.documents.sources.get(*source)?.name()))
+    fn answers_on(
+        base: &Base,
+        documents: &Documents,
+        snapshot: &Snapshot,
+        written: &[Written],
+        options: &Options,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Vec<Answered> {
+        let reading = written.iter().flat_map(|written| written.diagnostics.iter());
+        diagnostics.extend(base.diagnostics.iter().chain(reading).cloned());
+        // What must exist is asked about, whether a policy of the kind is there or not.
+        let mut include_kinds = options.include_kinds.clone();
+        include_kinds.extend(base.requirements.iter().map(|r| r.kind.to_lowercase()));
+        let policies: Vec<AnyPolicies> = written.iter().map(|w| Arc::clone(&w.policies)).collect();
+        let resolving = Resolving {
+            documents,
+            snapshot,
+            base,
+            policies: &policies,
+            include_kinds: &include_kinds,
+            options,
+        };
+        resolving.resolve(diagnostics)
     }
 
     /// The policies of a family as written.
@@ -445,7 +457,7 @@ impl<'a> Stage<'a> {
 
 /// Files given as policy kinds that contain something else.
 fn misplaced(documents: &Documents, snapshot: &Snapshot, sources: &[String]) -> Vec<Diagnostic> {
-    let is_kind_source = |o: &&overrule_model::Object| {
+    let is_kind_source = |o: &&Object| {
         let name = documents.sources.get(o.at.source).map_or("", |s| s.name());
         sources.iter().any(|s| s == name)
     };

@@ -57,7 +57,7 @@ fn judge(
 pub(crate) fn judge_variants(
     documents: &Documents,
     snapshot: &Snapshot,
-    variants: Vec<Object>,
+    variants: &[Object],
     options: &Options,
 ) -> Vec<Diagnostic> {
     let describes = |object: &Object| {
@@ -65,7 +65,7 @@ pub(crate) fn judge_variants(
         group == DESCRIPTORS || kind == "CustomResourceDefinition"
     };
     let mut found = Vec::new();
-    for (spans, snapshot) in snapshot.of_variants(documents, variants, describes) {
+    for (spans, snapshot) in snapshot.of_variants(documents, variants.to_vec(), describes) {
         let parsed = Parsed { snapshot, ..Parsed::default() };
         let mut all = Vec::new();
         judge(documents, parsed, options, &mut all);

@@ -26,6 +26,7 @@
 mod access;
 mod analysis;
 mod answers;
+mod aside;
 mod concerns;
 mod conditions;
 mod families;
@@ -39,6 +40,7 @@ mod meshes;
 mod patch;
 mod placeholders;
 mod targets;
+mod worlds;
 
 pub use access::{InboundAccess, Question};
 pub use analysis::{Analysis, Assume, Base, Options, Stage, Stages, Touched};

@@ -64,10 +64,9 @@ impl Analysis {
     pub(crate) fn updated(&self, patch: Patch, read: Vec<Diagnostic>) -> Option<Self> {
         let texts = patch.texts();
         // Requirements are about all paths.
-        if self.has_placeholders
-            || !self.requirements.is_empty()
-            || !self.base.diagnostics.concerning(&texts).is_empty()
-        {
+        let unsure = self.has_placeholders || !self.base.variants.is_empty();
+        let known = self.base.diagnostics.concerning(&texts);
+        if unsure || !self.requirements.is_empty() || !known.is_empty() {
             return None;
         }
         let Patch { mut documents, mut snapshot, objects, .. } = patch;
