@@ -181,12 +181,16 @@ impl<'a> Parser<'a> {
 
     fn kubernetes(&mut self, root: View<'a>, head: (View<'a>, View<'a>), place: NodeRef) {
         let before = self.fields.diagnostics.len();
+        let known = self.objects.len() + self.passed.len();
         let kind = self.kubernetes_object(root, head, place);
         let doubtful = match kind {
             Some(kind) => !self.has(kind),
             None => !self.concerns.everything(),
         };
         if doubtful {
+            if self.objects.len() + self.passed.len() == known {
+                self.pass(place, Why::OtherKind);
+            }
             // Whether anything matters of a resource of such a kind is known when all descriptions are.
             let found = self.fields.diagnostics.drain(before..);
             self.doubtful.extend(found.filter_map(|d| Some((kind?, d))));

@@ -47,13 +47,18 @@ pub(crate) fn confirm(analysis: &mut Analysis, variants: &[Object], options: &Op
             doubtful.entry(label.span.source).or_default().push(finding);
         }
     }
-    let mut worlds: BTreeMap<Vec<usize>, Vec<&Diagnostic>> = BTreeMap::new();
+    let mut worlds: BTreeMap<Vec<usize>, BTreeSet<&Diagnostic>> = BTreeMap::new();
     for (file, findings) in doubtful {
-        let choice = all.values().map(|definitions| nearest(sources, definitions, file)).collect();
-        worlds.entry(choice).or_default().extend(findings);
+        let near: Vec<Vec<usize>> =
+            all.values().map(|definitions| nearest(sources, definitions, file)).collect();
+        for round in 0..near.iter().map(Vec::len).max().unwrap_or(0) {
+            let one = |near: &Vec<usize>| near.get(round % near.len().max(1)).copied().unwrap_or(0);
+            let choice = near.iter().map(one).collect();
+            worlds.entry(choice).or_default().extend(findings.iter().copied());
+        }
     }
     worlds.retain(|choice, _| choice.iter().any(|place| *place > 0));
-    let mut gone: Vec<Diagnostic> = Vec::new();
+    let mut gone: BTreeSet<Diagnostic> = BTreeSet::new();
     for (choice, findings) in worlds.into_iter().take(MOST) {
         let chosen = all.values().zip(&choice).filter(|(_, place)| **place > 0);
         let chosen: Vec<&Object> =
@@ -80,21 +85,31 @@ fn findings_with(analysis: &Analysis, chosen: &[&Object], options: &Options) -> 
     found.iter().map(what).collect()
 }
 
-/// Which definition stands nearest to a file: shares most of its path. Of several, the first.
-fn nearest(sources: &SourceMap, definitions: &[&Object], file: SourceId) -> usize {
-    let name = |source: SourceId| sources.get(source).map_or("", |s| s.name());
-    let parts = |name: &'_ str| name.split('/').map(str::to_owned).collect::<Vec<String>>();
-    let own = parts(name(file));
-    let shared = |object: &Object| {
-        let theirs = parts(name(object.at.source));
-        own.iter().zip(&theirs).take_while(|(a, b)| a == b).count()
-    };
-    let mut best = (0, 0);
-    for (place, object) in definitions.iter().enumerate() {
-        let shared = shared(object);
-        if place == 0 || shared > best.1 {
-            best = (place, shared);
-        }
+/// Which definitions a file may mean: those in it, or else those whose folder shares most with its own. If they are all
+/// below its folder, any of them.
+fn nearest(sources: &SourceMap, definitions: &[&Object], file: SourceId) -> Vec<usize> {
+    if let Some(own) = definitions.iter().position(|object| object.at.source == file) {
+        return vec![own];
     }
-    best.0
+    let folder = |source: SourceId| {
+        let name = sources.get(source).map_or("", |s| s.name());
+        name.rsplit_once('/').map_or("", |(folder, _)| folder)
+    };
+    let own = folder(file);
+    let shared = |object: &&Object| {
+        let theirs = folder(object.at.source).split('/');
+        own.split('/').zip(theirs).take_while(|(a, b)| a == b).count()
+    };
+    let all = || (0..definitions.len()).collect::<Vec<usize>>();
+    let most = definitions.iter().map(shared).max().unwrap_or(0);
+    let near = || all().into_iter().filter(|i| definitions.get(*i).map(shared) == Some(most));
+    let below = |i: usize| {
+        let theirs = definitions.get(i).map_or("", |object| folder(object.at.source));
+        theirs.strip_prefix(own).is_some_and(|rest| rest.starts_with('/') || own.is_empty())
+            && theirs != own
+    };
+    match near().all(below) {
+        true => all(),
+        false => near().collect(),
+    }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::builder::{Builder, Refusal};
 use crate::codes;
-use crate::concern::ConcernedKinds;
+use crate::concern::{ConcernedKinds, Concerns};
 use crate::diagnostic::Diagnostic;
 use crate::findings::{Findings, Mark};
 use crate::look::{Look, look, mentions};
@@ -61,8 +61,7 @@ impl Allowance {
 
 /// Reads chunks one after the other, each on its own.
 pub(crate) fn read_chunks(
-    text: &str,
-    source: SourceId,
+    (text, source, concerns): (&str, SourceId, &Concerns),
     chunks: &[Range<usize>],
     options: &ReadOptions,
     allowance: &Allowance,
@@ -73,7 +72,8 @@ pub(crate) fn read_chunks(
         if outcome.too_many {
             break;
         }
-        read_chunk(&mut builder, chunk.clone(), options, allowance, &mut outcome);
+        let chunk = (chunk.clone(), concerns);
+        read_chunk(&mut builder, chunk, options, allowance, &mut outcome);
     }
     options.parsed.add(outcome.documents.len());
     outcome.findings = builder.findings;
@@ -82,13 +82,13 @@ pub(crate) fn read_chunks(
 
 fn read_chunk(
     builder: &mut Builder<'_>,
-    chunk: Range<usize>,
+    (chunk, matters): (Range<usize>, &Concerns),
     options: &ReadOptions,
     allowance: &Allowance,
     outcome: &mut Outcome,
 ) {
     let text = builder.text.get(chunk.clone()).unwrap_or("");
-    let look = options.concerns.kinds().map_or(Look::Ours, |kinds| look(text, kinds));
+    let look = matters.kinds().map_or(Look::Ours, |kinds| look(text, kinds));
     if look == Look::Other {
         if !allowance.take() {
             outcome.too_many = true;
@@ -100,7 +100,7 @@ fn read_chunk(
     let templated = text.contains("{{");
     builder.watch_for_templates(templated);
     let mark = builder.findings.mark();
-    let mut taken = Taken { outcome, options, allowance, end: chunk.start, mark, look };
+    let mut taken = Taken { outcome, options, matters, allowance, end: chunk.start, mark, look };
     let refusal = match shape::json_start(text) {
         Some(offset) => {
             let range = chunk.start + offset..chunk.end;
@@ -141,7 +141,7 @@ fn read_chunk(
     };
     let Taken { end, mark, .. } = taken;
     // Who reads only what concerns them is told of templates folder by folder.
-    if let Some(at) = builder.seen_template().filter(|_| options.concerns.everything()) {
+    if let Some(at) = builder.seen_template().filter(|_| matters.everything()) {
         outcome.template.get_or_insert(at);
     }
     let Some(refusal) = refusal else { return };
@@ -151,7 +151,7 @@ fn read_chunk(
     let rest = builder.text.get(end..chunk.end).unwrap_or("");
     let action = if templated { shape::template_action(rest) } else { None };
     let secret = concerns(rest, &options.redactions);
-    if let Some(kinds) = options.concerns.kinds()
+    if let Some(kinds) = matters.kinds()
         && let Some(why) = passed_over(rest, look, action.is_some(), kinds)
     {
         outcome.pass(end + action.unwrap_or(0), why);
@@ -188,6 +188,7 @@ fn first_try(builder: &mut Builder<'_>, chunk: Range<usize>, look: Look) -> Opti
 fn passed_over(text: &str, look: Look, is_template: bool, kinds: &ConcernedKinds) -> Option<Why> {
     let ours = || mentions(text, kinds);
     match (is_template, look) {
+        (true, Look::Ours | Look::Maybe) => Some(Why::Template { ours: true }),
         (true, _) => Some(Why::Template { ours: ours() }),
         (false, Look::Ours) => None,
         (false, Look::Maybe) => (!ours()).then_some(Why::Unreadable),
@@ -203,6 +204,7 @@ fn is_syntax(refusal: &Refusal) -> bool {
 struct Taken<'a> {
     outcome: &'a mut Outcome,
     options: &'a ReadOptions,
+    matters: &'a Concerns,
     allowance: &'a Allowance,
     /// Where the last complete document ends.
     end: usize,
@@ -227,7 +229,7 @@ impl Taken<'_> {
         let ours = match self.look {
             Look::Ours => true,
             Look::Stranger { .. } => false,
-            _ => self.options.concerns.is_ours(root),
+            _ => self.matters.is_ours(root),
         };
         if !ours {
             builder.findings.forget(&self.mark);
