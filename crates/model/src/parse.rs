@@ -456,11 +456,10 @@ impl<'a> Parser<'a> {
         let takes_part = |kind| self.takes_part(kind);
         let mut settled = definitions::settle(self.documents, names, objects, &takes_part);
         diagnostics.append(&mut settled.diagnostics);
-        let has_group = |object: &Object| self.concerns.has_group(names.text(object.kind.group));
         let answered: Vec<&str> = settled
             .kept
             .iter()
-            .filter(|object| has_group(object))
+            .filter(|object| self.takes_part(object.kind))
             .map(|object| source_name(sources, object))
             .collect();
         diagnostics.extend(self.kustomizations.findings(answered));

@@ -197,18 +197,10 @@ pub(crate) fn at_any_depth(text: &str, kinds: &ConcernedKinds) -> Look {
         let letter = |at| matches!(bytes.get(at + NUMBER.len()), Some(b'4'..=b'7'));
         memmem::find_iter(bytes, NUMBER).any(letter) || memmem::find(bytes, b"\\x").is_some()
     };
-    let is_core = |kind: &str| {
-        let one = kind.strip_suffix("List").unwrap_or(kind);
-        kinds.kinds.iter().any(|(_, known)| *known == one)
-    };
-    let mut any = false;
-    let mut api = all("apiVersion").inspect(|_| any = true);
-    let ours = api.any(|api| kinds.groups.contains(group_of(api)));
-    let ours = ours || all("type").any(|name| kinds.types.contains(name));
-    if ours || (any && all("kind").any(is_core)) || escaped() {
+    if mentions(text, kinds) || escaped() {
         return Look::Maybe;
     }
-    match any && all("kind").next().is_some() {
+    match all("apiVersion").next().is_some() && all("kind").next().is_some() {
         true => Look::Stranger { defines: memmem::find(bytes, b"CustomResource").is_some() },
         false => Look::Other,
     }
@@ -230,12 +222,18 @@ fn value(behind: &str) -> Option<&str> {
     (!word.is_empty()).then_some(word)
 }
 
-/// Whether a text that cannot be read says that it would be something that answers are about.
+/// Whether a text says anywhere what a resource would say that takes part in an answer.
 pub(crate) fn mentions(text: &str, kinds: &ConcernedKinds) -> bool {
     let all = |key: &'static str| {
         memmem::find_iter(text.as_bytes(), key)
             .filter_map(move |at| value(text.get(at + key.len()..)?))
     };
-    all("apiVersion").any(|api| kinds.groups.contains(group_of(api)))
-        || all("type").any(|name| kinds.types.contains(name))
+    let is_core = |kind: &str| {
+        let one = kind.strip_suffix("List").unwrap_or(kind);
+        kinds.kinds.iter().any(|(_, known)| *known == one)
+    };
+    let mut any = false;
+    let mut api = all("apiVersion").inspect(|_| any = true);
+    let group = api.any(|api| kinds.groups.contains(group_of(api)));
+    group || (any && all("kind").any(is_core)) || all("type").any(|name| kinds.types.contains(name))
 }

@@ -15,6 +15,8 @@ pub(super) struct Identity {
     defines: bool,
     /// The key at the left edge that the reader is in.
     within: Top,
+    /// What of it was read so far; see [`part`].
+    seen: u8,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -35,14 +37,33 @@ pub(crate) fn identity(
     if memchr::memchr2(b'\r', b'\t', text.get(chunk.start..)?.as_bytes()).is_some() {
         return None;
     }
-    document(builder, text, chunk.start, Some(Identity { defines, within: Top::Other }))
+    document(builder, text, chunk.start, Some(Identity { defines, within: Top::Other, seen: 0 }))
+}
+
+/// The bit of a part of an identity.
+fn part(key: &str) -> u8 {
+    match key {
+        "apiVersion" => 1,
+        "kind" => 2,
+        "metadata" => 4,
+        "group" => 8,
+        "names" => 16,
+        "scope" => 32,
+        _ => 0,
+    }
+}
+
+impl Identity {
+    fn is_whole(&self) -> bool {
+        self.seen == if self.defines { 0b11_1111 } else { 0b111 }
+    }
 }
 
 impl Reader<'_, '_> {
     /// Whether the entry with this key is passed over.
     pub(super) fn is_left_out(&mut self, key: &Token<'_>) -> bool {
         let Some(identity) = &mut self.identity else { return false };
-        match (self.open.len(), identity.within, key.text()) {
+        let left_out = match (self.open.len(), identity.within, key.text()) {
             (1, _, key) => {
                 identity.within = match key {
                     "metadata" => Top::Metadata,
@@ -59,12 +80,21 @@ impl Reader<'_, '_> {
                 matches!(key, "annotations" | "managedFields" | "ownerReferences" | "finalizers")
             }
             (2, Top::Spec, key) => !matches!(key, "group" | "names" | "scope"),
-            _ => false,
+            _ => return false,
+        };
+        if !left_out && (self.open.len() == 1 || matches!(identity.within, Top::Spec)) {
+            identity.seen |= part(key.text());
         }
+        left_out
     }
 
     /// Goes on at the first line that is not below an entry at this column.
     pub(super) fn skip_entry(&mut self, column: usize) {
+        // Nothing that comes later says more about who it is.
+        if self.identity.is_some_and(|identity| identity.is_whole()) {
+            self.at = self.bytes.len();
+            return;
+        }
         loop {
             let rest = self.bytes.get(self.at..).unwrap_or_default();
             let Some(end) = memchr::memchr(b'\n', rest) else {
