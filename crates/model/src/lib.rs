@@ -16,6 +16,7 @@ mod created;
 mod definitions;
 mod deletion;
 mod field;
+mod head;
 mod labels;
 mod names;
 mod object;

@@ -10,6 +10,7 @@ use overrule_source::{
 };
 
 use crate::definitions::{self, source_name};
+use crate::head::{Head, is_list, is_policy_test};
 use crate::rendered::{self, Kustomizations};
 use crate::scope::cluster_scoped;
 use crate::universal::{self, MeshScope, mesh_scoped};
@@ -478,40 +479,3 @@ impl<'a> Parser<'a> {
 const POLICY_LABEL: &str = "gateway.networking.k8s.io/policy";
 /// The API group of documents that describe kinds of policies.
 const DESCRIPTORS: &str = "overrule";
-
-/// What tells what a document is.
-#[derive(Clone, Copy)]
-struct Head<'a> {
-    api_version: Option<View<'a>>,
-    kind: Option<View<'a>>,
-    metadata: Option<View<'a>>,
-}
-
-impl<'a> Head<'a> {
-    fn of(root: View<'a>) -> Self {
-        let [api_version, kind, metadata] = ["apiVersion", "kind", "metadata"].map(|k| root.get(k));
-        Self { api_version, kind, metadata }
-    }
-
-    /// Whether it can be nothing but a single resource, as nearly all documents are: no list, no kustomization.
-    fn is_plain(self) -> bool {
-        let text = |view: Option<View<'a>>| view.and_then(View::as_str);
-        self.metadata.is_some()
-            && text(self.kind).is_some_and(|kind| !kind.ends_with("List"))
-            && text(self.api_version).is_some_and(|api| !api.contains("kustomize"))
-    }
-}
-
-/// A policy test: manifests and expectations. It is run by `overrule test` and says nothing about this input.
-fn is_policy_test(root: View<'_>) -> bool {
-    let has = |key: &str| root.get(key).is_some();
-    has("name") && (has("input") || has("files")) && !has("kind")
-}
-
-/// `kind: List`, `kind: HTTPRouteList`, and kumactl's `{items: [...], total: n}`.
-fn is_list(root: View<'_>) -> bool {
-    let Some(items) = root.get("items") else { return false };
-    let kind = root.get("kind").and_then(View::as_str);
-    items.kind() == NodeKind::List
-        && (kind.is_none_or(|k| k.ends_with("List")) || root.get("metadata").is_none())
-}

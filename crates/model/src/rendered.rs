@@ -139,10 +139,11 @@ pub(crate) fn is_kustomization(root: View<'_>) -> bool {
         None => {
             let paths = |v: View<'_>| v.items().all(|i| matches!(i.kind(), NodeKind::String));
             let lists = ["resources", "bases", "components", "patchesStrategicMerge"];
-            let any = |key: &&str| {
-                root.get(key).is_some_and(|v| v.kind() == NodeKind::List && v.len() > 0 && paths(v))
+            let any = |key: &str| {
+                root.get(key)
+                    .is_some_and(|v| v.kind() == NodeKind::List && !v.is_empty() && paths(v))
             };
-            root.get("kind").is_none() && (lists.iter().any(|k| any(&k)) || is_patch_list(root))
+            root.get("kind").is_none() && (lists.iter().any(|k| any(k)) || is_patch_list(root))
         }
     }
 }
@@ -166,8 +167,8 @@ pub(crate) fn templates(sources: &SourceMap) -> Vec<Diagnostic> {
                 names.filter_map(|n| n.strip_suffix("Chart.yaml")).collect()
             });
             let name = source.name();
-            let above = name.rmatch_indices('/').filter_map(|(at, _)| name.get(..=at)).chain([""]);
-            let chart = above.filter(|path| charts.contains(path)).last();
+            let folders = name.match_indices('/').filter_map(|(at, _)| name.get(..=at));
+            let chart = [""].into_iter().chain(folders).find(|path| charts.contains(path));
             let (of, tool) = match chart {
                 _ if is_jsonnet(name) => (folder(name), Some("jsonnet")),
                 Some(path) => (path.strip_suffix('/').unwrap_or("."), Some("helm")),

@@ -27,7 +27,10 @@ impl Analysis {
     /// Whether resources of a kind take part in an answer.
     pub fn takes_part(&self, kind: GroupKind) -> bool {
         let (group, name) = (self.snapshot.text(kind.group), self.snapshot.text(kind.kind));
-        concerns().has(group, name) || self.kinds().find(self.snapshot.names(), kind).is_some()
+        // What defines kinds says which of them are policies.
+        concerns().has(group, name)
+            || name == "CustomResourceDefinition"
+            || self.kinds().find(self.snapshot.names(), kind).is_some()
     }
 
     /// Texts with definitions of resources that are defined elsewhere too, and are not used.

@@ -164,10 +164,10 @@ fn stranger(group: &str, kind: &str, body: &str, kinds: &ConcernedKinds) -> Look
     }
     // Kubernetes' own kinds attach to nothing.
     let own = !group.contains('.') || group.ends_with(".k8s.io");
-    let has = |mark: &&&str| memmem::find(body.as_bytes(), mark.as_bytes()).is_some();
+    let has = |mark: &&str| memmem::find(body.as_bytes(), mark.as_bytes()).is_some();
     match own {
         true => Look::Stranger { defines: kind == "CustomResourceDefinition" },
-        false if kinds.custom || kinds.marks.iter().find(has).is_some() => Look::Maybe,
+        false if kinds.custom || kinds.marks.iter().any(has) => Look::Maybe,
         false => Look::Stranger { defines: false },
     }
 }

@@ -54,8 +54,10 @@ fn part(key: &str) -> u8 {
 }
 
 impl Identity {
+    /// Whether everything of it was read. Of `metadata` more may come.
     fn is_whole(&self) -> bool {
-        self.seen == if self.defines { 0b11_1111 } else { 0b111 }
+        let all = if self.defines { 0b11_1111 } else { 0b111 };
+        self.seen == all && !matches!(self.within, Top::Metadata)
     }
 }
 
