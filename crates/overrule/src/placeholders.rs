@@ -7,9 +7,6 @@ use std::collections::BTreeSet;
 use overrule_model::{codes, placeholder};
 use overrule_source::{Diagnostic, SourceId, SourceMap};
 
-/// Names of objects, hosts and fields are shorter than this; what is longer is more than one value.
-const LONGEST: usize = 300;
-
 /// Turns findings about values with placeholders into notes. Whether there were any.
 pub(crate) fn soften(sources: &SourceMap, findings: &mut Vec<Diagnostic>) -> bool {
     let mut told: BTreeSet<(SourceId, String)> = BTreeSet::new();
@@ -43,8 +40,9 @@ fn unknown<'s>(
     let span = finding.primary.as_ref()?.span;
     let text = sources.get(span.source)?.text();
     let value = text.get(span.start as usize..span.end as usize)?;
-    let one = value.len() <= LONGEST && !value.contains('\n');
-    Some((span, placeholder::first(value).filter(|_| one)?))
+    let name = placeholder::first(value)?;
+    // What stands on several lines is more than one value.
+    (!value.contains('\n')).then_some((span, name))
 }
 
 fn help(name: &str) -> &'static str {

@@ -167,7 +167,9 @@ fn stranger(group: &str, kind: &str, body: &str, kinds: &ConcernedKinds) -> Look
     let has = |mark: &&str| memmem::find(body.as_bytes(), mark.as_bytes()).is_some();
     match own {
         true => Look::Stranger { defines: kind == "CustomResourceDefinition" },
-        false if kinds.custom || kinds.marks.iter().any(has) => Look::Maybe,
+        // It looks like a policy.
+        false if kinds.marks.iter().any(has) => Look::Ours,
+        false if kinds.custom => Look::Maybe,
         false => Look::Stranger { defines: false },
     }
 }
@@ -201,6 +203,7 @@ pub(crate) fn at_any_depth(text: &str, kinds: &ConcernedKinds) -> Look {
         return Look::Maybe;
     }
     match all("apiVersion").next().is_some() && all("kind").next().is_some() {
+        true if kinds.custom => Look::Maybe,
         true => Look::Stranger { defines: memmem::find(bytes, b"CustomResource").is_some() },
         false => Look::Other,
     }
@@ -235,5 +238,9 @@ pub(crate) fn mentions(text: &str, kinds: &ConcernedKinds) -> bool {
     let mut any = false;
     let mut api = all("apiVersion").inspect(|_| any = true);
     let group = api.any(|api| kinds.groups.contains(group_of(api)));
-    group || (any && all("kind").any(is_core)) || all("type").any(|name| kinds.types.contains(name))
+    let bytes = text.as_bytes();
+    let marked = || kinds.marks.iter().any(|mark| memmem::find(bytes, mark.as_bytes()).is_some());
+    group
+        || (any && (all("kind").any(is_core) || marked()))
+        || all("type").any(|name| kinds.types.contains(name))
 }

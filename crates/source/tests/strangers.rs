@@ -57,17 +57,14 @@ fn what_concerns_the_reader_is_read_however_it_is_written() {
         "items: [{type: MeshTimeout, name: a}]\ntotal: 1\n",
         "type: MeshTimeout\nname: a\nspec: {}\n",
         "apiVersion: acme.io/v1\nkind: Policy\nspec: {targetRefs: [{kind: Gateway}]}\n",
+        "  apiVersion: acme.io/v1\n  kind: Policy\n  spec: {targetRefs: [{kind: Gateway}]}\n",
     ];
     for text in rows {
         let (found, named) = (found(text), named(text));
         assert_eq!(roots(&found), roots(&named), "{text}");
         assert!(!roots(&found).is_empty() && passed(&found).is_empty(), "{text}");
         // What follows a value in braces is another document, and what is broken is not unescaped.
-        if !text.contains("acme")
-            && !text.contains('\\')
-            && !text.starts_with(['{', '#'])
-            && !text.starts_with("--- {")
-        {
+        if !text.contains('\\') && !text.starts_with(['{', '#']) && !text.starts_with("--- {") {
             let broken = self::found(&format!("{text}\nodd: [\n"));
             assert!(!broken.diagnostics.is_empty(), "{text}");
         }
