@@ -64,7 +64,8 @@ fn what_concerns_the_reader_is_read_however_it_is_written() {
         assert_eq!(roots(&found), roots(&named), "{text}");
         assert!(!roots(&found).is_empty() && passed(&found).is_empty(), "{text}");
         // What follows a value in braces is another document, and what is broken is not unescaped.
-        if !text.contains('\\') && !text.starts_with(['{', '#']) && !text.starts_with("--- {") {
+        if !text.contains('\\') && !text.starts_with([' ', '{', '#']) && !text.starts_with("--- {")
+        {
             let broken = self::found(&format!("{text}\nodd: [\n"));
             assert!(!broken.diagnostics.is_empty(), "{text}");
         }
