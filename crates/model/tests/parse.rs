@@ -149,7 +149,8 @@ fn of_several_definitions_the_first_by_file_and_line_is_used_whatever_the_order_
     let (one, two) = (service(1), service(2));
     let same = "# The same in other words.\n{spec: {port: 1}, kind: Service, apiVersion: v1, metadata: {name: a}}";
     let both = format!("{one}---\n{two}");
-    let rows: [(&str, &[(&str, &str)], &[&str]); 6] = [
+    type Files<'a> = &'a [(&'a str, &'a str)];
+    let rows: [(&str, Files<'_>, &[&str]); 6] = [
         ("in one folder", &[("a.yaml", &one), ("b.yaml", &two)], &["OV1115 a.yaml:3:18 "]),
         ("in one file", &[("a.yaml", &both)], &["OV1102 a.yaml:8:18 metadata.name"]),
         (
