@@ -34,6 +34,7 @@ pub fn read(source: &Source, out: &mut Out) -> Result<Read, AskError> {
     let kind_sources: Vec<String> = kinds.files.iter().map(|f| f.name.clone()).collect();
     found.errors.extend(kinds.errors);
     add_new(&mut found.files, kinds.files);
+    found.files.append(&mut found.sources);
     let (inputs, unreadable) = files::read(found.files);
     found.errors.extend(unreadable);
     let mut exit = Exit::Fine;

@@ -57,6 +57,8 @@ pub trait AnyFamily: FamilyWords {
     fn profiles(&self) -> &'static [&'static str];
     fn kinds(&self) -> Vec<OwnKind>;
     fn groups(&self) -> &'static [&'static str];
+    fn reads(&self) -> &'static [OwnKind];
+    fn types(&self) -> Vec<&'static str>;
     fn codes(&self) -> &'static [Code];
     fn page(&self, code: &str) -> Option<&'static str>;
     fn settings(&self) -> &'static [Setting];
@@ -138,6 +140,14 @@ impl<F: Family> AnyFamily for F {
 
     fn groups(&self) -> &'static [&'static str] {
         Family::groups(self)
+    }
+
+    fn reads(&self) -> &'static [OwnKind] {
+        Family::reads(self)
+    }
+
+    fn types(&self) -> Vec<&'static str> {
+        Family::types(self)
     }
 
     fn codes(&self) -> &'static [Code] {

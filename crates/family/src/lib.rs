@@ -67,6 +67,17 @@ pub trait Family: FamilyWords + Sized + 'static {
         &[]
     }
 
+    /// Kinds outside of its groups that it reads besides policies; `*` is every kind of a group. Resources that no family
+    /// reads take no part in any answer, and nothing is said about them.
+    fn reads(&self) -> &'static [OwnKind] {
+        &[]
+    }
+
+    /// What its resources say in `type`, if they have that and a `name` instead of `apiVersion` and `kind`.
+    fn types(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// The codes of its findings.
     fn codes(&self) -> &'static [Code];
 

@@ -178,6 +178,10 @@ impl Family for Kuma {
         &[GROUP]
     }
 
+    fn types(&self) -> Vec<&'static str> {
+        kinds::KINDS.iter().map(|kind| kind.name).collect()
+    }
+
     fn codes(&self) -> &'static [Code] {
         codes::ALL
     }

@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 use hashbrown::{DefaultHashBuilder, HashMap, HashSet, HashTable};
 use overrule_source::{CowVec, Diagnostic, Documents, ItemsRun, NodeRef, SourceMap, Span};
 
+use crate::definitions;
 use crate::deletion::Deleted;
 use crate::scope::short_names;
 use crate::{Created, GroupKind, Names, Object, ObjectId, Scope, Sym, TargetName};
@@ -91,6 +92,50 @@ impl Snapshot {
         let (objects, by_key, kinds) = (objects.into(), Arc::new(by_key), kinds.into());
         let (deleted, by_root) = (Arc::new(deleted), Arc::default());
         Self { names, objects, by_key, hasher, kinds, deleted, by_kind, by_root }
+    }
+
+    /// Sets of other definitions, in which each object has one, together with the objects of this set that are asked for.
+    /// With each comes where these definitions stand, in order.
+    pub fn of_variants(
+        &self,
+        documents: &Documents,
+        variants: Vec<Object>,
+        besides: impl Fn(&Object) -> bool,
+    ) -> Vec<(Vec<Span>, Self)> {
+        let mut rounds: Vec<Vec<Object>> = Vec::new();
+        let mut last: Option<(ObjectKey, usize)> = None;
+        for object in variants {
+            let key = key_of(&object);
+            let round = last.filter(|(before, _)| *before == key).map_or(0, |(_, round)| round + 1);
+            last = Some((key, round));
+            match rounds.get_mut(round) {
+                Some(objects) => objects.push(object),
+                None => rounds.push(vec![object]),
+            }
+        }
+        if rounds.is_empty() {
+            return Vec::new();
+        }
+        let besides: Vec<Object> = self.all_read().filter(|o| besides(o)).cloned().collect();
+        let rounds = rounds.into_iter().map(|mut objects| {
+            let mut spans: Vec<Span> =
+                objects.iter().map(|object| documents.view(object.root).span()).collect();
+            spans.sort_unstable();
+            let own: HashSet<ObjectKey> = objects.iter().map(key_of).collect();
+            objects.extend(besides.iter().filter(|o| !own.contains(&key_of(o))).cloned());
+            definitions::sort(&self.names, &documents.sources, &mut objects);
+            (spans, Self::freeze(self.names.clone(), objects))
+        });
+        rounds.collect()
+    }
+
+    /// The same set with other definitions of some of its objects.
+    pub fn choosing(&self, documents: &Documents, chosen: &[&Object]) -> Self {
+        let own: HashSet<ObjectKey> = chosen.iter().map(|object| key_of(object)).collect();
+        let others = self.all_read().filter(|object| !own.contains(&key_of(object)));
+        let mut objects: Vec<Object> = others.chain(chosen.iter().copied()).cloned().collect();
+        definitions::sort(&self.names, &documents.sources, &mut objects);
+        Self::freeze(self.names.clone(), objects)
     }
 
     /// The same set with other words of some of its objects, and which these are; none if one of them is not in it, or
@@ -343,7 +388,8 @@ fn plural(lower: &str) -> String {
     }
 }
 
-pub(crate) fn key_of(object: &Object) -> ObjectKey {
+/// What makes an object the same object.
+pub fn key_of(object: &Object) -> ObjectKey {
     ObjectKey { kind: object.kind, scope: object.scope, name: object.name }
 }
 

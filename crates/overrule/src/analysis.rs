@@ -11,18 +11,20 @@ use overrule_gateway::kinds::{self, Kinds};
 use overrule_gateway::requirements::{self, Requirement};
 use overrule_gateway::topology::{self, GatewayResources, GatewayTopology};
 use overrule_gateway::{Gep713, KnownKinds};
-use overrule_model::{Created, GroupKind, ObjectId, Snapshot};
+use overrule_model::{Created, GroupKind, Object, ObjectId, Parsed, Snapshot};
 use overrule_source::{
-    Diagnostic, Documents, DuplicateKeys, Input, ParseCount, Read, ReadOptions, Redaction,
+    Diagnostic, Documents, DuplicateKeys, Input, ParseCount, Passed, Read, ReadOptions, Redaction,
     SingleLetters, SourceId,
 };
 use overrule_view::{Other, PlacedFindings, Scene, ScenePart};
 
 use crate::answers::{Answered, Resolving, nothing};
-use crate::families;
+use crate::concerns::{concerns, concerns_of};
 use crate::families::own_kinds;
 use crate::finding_set::FindingSet;
+use crate::judged::judge_variants;
 use crate::patch::Patch;
+use crate::{families, placeholders, worlds};
 
 /// What to assume about objects that carry no creation time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -98,6 +100,8 @@ pub struct Analysis {
     pub answers: Vec<Arc<Answered>>,
     /// Every finding of every stage, by place, none twice.
     pub diagnostics: FindingSet,
+    /// Whether some findings were about values that are filled in later.
+    pub(crate) has_placeholders: bool,
     /// What may differ from the previous analysis. A [`Workspace`](crate::live::Workspace) makes each
     /// analysis of the one before.
     pub touched: Touched,
@@ -144,6 +148,10 @@ pub struct Base {
     pub topology: GatewayTopology,
     /// What each family read besides policies.
     pub(crate) grounds: Vec<Box<dyn AnyGround>>,
+    /// Documents that are none of ours, and in which texts they are, beyond those that reading passed over.
+    pub(crate) passed: Vec<(SourceId, Passed)>,
+    /// Texts with other definitions of resources.
+    pub(crate) variants: BTreeSet<SourceId>,
     /// Policies that must exist.
     pub requirements: Vec<Requirement>,
     /// What was found on the way here.
@@ -161,8 +169,25 @@ impl Deref for Analysis {
 }
 
 impl Base {
-    fn of(documents: &Documents, options: &Options) -> (Snapshot, Arc<Self>) {
-        let (mut snapshot, resources, mut base) = Self::unconnected(documents, options);
+    fn of(documents: &Documents, options: &Options) -> (Snapshot, Arc<Self>, Vec<Object>) {
+        let mut parsed = overrule_model::parse_for(documents, concerns());
+        let (variants, passed) =
+            (std::mem::take(&mut parsed.variants), std::mem::take(&mut parsed.passed));
+        let (snapshot, mut base) = Self::connected(documents, parsed, options);
+        base.passed = passed;
+        base.variants = variants.iter().map(|object| object.at.source).collect();
+        let found = judge_variants(documents, &snapshot, &variants, options);
+        found.into_iter().for_each(|d| base.diagnostics.insert(d));
+        (snapshot, Arc::new(base), variants)
+    }
+
+    /// Everything that does not depend on policies.
+    pub(crate) fn connected(
+        documents: &Documents,
+        parsed: Parsed,
+        options: &Options,
+    ) -> (Snapshot, Self) {
+        let (mut snapshot, resources, mut base) = Self::unconnected(documents, parsed, options);
         let built = resources.connect(&snapshot);
         for found in built.diagnostics {
             base.forget_what_it_restates(&found);
@@ -172,7 +197,7 @@ impl Base {
         for ground in &mut base.grounds {
             ground.connect(documents, &mut snapshot, &mut base.topology.nodes);
         }
-        (snapshot, Arc::new(base))
+        (snapshot, base)
     }
 
     /// Removes what schemas say about a mistake of which a link between objects says more.
@@ -186,9 +211,9 @@ impl Base {
     /// Everything that is read without asking how resources belong together. The topology is empty.
     pub(crate) fn unconnected(
         documents: &Documents,
+        parsed: Parsed,
         options: &Options,
     ) -> (Snapshot, GatewayResources, Self) {
-        let parsed = overrule_model::parse(documents);
         let (mut snapshot, mut diagnostics) = (parsed.snapshot, parsed.diagnostics);
         assume(&mut snapshot, documents, options);
         diagnostics.extend(misplaced(documents, &snapshot, &options.kind_sources));
@@ -203,13 +228,8 @@ impl Base {
         }
         let (requirements, found) = requirements::parse(documents, &mut snapshot);
         diagnostics.extend(found);
-        let base = Self {
-            topology: GatewayTopology::default(),
-            grounds,
-            requirements,
-            diagnostics: diagnostics.into(),
-            unresolved: OnceLock::new(),
-        };
+        let (topology, diagnostics) = (GatewayTopology::default(), diagnostics.into());
+        let base = Self { topology, grounds, requirements, diagnostics, ..Self::default() };
         (snapshot, resources, base)
     }
 
@@ -268,8 +288,9 @@ impl Analysis {
     pub fn with_progress(mut inputs: Vec<Input>, options: &Options, stages: &dyn Stages) -> Self {
         // Names, not the order of arguments, decide everything that depends on order.
         inputs.sort_by(|a, b| a.name.cmp(&b.name));
-        let read =
-            overrule_source::read_with(inputs, &options.reading(), &|bytes| stages.read(bytes));
+        let concerns = concerns_of(&inputs).clone();
+        let reading = ReadOptions { concerns, ..options.reading() };
+        let read = overrule_source::read_with(inputs, &reading, &|bytes| stages.read(bytes));
         Self::of(read, options)
     }
 
@@ -277,9 +298,11 @@ impl Analysis {
     /// resource, the first one counts.
     pub fn of(read: Read, options: &Options) -> Self {
         let Read { documents, diagnostics } = read;
-        let (mut snapshot, base) = Base::of(&documents, options);
+        let (mut snapshot, base, variants) = Base::of(&documents, options);
         let written = base.read_policies(&documents, &mut snapshot);
-        Self::on(base, documents, snapshot, written, diagnostics, options)
+        let mut analysis = Self::on(base, documents, snapshot, written, diagnostics, options);
+        worlds::confirm(&mut analysis, &variants, options);
+        analysis
     }
 
     /// The same, when these texts changed and have nothing but policies. What does not depend on policies is taken from
@@ -292,7 +315,10 @@ impl Analysis {
     ) -> Option<Self> {
         let texts = patch.texts();
         let policies = patch.objects.iter().all(|object| self.is_policy(*object));
-        if !policies || !self.base.diagnostics.concerning(&texts).is_empty() {
+        if !policies
+            || !self.base.variants.is_empty()
+            || !self.base.diagnostics.concerning(&texts).is_empty()
+        {
             return None;
         }
         let Patch { mut documents, mut snapshot, objects, .. } = patch;
@@ -332,6 +358,38 @@ impl Analysis {
         mut diagnostics: Vec<Diagnostic>,
         options: &Options,
     ) -> Self {
+        let answers =
+            Self::answers_on(&base, &documents, &snapshot, &written, options, &mut diagnostics);
+        let has_placeholders = placeholders::soften(&documents.sources, &mut diagnostics);
+        let diagnostics = diagnostics.into();
+        // Whatever is made of this one shares its names with it.
+        snapshot.compact();
+        let answers = answers.into_iter().map(Arc::new).collect();
+        let touched = Touched::Everything;
+        Self { documents, snapshot, base, written, answers, diagnostics, has_placeholders, touched }
+    }
+
+    /// What is found when everything is resolved.
+    pub(crate) fn findings_on(
+        base: &Base,
+        documents: &Documents,
+        snapshot: &Snapshot,
+        written: &[Written],
+        options: &Options,
+    ) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
+        Self::answers_on(base, documents, snapshot, written, options, &mut found);
+        found
+    }
+
+    fn answers_on(
+        base: &Base,
+        documents: &Documents,
+        snapshot: &Snapshot,
+        written: &[Written],
+        options: &Options,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Vec<Answered> {
         let reading = written.iter().flat_map(|written| written.diagnostics.iter());
         diagnostics.extend(base.diagnostics.iter().chain(reading).cloned());
         // What must exist is asked about, whether a policy of the kind is there or not.
@@ -339,20 +397,14 @@ impl Analysis {
         include_kinds.extend(base.requirements.iter().map(|r| r.kind.to_lowercase()));
         let policies: Vec<AnyPolicies> = written.iter().map(|w| Arc::clone(&w.policies)).collect();
         let resolving = Resolving {
-            documents: &documents,
-            snapshot: &snapshot,
-            base: &base,
+            documents,
+            snapshot,
+            base,
             policies: &policies,
             include_kinds: &include_kinds,
             options,
         };
-        let answers = resolving.resolve(&mut diagnostics);
-        let diagnostics = diagnostics.into();
-        // Whatever is made of this one shares its names with it.
-        snapshot.compact();
-        let answers = answers.into_iter().map(Arc::new).collect();
-        let touched = Touched::Everything;
-        Self { documents, snapshot, base, written, answers, diagnostics, touched }
+        resolving.resolve(diagnostics)
     }
 
     /// Objects that look like policies and that no family resolves.
@@ -428,7 +480,7 @@ impl<'a> Stage<'a> {
 
 /// Files given as policy kinds that contain something else.
 fn misplaced(documents: &Documents, snapshot: &Snapshot, sources: &[String]) -> Vec<Diagnostic> {
-    let is_kind_source = |o: &&overrule_model::Object| {
+    let is_kind_source = |o: &&Object| {
         let name = documents.sources.get(o.at.source).map_or("", |s| s.name());
         sources.iter().any(|s| s == name)
     };

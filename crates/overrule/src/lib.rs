@@ -26,6 +26,8 @@
 mod access;
 mod analysis;
 mod answers;
+mod aside;
+mod concerns;
 mod conditions;
 mod families;
 pub mod files;
@@ -36,7 +38,9 @@ pub mod lookup;
 mod manifests;
 mod meshes;
 mod patch;
+mod placeholders;
 mod targets;
+mod worlds;
 
 pub use access::{InboundAccess, Question};
 pub use analysis::{Analysis, Assume, Base, Options, Stage, Stages, Touched};

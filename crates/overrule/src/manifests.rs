@@ -69,7 +69,8 @@ impl Manifests {
     /// The same for many paths, with options.
     pub fn open_with(paths: &[PathBuf], options: Options) -> Result<Self, Box<Unread>> {
         let found = files::find(paths);
-        let (inputs, refused) = files::read(found.files);
+        let all = found.files.into_iter().chain(found.sources).collect();
+        let (inputs, refused) = files::read(all);
         let all = found.errors.into_iter().chain(refused);
         let (errors, skipped): (Vec<_>, Vec<_>) = all.partition(|error| error.fatal);
         let manifests = Self { skipped, ..Self::from_inputs(inputs, options) };

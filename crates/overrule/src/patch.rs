@@ -16,7 +16,7 @@ use crate::analysis::Touched;
 use crate::answers::Answered;
 use crate::families::own_kinds;
 use crate::finding_set::FindingSet;
-use crate::{Analysis, Assume, Options, families};
+use crate::{Analysis, Assume, Options, families, placeholders};
 
 /// A text that says something else now.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +64,9 @@ impl Analysis {
     pub(crate) fn updated(&self, patch: Patch, read: Vec<Diagnostic>) -> Option<Self> {
         let texts = patch.texts();
         // Requirements are about all paths.
-        if !self.requirements.is_empty() || !self.base.diagnostics.concerning(&texts).is_empty() {
+        let unsure = self.has_placeholders || !self.base.variants.is_empty();
+        let known = self.base.diagnostics.concerning(&texts);
+        if unsure || !self.requirements.is_empty() || !known.is_empty() {
             return None;
         }
         let Patch { mut documents, mut snapshot, objects, .. } = patch;
@@ -112,11 +114,24 @@ impl Analysis {
         if known.len() < objects.len() {
             return None;
         }
+        if placeholders::soften(&documents.sources, &mut findings) {
+            return None;
+        }
         let diagnostics = self.with_findings(&texts, &replaced, findings)?;
         documents.compact();
         snapshot.compact();
         let (base, touched) = (Arc::clone(&self.base), Touched::Ladders(touched));
-        Some(Self { documents, snapshot, base, written, answers, diagnostics, touched })
+        let has_placeholders = false;
+        Some(Self {
+            documents,
+            snapshot,
+            base,
+            written,
+            answers,
+            diagnostics,
+            has_placeholders,
+            touched,
+        })
     }
 
     /// The answers of a family, with their places.
