@@ -2,12 +2,11 @@
 //! In: documents. Out: the [`Snapshot`] and what was wrong with the rest.
 //! Not here: specs. Everything here is `apiVersion`, `kind` and `metadata` (or Kuma's `type`, `mesh`, `name`).
 
-use std::cmp::Ordering;
-
 use overrule_source::{Diagnostic, DocId, Documents, NodeKind, NodeRef, TreeNodeId, View};
 
 use crate::deletion;
 use crate::scope::cluster_scoped;
+use crate::snapshot::by_identity;
 use crate::universal::{self, MeshScope, mesh_scoped};
 use crate::{
     At, Created, Fields, GroupKind, Labels, Names, Object, ObjectId, Scope, Snapshot, Sym, codes,
@@ -25,7 +24,12 @@ pub struct Parsed {
 /// Turns documents into resources. Order of files and documents does not matter; where two documents define one
 /// resource, the first by source name and position stays.
 pub fn parse(documents: &Documents) -> Parsed {
-    let mut parser = Parser::new(documents, Names::default());
+    parse_in(documents, DEFAULT_NAMESPACE)
+}
+
+/// The same, with the namespace of resources that are written without one.
+pub fn parse_in(documents: &Documents, namespace: &str) -> Parsed {
+    let mut parser = Parser::new(documents, Names::default(), namespace);
     parser.objects.reserve_exact(documents.len());
     for doc in documents.ids() {
         let root = documents.root(doc);
@@ -40,8 +44,9 @@ pub fn again(
     before: &Snapshot,
     documents: &Documents,
     changed: &[DocId],
+    namespace: &str,
 ) -> Option<(Snapshot, Vec<ObjectId>)> {
-    let mut parser = Parser::new(documents, before.names().clone());
+    let mut parser = Parser::new(documents, before.names().clone(), namespace);
     for doc in changed {
         let root = documents.root(*doc);
         parser.document(root, NodeRef { doc: *doc, node: root.id() });
@@ -54,9 +59,14 @@ pub fn again(
     (!told && whole).then(|| before.with(parser.names, parser.objects)).flatten()
 }
 
+/// The namespace of resources that are written without one, unless somebody says otherwise.
+pub const DEFAULT_NAMESPACE: &str = "default";
+
 struct Parser<'a> {
     documents: &'a Documents,
     names: Names,
+    /// Of resources that are written without one.
+    namespace: &'a str,
     fields: Fields,
     objects: Vec<Object>,
     /// Kinds that a CustomResourceDefinition of the input declares cluster-scoped.
@@ -66,10 +76,11 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn new(documents: &'a Documents, names: Names) -> Self {
+    fn new(documents: &'a Documents, names: Names, namespace: &'a str) -> Self {
         Self {
             documents,
             names,
+            namespace,
             fields: Fields::default(),
             objects: Vec::new(),
             cluster_scoped: Vec::new(),
@@ -170,7 +181,7 @@ impl<'a> Parser<'a> {
         let labels = self.labels(metadata, &at);
         let created = self.created(metadata, &at);
         let deleted = self.deleted(metadata, &at);
-        let namespace = namespace.map_or("default", |(text, _)| text);
+        let namespace = namespace.map_or(self.namespace, |(text, _)| text);
         let (scope, name) = match mesh_scoped(group, kind_name) {
             None => (Scope::Namespace(self.names.intern(namespace)), self.names.intern(name)),
             Some(told_apart) => {
@@ -317,7 +328,7 @@ impl<'a> Parser<'a> {
 
     /// Settles scopes, sorts, drops duplicates, freezes.
     fn finish(mut self) -> Parsed {
-        let default = self.names.intern("default");
+        let default = self.names.intern(self.namespace);
         for object in &mut self.objects {
             let Scope::Namespace(namespace) = object.scope else { continue };
             let known = cluster_scoped(
@@ -341,16 +352,8 @@ impl<'a> Parser<'a> {
             }
         }
         let (names, sources) = (&self.names, &self.documents.sources);
-        let scope_rank = |s: Scope| matches!(s, Scope::Mesh(_));
         self.objects.sort_by(|a, b| {
-            let text = |sym| names.text(sym);
-            // Most neighbours are of one kind and namespace: equal symbols need no look at their texts.
-            let by = |a: Sym, b: Sym| if a == b { Ordering::Equal } else { text(a).cmp(text(b)) };
-            by(a.kind.group, b.kind.group)
-                .then_with(|| by(a.kind.kind, b.kind.kind))
-                .then_with(|| by(a.scope.name(), b.scope.name()))
-                .then_with(|| by(a.name, b.name))
-                .then_with(|| scope_rank(a.scope).cmp(&scope_rank(b.scope)))
+            by_identity(names, a, b)
                 .then_with(|| source_name(sources, a).cmp(source_name(sources, b)))
                 .then_with(|| a.at.cmp(&b.at))
         });

@@ -2,6 +2,7 @@
 //! In: parsed objects. Out: the frozen, sorted set everything below reads, with lookup by identity.
 //! Not here: reading documents (`parse.rs`).
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::hash::BuildHasher;
 
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use hashbrown::{DefaultHashBuilder, HashMap, HashSet, HashTable};
 use overrule_source::{CowVec, Diagnostic, ItemsRun, SourceMap};
 
+use crate::assumed::Assumed;
 use crate::deletion::Deleted;
 use crate::scope::short_names;
 use crate::{Created, GroupKind, Names, Object, ObjectId, Scope, Sym, TargetName};
@@ -40,6 +42,8 @@ pub struct Snapshot {
     kinds: Arc<[(GroupKind, u32, u32)]>,
     deleted: Arc<Deleted>,
     by_kind: Arc<KindIndex>,
+    /// Objects that no document of the input is.
+    assumed: Arc<BTreeMap<ObjectId, Assumed>>,
 }
 
 /// Kinds by what they are looked up by.
@@ -84,7 +88,8 @@ impl Snapshot {
         }
         let by_kind = Arc::new(KindIndex::new(&names, &kinds));
         let (objects, by_key, kinds) = (objects.into(), Arc::new(by_key), kinds.into());
-        Self { names, objects, by_key, hasher, kinds, deleted: Arc::new(deleted), by_kind }
+        let (deleted, assumed) = (Arc::new(deleted), Arc::default());
+        Self { names, objects, by_key, hasher, kinds, deleted, by_kind, assumed }
     }
 
     /// The same set with other words of some of its objects, and which these are; none if one of them is not in it, or
@@ -98,6 +103,7 @@ impl Snapshot {
             kinds: Arc::clone(&self.kinds),
             deleted: Arc::clone(&self.deleted),
             by_kind: Arc::clone(&self.by_kind),
+            assumed: Arc::clone(&self.assumed),
         };
         let mut changed = Vec::with_capacity(objects.len());
         for mut object in objects {
@@ -108,6 +114,21 @@ impl Snapshot {
             same.then(|| next.objects.set(object.id.0 as usize, object))?;
         }
         Some((next, changed))
+    }
+
+    /// The same set with objects that no document of the input is.
+    pub(crate) fn with_assumed(self, more: Vec<(Object, Assumed)>) -> Self {
+        let assumed: Vec<(ObjectKey, Assumed)> =
+            more.iter().map(|(object, assumed)| (key_of(object), *assumed)).collect();
+        let before = self.assumed.iter().filter_map(|(id, a)| Some((key_of(self.get(*id)?), *a)));
+        let assumed: Vec<(ObjectKey, Assumed)> = before.chain(assumed).collect();
+        let all = self.all_read().cloned().chain(more.into_iter().map(|(object, _)| object));
+        let mut all: Vec<Object> = all.collect();
+        all.sort_by(|a, b| by_identity(&self.names, a, b));
+        let mut next = Self::freeze(self.names, all);
+        let ids = assumed.into_iter().filter_map(|(key, a)| Some((next.find(key)?.id, a)));
+        next.assumed = Arc::new(ids.collect());
+        next
     }
 
     /// From now on copies share everything, and differences between this one and what it is a copy of cost nothing more.
@@ -198,6 +219,23 @@ impl Snapshot {
             Some(help) => found.see(object.at, "it is being deleted").help(help),
             None => found,
         }
+    }
+
+    /// Why an object is here that no document of the input is; none if one is.
+    pub fn assumed(&self, id: ObjectId) -> Option<Assumed> {
+        self.assumed.get(&id).copied()
+    }
+
+    /// Every object that no document of the input is, in order.
+    pub fn all_assumed(&self) -> impl Iterator<Item = (&Object, Assumed)> {
+        self.assumed.iter().filter_map(|(id, assumed)| Some((self.get(*id)?, *assumed)))
+    }
+
+    /// Whether the input has an object of a kind that takes part.
+    pub fn was_read(&self, kind: GroupKind) -> bool {
+        let of_kind = self.by_kind.places.get(&kind).and_then(|place| self.kinds.get(*place));
+        let mut of_kind = of_kind.map_or(0..0, |(_, start, end)| *start..*end).map(ObjectId);
+        of_kind.any(|id| self.assumed(id).is_none())
     }
 
     /// Every object, by group, kind, namespace, name.
@@ -315,6 +353,19 @@ fn plural(lower: &str) -> String {
         _ if lower.ends_with(['s', 'x']) => format!("{lower}es"),
         _ => format!("{lower}s"),
     }
+}
+
+/// The order of objects: by group, kind, namespace and name, compared as text.
+pub(crate) fn by_identity(names: &Names, a: &Object, b: &Object) -> Ordering {
+    let text = |sym| names.text(sym);
+    // Most neighbours are of one kind and namespace: equal symbols need no look at their texts.
+    let by = |a: Sym, b: Sym| if a == b { Ordering::Equal } else { text(a).cmp(text(b)) };
+    let scope_rank = |s: Scope| matches!(s, Scope::Mesh(_));
+    by(a.kind.group, b.kind.group)
+        .then_with(|| by(a.kind.kind, b.kind.kind))
+        .then_with(|| by(a.scope.name(), b.scope.name()))
+        .then_with(|| by(a.name, b.name))
+        .then_with(|| scope_rank(a.scope).cmp(&scope_rank(b.scope)))
 }
 
 pub(crate) fn key_of(object: &Object) -> ObjectKey {

@@ -9,7 +9,7 @@ use overrule_engine::{LadderId, Resolution};
 use overrule_family::{AnyGround, AnyPolicies, Family, Reading, SettingValues};
 use overrule_gateway::kinds::Kinds;
 use overrule_gateway::requirements::{self, Requirement};
-use overrule_gateway::topology::{self, GatewayResources, GatewayTopology};
+use overrule_gateway::topology::{self, Assumptions, GatewayResources, GatewayTopology};
 use overrule_gateway::{Gep713, KnownKinds};
 use overrule_model::{Created, GroupKind, ObjectId, Snapshot};
 use overrule_source::{
@@ -47,6 +47,11 @@ pub struct Options {
     pub single_letters: SingleLetters,
     /// Creation times.
     pub assume_created: Assume,
+    /// Whether what is referred to and not in the input is assumed, so that answers can be given. They say so. Otherwise
+    /// such a reference leads nowhere.
+    pub assume_missing: bool,
+    /// The namespace of resources that are written without one; `default` if none is said.
+    pub default_namespace: Option<String>,
     /// Kinds to resolve even if the input has no policy of them.
     pub include_kinds: Vec<String>,
     /// Names of sources that may only contain descriptors of policy kinds.
@@ -64,6 +69,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// The namespace of resources that are written without one.
+    pub(crate) fn default_namespace(&self) -> &str {
+        self.default_namespace.as_deref().unwrap_or(overrule_model::DEFAULT_NAMESPACE)
+    }
+
     /// How texts are read for an analysis with these options.
     pub fn reading(&self) -> ReadOptions {
         ReadOptions {
@@ -175,11 +185,16 @@ impl Base {
         documents: &Documents,
         options: &Options,
     ) -> (Snapshot, GatewayResources, Self) {
-        let parsed = overrule_model::parse(documents);
+        let parsed = overrule_model::parse_in(documents, options.default_namespace());
         let (mut snapshot, mut diagnostics) = (parsed.snapshot, parsed.diagnostics);
         assume(&mut snapshot, documents, options);
         diagnostics.extend(misplaced(documents, &snapshot, &options.kind_sources));
-        let (resources, found) = topology::parse(documents, &mut snapshot);
+        let mut assumed = Assumptions::default();
+        if options.assume_missing {
+            assumed = topology::assume(documents, &mut snapshot);
+            diagnostics.append(&mut assumed.diagnostics);
+        }
+        let (resources, found) = topology::parse_assuming(documents, &mut snapshot, &assumed);
         diagnostics.extend(found);
         let mut grounds: Vec<Box<dyn AnyGround>> = Vec::new();
         for family in families() {

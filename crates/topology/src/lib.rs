@@ -5,6 +5,7 @@
 //! ```text
 //!  GatewayClass > Gateway > (ListenerSet >) Listener > Route > Rule > Backend > Port
 //!
+//!  assume    placeholders for what is referred to and missing    assume.rs
 //!  parse     typed specs from the trees, names interned          parse/, resources.rs
 //!  connect   nodes, links with facts, reasons, diagnostics       connect/, graph.rs
 //!  lookup    object, section and node to index                   lookup.rs
@@ -13,6 +14,7 @@
 //!
 //! A link is kept with its [`LinkFacts`] rather than filtered: families disagree about which facts count.
 
+mod assume;
 pub mod codes;
 mod connect;
 pub mod grants;
@@ -30,6 +32,7 @@ mod status;
 use overrule_model::Snapshot;
 use overrule_source::{Diagnostic, Documents};
 
+pub use assume::{Assumptions, assume, rests_on_assumptions};
 pub use graph::{
     Backend, BackendFacts, BackendIx, BackendUse, ClassIx, Delegation, Gateway, GatewayClass,
     GatewayIx, GatewayTopology, HostFit, Link, LinkFacts, LinkIx, Listener, ListenerIx,
@@ -37,7 +40,7 @@ pub use graph::{
     TopologyPort,
 };
 pub use matching::{Weight, http_weight};
-pub use parse::{parse, read_grants};
+pub use parse::{parse, parse_assuming, read_grants};
 pub use request::{HttpRequest, RequestError, Scheme};
 pub use resources::GatewayResources;
 pub use routing::{Missed, Routed, Taken, route_request};

@@ -47,6 +47,8 @@ pub enum ParentTarget {
 pub enum ParentStatus {
     /// At least one listener takes the route.
     Accepted,
+    /// The parent is not in the input and is assumed: nobody can tell.
+    Assumed,
     /// No listener allows routes of this namespace and kind.
     NotAllowedByListeners,
     /// No listener that allows it has the name and port.
@@ -67,7 +69,7 @@ impl ParentStatus {
             Self::NotAllowedByListeners => "NotAllowedByListeners",
             Self::NoMatchingParent | Self::ParentNotFound => "NoMatchingParent",
             Self::NoMatchingListenerHostname => "NoMatchingListenerHostname",
-            Self::Foreign => "Pending",
+            Self::Assumed | Self::Foreign => "Pending",
         }
     }
 }
@@ -121,6 +123,7 @@ impl GatewayTopology {
             let status = match parent.status {
                 ParentStatus::Foreign => continue,
                 ParentStatus::Accepted => ConditionStatus::True,
+                ParentStatus::Assumed => ConditionStatus::Unknown,
                 _ => ConditionStatus::False,
             };
             let index = parent.index;

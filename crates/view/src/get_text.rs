@@ -4,7 +4,7 @@
 use std::fmt;
 
 use crate::table::{Cell, Table};
-use crate::{Styles, escape, rules_text, v1, words};
+use crate::{Styles, assumed, escape, rules_text, v1, words};
 
 /// Policies as a table; `now` (seconds since 1970) turns creation times into ages.
 pub fn policies_table(
@@ -79,7 +79,8 @@ fn outcome(policy: &v1::PolicySummary) -> String {
             false => format!("{}: {word}", other.profile),
         }
     });
-    let others: Vec<String> = others.collect();
+    let assumed = (!policy.assumptions.is_empty()).then(|| "assumed".to_owned());
+    let others: Vec<String> = assumed.into_iter().chain(others).collect();
     match others.is_empty() {
         true => words::outcome(policy.outcome),
         false => format!("{} ({})", words::outcome(policy.outcome), others.join(", ")),
@@ -121,14 +122,18 @@ pub fn resources_table(
         let name = escaped(&resource.name);
         let file = format!("{}:{}", escape::terminal(&resource.at.file), resource.at.line);
         let deleted = resource.deleted.is_some().then_some("being deleted");
+        let assumed = assumed::resource(resource);
         if wide {
             let version = match resource.group.as_str() {
                 "" => resource.version.clone(),
                 group => format!("{group}/{}", resource.version),
             };
             let created = resource.created.as_deref().unwrap_or("-");
-            let conditions =
-                deleted.map_or_else(|| conditions(&resource.conditions), str::to_owned);
+            let conditions = match (deleted, &assumed) {
+                (Some(word), _) => word.to_owned(),
+                (None, Some(words)) => words.clone(),
+                (None, None) => conditions(&resource.conditions),
+            };
             broad.push([
                 kind,
                 namespace,
@@ -139,7 +144,10 @@ pub fn resources_table(
                 conditions.into(),
             ]);
         } else {
-            let file = deleted.map_or(file.clone(), |word| format!("{file} ({word})"));
+            let file = match deleted.or(assumed.as_deref()) {
+                Some(word) => format!("{file} ({word})"),
+                None => file,
+            };
             narrow.push([kind, namespace, name, file.into()]);
         }
     }

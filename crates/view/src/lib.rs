@@ -10,6 +10,7 @@
 //! ```
 
 pub mod access;
+mod assumed;
 mod compare;
 mod compare_text;
 mod decide;

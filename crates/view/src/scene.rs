@@ -177,6 +177,7 @@ impl ScenePart<'_> {
             kind: text(node.kind).to_owned(),
             namespace: (!is_section && !namespace.is_empty()).then(|| namespace.to_owned()),
             name: name.to_owned(),
+            assumed: node.object.is_some_and(|object| scene.snapshot.assumed(object).is_some()),
         })
     }
 
@@ -185,6 +186,8 @@ impl ScenePart<'_> {
     pub fn via(&self, scene: &Scene<'_>, path: PathId) -> String {
         let nodes = self.resolution.paths.nodes(path);
         let nodes: Vec<_> = nodes.into_iter().filter_map(|n| self.topology.get(n)).collect();
+        let is_assumed = |object| scene.snapshot.assumed(object).is_some();
+        let assumed = nodes.iter().filter_map(|n| n.object).any(is_assumed);
         let Some(leaf) = nodes.last() else { return String::new() };
         let same = |n: &&overrule_engine::Node| {
             (n.namespace, n.name, n.object) == (leaf.namespace, leaf.name, leaf.object)
@@ -198,6 +201,9 @@ impl ScenePart<'_> {
         if !above.section.is_empty() {
             name.push('#');
             name.push_str(text(above.section));
+        }
+        if assumed {
+            name.push_str(" (assumed)");
         }
         name
     }

@@ -36,6 +36,7 @@ impl Connector<'_> {
                     .unwrap_or(ClassIx(u32::MAX)),
                 listeners: spec.listeners.clone(),
                 sets: Vec::new(),
+                assumed: spec.assumed,
             });
         }
         for (index, spec) in specs.sets.iter().enumerate() {
@@ -154,7 +155,8 @@ impl Connector<'_> {
         let kind = GroupKind { group: words.group, kind: words.gateway };
         let key = ObjectKey { kind, scope: Scope::Namespace(namespace), name };
         let found = self.snapshot.find(key).map(|o| o.id);
-        if found.is_none() {
+        let assumed = found.is_some_and(|id| self.snapshot.assumed(id).is_some());
+        if found.is_none() || (assumed && self.snapshot.was_read(kind)) {
             let d = self.parent_not_found(spec.object, key, spec.parent_at);
             self.diagnostics.push(d.field("spec.parentRef.name"));
         }

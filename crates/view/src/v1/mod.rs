@@ -16,8 +16,8 @@ mod value;
 
 pub use access::{AccessDecision, AccessDecisionList, DecidedBy, OtherDecision, OtherHttp};
 pub use answers::{
-    Beside, Block, Contributor, EffectivePolicy, EffectivePolicyList, Failure, Lost, Origin,
-    OtherProfile, PathElement, Place,
+    Assumption, Beside, Block, Contributor, EffectivePolicy, EffectivePolicyList, Failure, Lost,
+    Origin, OtherProfile, PathElement, Place,
 };
 pub use changes::{ChangeCounts, EffectiveChange, EffectiveChanges, FieldChange};
 pub use explanation::{
