@@ -65,7 +65,9 @@ fn summary(known: &Known<'_>, found: &[Diagnostic]) -> String {
         false => a.resolution.kinds().filter(|(_, k)| !k.implicit).count(),
     };
     let kinds = analysis.shown().map(of).sum();
-    let own = || analysis.snapshot.objects().filter(|o| known.sees(o));
+    let snapshot = &analysis.snapshot;
+    let written = |o: &&Object| known.sees(o) && snapshot.assumed(o.id).is_none();
+    let own = || snapshot.objects().filter(written);
     let files = match known.restricted() {
         true => {
             let read = analysis.snapshot.all_read().filter(|o| known.sees(o));
@@ -94,8 +96,9 @@ fn kept<'a>(
     found: impl Iterator<Item = &'a Diagnostic>,
 ) -> impl Iterator<Item = &'a Diagnostic> {
     let span_of = |o: &Object| analysis.documents.view(o.root).span();
-    let mut objects: Vec<(Span, &Object)> =
-        analysis.snapshot.all_read().map(|o| (span_of(o), o)).collect();
+    let written =
+        analysis.snapshot.all_read().filter(|o| analysis.snapshot.assumed(o.id).is_none());
+    let mut objects: Vec<(Span, &Object)> = written.map(|o| (span_of(o), o)).collect();
     objects.sort_by_key(|(span, _)| *span);
     found.filter(move |d| {
         let Some(at) = d.primary.as_ref().map(|l| l.span) else { return true };

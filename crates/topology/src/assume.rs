@@ -4,7 +4,8 @@
 //!
 //! A Gateway gets the listeners that references name, and one without a name (`*`) where a route names none. What the
 //! missing object alone would say is left open: class, hostnames, ports, protocols, `allowedRoutes`. A Namespace lets
-//! routes in where a listener asks for its labels. GatewayClasses and Services are there for policies to land on.
+//! routes in where a listener asks for its labels. A GatewayClass is served by whoever asks. Services are there for
+//! policies to land on.
 //!
 //! Nothing is assumed of what is being deleted: it is known not to be there.
 
@@ -51,6 +52,8 @@ struct Missing {
     /// The first reference.
     at: Span,
     references: usize,
+    /// Whether another stage says that it is missing.
+    told: bool,
     /// Port and place of each section.
     sections: BTreeMap<String, (u16, Span)>,
 }
@@ -93,12 +96,13 @@ pub fn rests_on_assumptions(documents: &Documents, snapshot: &Snapshot, policy: 
 
 impl Missing {
     fn new(at: Span) -> Self {
-        Self { at, references: 0, sections: BTreeMap::new() }
+        Self { at, references: 0, told: false, sections: BTreeMap::new() }
     }
 
     /// Notes what one more reference needs.
     fn note(&mut self, want: Wanted<'_>) {
         self.references += 1;
+        self.told |= want.told;
         let Some((section, port, at)) = want.section else { return };
         let name = match (section, port) {
             ("", 0) => ANY_LISTENER.to_owned(),
@@ -120,7 +124,7 @@ impl Missing {
         let GroupKind { group, kind } = object.kind;
         let others = snapshot.was_read(object.kind);
         let is_namespace = group.is_empty() && snapshot.text(kind) == "Namespace";
-        if others && !is_namespace {
+        if self.told || (others && !is_namespace) {
             return None;
         }
         let (code, help) = match others {

@@ -9,6 +9,15 @@ use overrule_model::{Assumed, GroupKind, ObjectId, ObjectKey, Scope, Snapshot, S
 
 use crate::{Scene, ScenePart, v1, words};
 
+/// Kinds at the root of every path, so often kept elsewhere that a row of a table does not mention them.
+const ROOTS: [&str; 2] = ["gatewayclass", "mesh"];
+
+/// Whether a row of a table says that it rests on assumptions.
+pub(crate) fn is_told_in_rows(assumptions: &[v1::Assumption]) -> bool {
+    let kind = |a: &v1::Assumption| a.target.split('/').next().map(str::to_owned);
+    assumptions.iter().any(|a| kind(a).is_none_or(|kind| !ROOTS.contains(&kind.as_str())))
+}
+
 /// Whether anything is assumed at all. Mostly nothing is.
 fn is_any(snapshot: &Snapshot) -> bool {
     snapshot.all_assumed().next().is_some()

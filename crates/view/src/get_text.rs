@@ -79,7 +79,7 @@ fn outcome(policy: &v1::PolicySummary) -> String {
             false => format!("{}: {word}", other.profile),
         }
     });
-    let assumed = (!policy.assumptions.is_empty()).then(|| "assumed".to_owned());
+    let assumed = assumed::is_told_in_rows(&policy.assumptions).then(|| "assumed".to_owned());
     let others: Vec<String> = assumed.into_iter().chain(others).collect();
     match others.is_empty() {
         true => words::outcome(policy.outcome),
@@ -124,9 +124,11 @@ pub fn resources_table(
         let deleted = resource.deleted.is_some().then_some("being deleted");
         let assumed = assumed::resource(resource);
         if wide {
-            let version = match resource.group.as_str() {
-                "" => resource.version.clone(),
-                group => format!("{group}/{}", resource.version),
+            let version = match (resource.group.as_str(), resource.version.as_str()) {
+                ("", version) => version.to_owned(),
+                // Nobody says which version of what is assumed.
+                (group, "") => group.to_owned(),
+                (group, version) => format!("{group}/{version}"),
             };
             let created = resource.created.as_deref().unwrap_or("-");
             let conditions = match (deleted, &assumed) {

@@ -8,7 +8,7 @@ use overrule_engine::{FamilyWords, NodeId, PathId, PolicyId, Resolution, StepId,
 use overrule_model::{ObjectId, Snapshot};
 use overrule_source::{Diagnostic, Documents, NodeRef, Position, Span};
 
-use crate::{Other, v1};
+use crate::{Other, assumed, v1};
 
 /// One resolution under one profile, with the topology its paths walk.
 #[derive(Debug, Clone, Copy)]
@@ -186,8 +186,7 @@ impl ScenePart<'_> {
     pub fn via(&self, scene: &Scene<'_>, path: PathId) -> String {
         let nodes = self.resolution.paths.nodes(path);
         let nodes: Vec<_> = nodes.into_iter().filter_map(|n| self.topology.get(n)).collect();
-        let is_assumed = |object| scene.snapshot.assumed(object).is_some();
-        let assumed = nodes.iter().filter_map(|n| n.object).any(is_assumed);
+        let assumed = assumed::told(scene, &assumed::of_path(scene, self, path));
         let Some(leaf) = nodes.last() else { return String::new() };
         let same = |n: &&overrule_engine::Node| {
             (n.namespace, n.name, n.object) == (leaf.namespace, leaf.name, leaf.object)
@@ -202,7 +201,7 @@ impl ScenePart<'_> {
             name.push('#');
             name.push_str(text(above.section));
         }
-        if assumed {
+        if assumed::is_told_in_rows(&assumed) {
             name.push_str(" (assumed)");
         }
         name

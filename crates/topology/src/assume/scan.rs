@@ -57,6 +57,8 @@ pub(super) struct Wanted<'a> {
     pub(super) at: Span,
     /// The section it needs: name, port, and where it is written. None if it needs the object alone.
     pub(super) section: Option<(&'a str, u16, Span)>,
+    /// Whether whoever follows the reference says that it leads nowhere.
+    pub(super) told: bool,
 }
 
 /// Looks for references that lead nowhere.
@@ -85,6 +87,7 @@ impl<'a> Scan<'a> {
                 self.note_choosy(kind, object);
             }
         }
+        snapshot.of_kind(GROUP, "Gateway").iter().for_each(|object| self.class(object));
         for (group, kind) in sets {
             snapshot.of_kind(group, kind).iter().for_each(|object| self.set(object));
         }
@@ -130,6 +133,14 @@ impl<'a> Scan<'a> {
         }
     }
 
+    fn class(&mut self, object: &'a Object) {
+        let Some(class) = self.spec(object).and_then(|s| s.get("gatewayClassName")) else { return };
+        let want = Wanted { at: class.span(), section: None, told: true };
+        if let Some(name) = class.as_str() {
+            self.want(Identity([GROUP, "GatewayClass", "", name]), want);
+        }
+    }
+
     fn set(&mut self, object: &'a Object) {
         let Some(parent) = self.spec(object).and_then(|s| s.get("parentRef")) else { return };
         self.parent(parent, object, false);
@@ -151,7 +162,7 @@ impl<'a> Scan<'a> {
         let namespace = if namespace.is_empty() { own } else { namespace };
         let (name, at) = of.get("name").and_then(|n| Some((n.as_str()?, n.span())))?;
         if self.choosy.contains(&[kind, namespace, name]) {
-            let want = Wanted { at: from.at, section: None };
+            let want = Wanted { at: from.at, section: None, told: false };
             self.want(Identity(["", "Namespace", "", own]), want);
         }
         if (group, kind) != (GROUP, "Gateway") {
@@ -165,7 +176,8 @@ impl<'a> Scan<'a> {
         };
         let section_at = place("sectionName").or(place("port")).map_or(at, View::span);
         let section = listener.then_some((section, port, section_at));
-        self.want(Identity([GROUP, "Gateway", namespace, name]), Wanted { at, section });
+        let want = Wanted { at, section, told: false };
+        self.want(Identity([GROUP, "Gateway", namespace, name]), want);
         Some(())
     }
 
@@ -190,7 +202,8 @@ impl<'a> Scan<'a> {
         let section = text_or(of, "sectionName", "")?;
         let section_at = of.get("sectionName").map_or(at, View::span);
         let section = Some((section, 0, section_at)).filter(|(section, ..)| !section.is_empty());
-        self.want(Identity([group, kind, namespace, name]), Wanted { at, section });
+        let want = Wanted { at, section, told: false };
+        self.want(Identity([group, kind, namespace, name]), want);
         Some(())
     }
 

@@ -2,7 +2,7 @@
 //! In: specs of classes, Gateways and ListenerSets. Out: their nodes, and which Gateway serves which listener.
 //! Not here: conflicts (`conflicts`), routes (`attach`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use overrule_engine::{Node, NodeId};
@@ -73,12 +73,15 @@ impl Connector<'_> {
                 by_name.insert(text, (Some(spec.object), object.name, spec.controller));
             }
         }
+        let mut missing = BTreeSet::new();
         for gateway in specs.gateways.iter().filter(|g| !g.class.is_empty()) {
             let text = self.snapshot.text(gateway.class);
-            if by_name.contains_key(text) {
+            let known = by_name.get(text).map(|(object, ..)| *object);
+            let written = |id: &ObjectId| self.snapshot.assumed(*id).is_none();
+            if !missing.insert(text) || known.flatten().is_some_and(|id| written(&id)) {
                 continue;
             }
-            by_name.insert(text, (None, gateway.class, Sym::EMPTY));
+            by_name.entry(text).or_insert((None, gateway.class, Sym::EMPTY));
             let d = Diagnostic::new(
                 &codes::CLASS_NOT_FOUND,
                 format!(
