@@ -91,7 +91,7 @@ pub fn assume(documents: &Documents, snapshot: &mut Snapshot) -> Assumptions {
 /// Whether a policy refers to something that is missing or assumed, so that it may change what is assumed.
 pub fn rests_on_assumptions(documents: &Documents, snapshot: &Snapshot, policy: ObjectId) -> bool {
     let object = snapshot.get(policy);
-    object.is_some_and(|object| Scan::new(documents, snapshot).is_open(object))
+    object.is_some_and(|object| Scan::new(documents, snapshot).leads_nowhere(object))
 }
 
 impl Missing {

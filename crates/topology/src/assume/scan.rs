@@ -104,7 +104,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Whether a policy refers to something that is missing, or assumed.
-    pub(super) fn is_open(mut self, object: &'a Object) -> bool {
+    pub(super) fn leads_nowhere(mut self, object: &'a Object) -> bool {
         self.policy(object);
         !self.missing.is_empty()
     }
@@ -210,7 +210,7 @@ impl<'a> Scan<'a> {
     /// Notes a reference, unless what it names is there.
     fn want(&mut self, identity: Identity<&'a str>, want: Wanted<'a>) {
         let is_name = |text: &&str| !text.is_empty() && !text.contains(['/', '#']);
-        if self.last.as_ref() == Some(&identity) || !identity.0.last().is_some_and(|n| is_name(n)) {
+        if self.last.as_ref() == Some(&identity) || !identity.0.last().is_some_and(is_name) {
             return;
         }
         let key = identity.known_key(self.snapshot);
