@@ -20,7 +20,7 @@ use overrule_model::{
 use overrule_source::{Diagnostic, Documents, Span};
 
 use crate::codes;
-use scan::{Scan, Wanted};
+use scan::{RefField, Scan, Wanted};
 
 /// The name of the listener that nothing names.
 const ANY_LISTENER: &str = "*";
@@ -51,6 +51,7 @@ pub(crate) struct AssumedSection {
 struct Missing {
     /// The first reference.
     at: Span,
+    field: RefField,
     references: usize,
     /// Whether another stage says that it is missing.
     told: bool,
@@ -95,8 +96,9 @@ pub fn rests_on_assumptions(documents: &Documents, snapshot: &Snapshot, policy: 
 }
 
 impl Missing {
-    fn new(at: Span) -> Self {
-        Self { at, references: 0, told: false, sections: BTreeMap::new() }
+    fn new(first: Wanted<'_>) -> Self {
+        let Wanted { at, field, .. } = first;
+        Self { at, field, references: 0, told: false, sections: BTreeMap::new() }
     }
 
     /// Notes what one more reference needs.
@@ -146,7 +148,8 @@ impl Missing {
             1 => "named here".to_owned(),
             n => format!("named here, and {} more times", n - 1),
         };
-        Some(Diagnostic::new(code, message).at_with(self.at, references).help(help))
+        let d = Diagnostic::new(code, message).at_with(self.at, references);
+        Some(d.field(self.field.in_words()).help(help))
     }
 
     fn sections_in_words(&self) -> String {

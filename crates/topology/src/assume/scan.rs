@@ -51,10 +51,38 @@ impl Identity<String> {
     }
 }
 
+/// The field of a reference.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum RefField {
+    Class,
+    SetParent,
+    /// Of the list of a route.
+    RouteParent(usize),
+    Target,
+    /// Of the list of a policy.
+    OneTarget(usize),
+    /// None: the namespace of the object.
+    Namespace,
+}
+
+impl RefField {
+    pub(super) fn in_words(self) -> String {
+        match self {
+            Self::Class => "spec.gatewayClassName".to_owned(),
+            Self::SetParent => "spec.parentRef.name".to_owned(),
+            Self::RouteParent(index) => format!("spec.parentRefs[{index}].name"),
+            Self::Target => "spec.targetRef.name".to_owned(),
+            Self::OneTarget(index) => format!("spec.targetRefs[{index}].name"),
+            Self::Namespace => "metadata.namespace".to_owned(),
+        }
+    }
+}
+
 /// A reference to something that is not in the input.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted<'a> {
     pub(super) at: Span,
+    pub(super) field: RefField,
     /// The section it needs: name, port, and where it is written. None if it needs the object alone.
     pub(super) section: Option<(&'a str, u16, Span)>,
     /// Whether whoever follows the reference says that it leads nowhere.
@@ -135,7 +163,7 @@ impl<'a> Scan<'a> {
 
     fn class(&mut self, object: &'a Object) {
         let Some(class) = self.spec(object).and_then(|s| s.get("gatewayClassName")) else { return };
-        let want = Wanted { at: class.span(), section: None, told: true };
+        let want = Wanted { at: class.span(), field: RefField::Class, section: None, told: true };
         if let Some(name) = class.as_str() {
             self.want(Identity([GROUP, "GatewayClass", "", name]), want);
         }
@@ -143,18 +171,18 @@ impl<'a> Scan<'a> {
 
     fn set(&mut self, object: &'a Object) {
         let Some(parent) = self.spec(object).and_then(|s| s.get("parentRef")) else { return };
-        self.parent(parent, object, false);
+        self.parent(parent, object, RefField::SetParent);
     }
 
     fn route(&mut self, object: &'a Object) {
         let list = self.spec(object).and_then(|s| s.get("parentRefs"));
-        for parent in list.into_iter().flat_map(View::items) {
-            self.parent(parent, object, true);
+        for (index, parent) in list.into_iter().flat_map(View::items).enumerate() {
+            self.parent(parent, object, RefField::RouteParent(index));
         }
     }
 
     /// A reference to a Gateway, which has to have the listener it names.
-    fn parent(&mut self, of: View<'a>, from: &'a Object, listener: bool) -> Option<()> {
+    fn parent(&mut self, of: View<'a>, from: &'a Object, field: RefField) -> Option<()> {
         let own = self.namespace_of(from);
         let group = text_or(of, "group", GROUP)?;
         let kind = text_or(of, "kind", "Gateway")?;
@@ -162,7 +190,8 @@ impl<'a> Scan<'a> {
         let namespace = if namespace.is_empty() { own } else { namespace };
         let (name, at) = of.get("name").and_then(|n| Some((n.as_str()?, n.span())))?;
         if self.choosy.contains(&[kind, namespace, name]) {
-            let want = Wanted { at: from.at, section: None, told: false };
+            let field = RefField::Namespace;
+            let want = Wanted { at: from.at, field, section: None, told: false };
             self.want(Identity(["", "Namespace", "", own]), want);
         }
         if (group, kind) != (GROUP, "Gateway") {
@@ -175,21 +204,26 @@ impl<'a> Scan<'a> {
             None => 0,
         };
         let section_at = place("sectionName").or(place("port")).map_or(at, View::span);
-        let section = listener.then_some((section, port, section_at));
-        let want = Wanted { at, section, told: false };
+        // A ListenerSet brings its own listeners.
+        let needs_listener = matches!(field, RefField::RouteParent(_));
+        let section = needs_listener.then_some((section, port, section_at));
+        let want = Wanted { at, field, section, told: false };
         self.want(Identity([GROUP, "Gateway", namespace, name]), want);
         Some(())
     }
 
     fn policy(&mut self, object: &'a Object) {
         let Some(spec) = self.spec(object) else { return };
+        if let Some(target) = spec.get("targetRef") {
+            self.target(target, object, RefField::Target);
+        }
         let many = spec.get("targetRefs").into_iter().flat_map(View::items);
-        for target in spec.get("targetRef").into_iter().chain(many) {
-            self.target(target, object);
+        for (index, target) in many.enumerate() {
+            self.target(target, object, RefField::OneTarget(index));
         }
     }
 
-    fn target(&mut self, of: View<'a>, from: &'a Object) -> Option<()> {
+    fn target(&mut self, of: View<'a>, from: &'a Object, field: RefField) -> Option<()> {
         let kind = of.get("kind").and_then(View::as_str)?;
         let group = text_or(of, "group", if kind == "Service" { "" } else { GROUP })?;
         let own = self.namespace_of(from);
@@ -202,7 +236,7 @@ impl<'a> Scan<'a> {
         let section = text_or(of, "sectionName", "")?;
         let section_at = of.get("sectionName").map_or(at, View::span);
         let section = Some((section, 0, section_at)).filter(|(section, ..)| !section.is_empty());
-        let want = Wanted { at, section, told: false };
+        let want = Wanted { at, field, section, told: false };
         self.want(Identity([group, kind, namespace, name]), want);
         Some(())
     }
@@ -220,7 +254,7 @@ impl<'a> Scan<'a> {
             self.last = Some(identity);
             return;
         }
-        self.missing.entry(identity).or_insert_with(|| Missing::new(want.at)).note(want);
+        self.missing.entry(identity).or_insert_with(|| Missing::new(want)).note(want);
     }
 }
 
