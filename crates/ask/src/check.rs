@@ -73,7 +73,7 @@ fn summary(known: &Known<'_>, found: &[Diagnostic]) -> String {
             let read = analysis.snapshot.all_read().filter(|o| known.sees(o));
             read.map(|o| o.at.source).collect::<BTreeSet<_>>().len()
         }
-        false => analysis.documents.sources.len(),
+        false => analysis.texts_read(),
     };
     let deleted = match analysis.snapshot.deleted().iter().filter(|o| known.sees(o)).count() {
         0 => String::new(),

@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use hashbrown::HashMap;
 use overrule_engine::{FamilyWords, NodeId, Resolution, Topology};
 use overrule_family::{
-    Access, ContentChange, Dialect, Extra, Family, Ground, NamedIdentity, OwnKind, Reading,
-    ResolveOptions as Asked, Resolved as Answer, Setting, SettingValues as Given, Updated,
+    Access, ContentChange, Derived, Dialect, Extra, Family, Ground, NamedIdentity, OwnKind,
+    Reading, ResolveOptions as Asked, Resolved as Answer, Setting, SettingValues as Given, Updated,
     World as Known,
 };
 use overrule_model::{ObjectId, Snapshot, Sym};
@@ -20,6 +20,7 @@ use crate::gate::Gates;
 use crate::inbounds::Lookup;
 use crate::kri::Kri;
 use crate::policy::Policy;
+use crate::read::derive;
 use crate::resolve::{FAMILY, ProxyRules, update};
 use crate::resources::MeshResources;
 use crate::topology::{self, MeshTopology};
@@ -188,6 +189,10 @@ impl Family for Kuma {
 
     fn check(&self, key: &str, value: &Value) -> Result<(), String> {
         Settings::default().set(key, value)
+    }
+
+    fn derived(&self, documents: &Documents, snapshot: &Snapshot) -> Derived {
+        derive::derived(documents, snapshot)
     }
 
     fn read(&self, reading: Reading<'_>, given: &Given) -> Meshes {

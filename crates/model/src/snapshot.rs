@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashSet, HashTable};
-use overrule_source::{CowVec, Diagnostic, ItemsRun, SourceMap};
+use overrule_source::{CowVec, Diagnostic, ItemsRun, SourceMap, Span};
 
 use crate::assumed::Assumed;
 use crate::deletion::Deleted;
@@ -129,6 +129,18 @@ impl Snapshot {
         let ids = assumed.into_iter().filter_map(|(key, a)| Some((next.find(key)?.id, a)));
         next.assumed = Arc::new(ids.collect());
         next
+    }
+
+    /// Notes what objects are derived from, and where that is written.
+    pub fn note_derived(&mut self, derived: Vec<(ObjectId, ObjectKey, Span)>) {
+        let mut assumed = BTreeMap::clone(&self.assumed);
+        for (id, from, at) in derived {
+            if let Some(object) = self.get(id).cloned() {
+                self.objects.set(id.0 as usize, Object { at, ..object });
+                assumed.insert(id, Assumed::Derived(from));
+            }
+        }
+        self.assumed = Arc::new(assumed);
     }
 
     /// From now on copies share everything, and differences between this one and what it is a copy of cost nothing more.

@@ -6,7 +6,7 @@ use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
 
 use overrule_engine::{LadderId, Resolution};
-use overrule_family::{AnyGround, AnyPolicies, Family, Reading, SettingValues};
+use overrule_family::{AnyGround, AnyPolicies, Derived, Family, Reading, SettingValues};
 use overrule_gateway::kinds::Kinds;
 use overrule_gateway::requirements::{self, Requirement};
 use overrule_gateway::topology::{self, Assumptions, GatewayResources, GatewayTopology};
@@ -19,6 +19,7 @@ use overrule_source::{
 use overrule_view::{Other, PlacedFindings, Scene, ScenePart};
 
 use crate::answers::{Answered, Resolving, nothing};
+use crate::derived;
 use crate::families;
 use crate::families::own_kinds;
 use crate::finding_set::FindingSet;
@@ -169,8 +170,8 @@ impl Deref for Analysis {
 }
 
 impl Base {
-    fn of(documents: &Documents, options: &Options) -> (Snapshot, Arc<Self>) {
-        let (mut snapshot, resources, mut base) = Self::unconnected(documents, options);
+    fn of(documents: &Documents, derived: Derived, options: &Options) -> (Snapshot, Arc<Self>) {
+        let (mut snapshot, resources, mut base) = Self::unconnected(documents, derived, options);
         let built = resources.connect(&snapshot);
         built.diagnostics.into_iter().for_each(|d| base.diagnostics.insert(d));
         base.topology = built.topology;
@@ -183,11 +184,14 @@ impl Base {
     /// Everything that is read without asking how resources belong together. The topology is empty.
     pub(crate) fn unconnected(
         documents: &Documents,
+        derived: Derived,
         options: &Options,
     ) -> (Snapshot, GatewayResources, Self) {
         let parsed = overrule_model::parse_in(documents, options.default_namespace());
         let (mut snapshot, mut diagnostics) = (parsed.snapshot, parsed.diagnostics);
         assume(&mut snapshot, documents, options);
+        derived::note(documents, &mut snapshot, &derived.objects);
+        diagnostics.extend(derived.diagnostics);
         diagnostics.extend(misplaced(documents, &snapshot, &options.kind_sources));
         let mut assumed = Assumptions::default();
         if options.assume_missing {
@@ -272,8 +276,9 @@ impl Analysis {
     /// Runs the pipeline on texts that were read with the same options. Give them by name: where two texts have the same
     /// resource, the first one counts.
     pub fn of(read: Read, options: &Options) -> Self {
-        let Read { documents, diagnostics } = read;
-        let (mut snapshot, base) = Base::of(&documents, options);
+        let Read { mut documents, diagnostics } = read;
+        let derived = derived::add(&mut documents, options);
+        let (mut snapshot, base) = Base::of(&documents, derived, options);
         let written = base.read_policies(&documents, &mut snapshot);
         Self::on(base, documents, snapshot, written, diagnostics, options)
     }
@@ -343,12 +348,18 @@ impl Analysis {
             options,
         };
         let answers = resolving.resolve(&mut diagnostics);
+        derived::forget(&documents, &mut diagnostics);
         let diagnostics = diagnostics.into();
         // Whatever is made of this one shares its names with it.
         snapshot.compact();
         let answers = answers.into_iter().map(Arc::new).collect();
         let touched = Touched::Everything;
         Self { documents, snapshot, base, written, answers, diagnostics, touched }
+    }
+
+    /// How many texts were read; not what was derived from them.
+    pub fn texts_read(&self) -> usize {
+        derived::texts_read(&self.documents)
     }
 
     /// The policies of a family as written.

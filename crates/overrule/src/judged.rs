@@ -2,7 +2,7 @@
 //! In: texts as they were read. Out: what is wrong with them by themselves, whatever else exists. Not here: where
 //! policies attach and what is in force, which depends on everything.
 
-use overrule_family::{AnyPolicies, ReadWorld};
+use overrule_family::{AnyPolicies, Derived, ReadWorld};
 use overrule_model::Snapshot;
 use overrule_source::Read;
 
@@ -23,7 +23,7 @@ impl Judged {
     /// Runs the stages that look at one resource at a time. The texts must have been read with the same options.
     pub fn of(read: &Read, options: &Options) -> Self {
         let documents = &read.documents;
-        let (mut snapshot, _, base) = Base::unconnected(documents, options);
+        let (mut snapshot, _, base) = Base::unconnected(documents, Derived::default(), options);
         let written = base.read_policies(documents, &mut snapshot);
         let mut diagnostics = read.diagnostics.clone();
         diagnostics.extend(base.diagnostics.iter().cloned());

@@ -27,6 +27,7 @@ mod access;
 mod analysis;
 mod answers;
 mod conditions;
+mod derived;
 mod families;
 pub mod files;
 mod finding_set;

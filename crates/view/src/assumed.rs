@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use overrule_engine::{NodeId, PathId, PolicyId};
 use overrule_model::{Assumed, GroupKind, ObjectId, ObjectKey, Scope, Snapshot, Sym};
+use overrule_source::{Documents, Position};
 
 use crate::{Scene, ScenePart, v1, words};
 
@@ -85,24 +86,34 @@ pub(crate) fn told<'o>(
     scene: &Scene<'_>,
     objects: impl IntoIterator<Item = &'o ObjectId>,
 ) -> Vec<v1::Assumption> {
+    assumptions(scene.documents, scene.snapshot, objects)
+}
+
+/// Those of some objects that are not in the input, as data.
+pub fn assumptions<'o>(
+    documents: &Documents,
+    snapshot: &Snapshot,
+    objects: impl IntoIterator<Item = &'o ObjectId>,
+) -> Vec<v1::Assumption> {
     let assumption = |id: &ObjectId| {
-        let (object, why) = (scene.snapshot.get(*id)?, scene.snapshot.assumed(*id)?);
+        let (object, why) = (snapshot.get(*id)?, snapshot.assumed(*id)?);
+        let Position { file, line, column } = documents.sources.position(object.at);
         Some(v1::Assumption {
-            target: scene.snapshot.display(*id).to_string(),
-            derived_from: derived_from(scene, why),
-            at: scene.place(object.at),
+            target: snapshot.display(*id).to_string(),
+            derived_from: derived_from(snapshot, why),
+            at: v1::Place { file, line, column },
         })
     };
     objects.into_iter().filter_map(assumption).collect()
 }
 
 /// The object that another one follows from.
-pub(crate) fn derived_from(scene: &Scene<'_>, why: Assumed) -> Option<String> {
+pub(crate) fn derived_from(snapshot: &Snapshot, why: Assumed) -> Option<String> {
     match why {
         Assumed::Named => None,
         Assumed::Derived(key) => {
-            let object = scene.snapshot.find(key)?;
-            Some(scene.snapshot.display(object.id).to_string())
+            let object = snapshot.find(key)?;
+            Some(snapshot.display(object.id).to_string())
         }
     }
 }
@@ -125,7 +136,7 @@ fn in_words(assumptions: &[v1::Assumption]) -> String {
 }
 
 /// The line that says so.
-pub(crate) fn line(assumptions: &[v1::Assumption]) -> String {
+pub fn line(assumptions: &[v1::Assumption]) -> String {
     format!("Assumed: {}", in_words(assumptions))
 }
 

@@ -85,7 +85,7 @@ pub fn resources(scene: &Scene<'_>, keep: &dyn Fn(&Object) -> bool) -> v1::Resou
         derived_from: scene
             .snapshot
             .assumed(object.id)
-            .and_then(|why| assumed::derived_from(scene, why)),
+            .and_then(|why| assumed::derived_from(scene.snapshot, why)),
         conditions: Vec::new(),
         at: scene.place(object.at),
     });

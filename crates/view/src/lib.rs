@@ -48,6 +48,7 @@ mod words;
 mod written;
 mod yaml;
 
+pub use assumed::{assumptions, line as assumed_line};
 pub use compare::{elsewhere, only_elsewhere};
 pub use diagnostics::{diagnostics, diagnostics_short, diagnostics_text, summary};
 pub use diff::{EffectiveDiff, changes, changes_for};
