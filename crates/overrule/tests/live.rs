@@ -392,7 +392,7 @@ fn with_assumptions() {
     let assuming = |(resources, options): (Vec<Value>, Options)| {
         (resources, Options { assume_missing: true, ..options })
     };
-    histories((count(8), "gateway", 0), |seed| assuming(gateway_world(seed)));
+    histories((count(4), "gateway", 0), |seed| assuming(gateway_world(seed)));
     let world = |seed: u64| {
         let mut rng = Rng::new(seed, "live-assumed", 0);
         let mut all = kuadrant::world(&mut rng, &kuadrant::WorldShape::default());
@@ -402,7 +402,7 @@ fn with_assumptions() {
         all.retain(|r| r["kind"] != "Gateway" || rng.percent(50));
         assuming((all, Options::default()))
     };
-    histories((count(4), "kuadrant", 0), world);
+    histories((count(2), "kuadrant", 0), world);
 }
 
 #[test]
