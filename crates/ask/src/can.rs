@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `overrule can`: who may call what, and which policy says so.
 
-use overrule::InboundAccess;
 use overrule::overrule_access::{Http, Request};
 use overrule::view::access::{self, AccessAnswer};
 use overrule::view::{Styles, Table, escape, tenancy, v1};
+use overrule::{Client, InboundAccess};
 use serde::Deserialize;
 
 use crate::{
@@ -168,17 +168,24 @@ fn decisions(
         // After the first target, so that what is wrong is told in the order it was asked.
         if clients.is_empty() {
             for from in &matrix.from {
-                clients.push((from, known.analysis.caller(finder.client(from)?)));
+                let client = finder.client(from)?;
+                let assumed = match client {
+                    Client::Object(object) => known.analysis.assumptions(object),
+                    Client::Nobody | Client::Unnamed | Client::Identity(_) => Vec::new(),
+                };
+                clients.push((from, known.analysis.caller(client), assumed));
             }
         }
-        for (from, caller) in &clients {
+        for (from, caller, assumed) in &clients {
             for method in each(&matrix.method) {
                 for path in each(&matrix.path) {
                     for sni in each(&matrix.sni) {
                         let request = Request { sni, method, path, ..Request::default() };
                         for http in &versions {
                             let ask = |i: &InboundAccess<'_>| {
-                                i.ask(from, caller, request, *http).map(&decision)
+                                let mut answer = i.ask(from, caller, request, *http)?;
+                                answer.assumptions.extend(assumed.iter().cloned());
+                                Some(decision(answer))
                             };
                             found.extend(inbounds.iter().filter_map(ask));
                         }
@@ -204,6 +211,9 @@ fn told(d: &v1::AccessDecision, verbose: bool) -> String {
     line(format!("{}: {} -> {}{request}", d.verdict.to_uppercase(), d.from, d.to));
     if d.enforcement == "off" {
         line("  WARNING: identity is not enforced here".to_owned());
+    }
+    if !d.assumptions.is_empty() {
+        line(format!("  {}", overrule::view::assumed_line(&d.assumptions)));
     }
     line(format!("  {}", d.because));
     if let Some(identity) = d.identity.as_ref().filter(|i| **i != d.from) {

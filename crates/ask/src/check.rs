@@ -95,16 +95,18 @@ fn summary(known: &Known<'_>, found: &[Diagnostic]) -> String {
         false => a.resolution.kinds().filter(|(_, k)| !k.implicit).count(),
     };
     let kinds = analysis.shown().map(of).sum();
+    let snapshot = &analysis.snapshot;
     let own = || {
-        let all = analysis.snapshot.kinds().filter(|(kind, _)| analysis.takes_part(*kind));
-        all.flat_map(|(_, objects)| objects).filter(|o| known.sees(o))
+        let all = snapshot.kinds().filter(|(kind, _)| analysis.takes_part(*kind));
+        let all = all.flat_map(|(_, objects)| objects).filter(|o| known.sees(o));
+        all.filter(|o| snapshot.assumed(o.id).is_none())
     };
     let files = match known.restricted() {
         true => {
             let read = analysis.snapshot.all_read().filter(|o| known.sees(o));
             read.map(|o| o.at.source).collect::<BTreeSet<_>>().len()
         }
-        false => analysis.documents.sources.len(),
+        false => analysis.texts_read(),
     };
     let deleted = match analysis.snapshot.deleted().iter().filter(|o| known.sees(o)).count() {
         0 => String::new(),
@@ -127,8 +129,9 @@ fn kept<'a>(
     found: impl Iterator<Item = &'a Diagnostic>,
 ) -> impl Iterator<Item = &'a Diagnostic> {
     let span_of = |o: &Object| analysis.documents.view(o.root).span();
-    let mut objects: Vec<(Span, &Object)> =
-        analysis.snapshot.all_read().map(|o| (span_of(o), o)).collect();
+    let written =
+        analysis.snapshot.all_read().filter(|o| analysis.snapshot.assumed(o.id).is_none());
+    let mut objects: Vec<(Span, &Object)> = written.map(|o| (span_of(o), o)).collect();
     objects.sort_by_key(|(span, _)| *span);
     found.filter(move |d| {
         let Some(at) = d.primary.as_ref().map(|l| l.span) else { return true };

@@ -52,6 +52,18 @@ pub struct Source {
     /// What to assume of objects without a creation time: FILE-ORDER, or a time such as 2026-01-31T09:00:00Z.
     #[arg(long, value_name = "FILE-ORDER|TIME", global = true, display_order = 11)]
     pub assume_created: Option<String>,
+    /// Assume nothing: what is referred to and not in the input is an error, and answers do without it.
+    #[arg(long, global = true, display_order = 11)]
+    pub strict: bool,
+    /// The namespace of resources that are written without one [default: default].
+    #[arg(
+        long,
+        value_name = "NAME",
+        global = true,
+        display_order = 11,
+        value_parser = clap::builder::NonEmptyStringValueParser::new()
+    )]
+    pub default_namespace: Option<String>,
     /// Accept duplicate keys in YAML: the last one wins.
     #[arg(long, global = true, display_order = 12)]
     pub lenient: bool,

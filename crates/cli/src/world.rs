@@ -113,6 +113,8 @@ pub fn options(source: &Source) -> Result<Options, AskError> {
     Ok(Options {
         duplicate_keys: if source.lenient { DuplicateKeys::LastWins } else { DuplicateKeys::Error },
         assume_created: assume(source)?,
+        assume_missing: !source.strict,
+        default_namespace: source.default_namespace.clone(),
         profiles: profiles(source)?,
         settings: source.settings.read()?,
         ..Options::default()

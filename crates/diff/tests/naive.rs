@@ -115,9 +115,9 @@ fn pair(objects: &[Value], other: &[Value], options: &Options) -> usize {
     };
     let told: Vec<String> = changes.items.iter().map(key).collect();
     let set: BTreeSet<&String> = told.iter().collect();
-    for key in expected.symmetric_difference(&set).copied() {
-        let is_told = set.contains(key);
-        panic!("told: {is_told}: {key}\n  before {:?}\n  after  {:?}", then.get(key), now.get(key));
+    if let Some(key) = expected.symmetric_difference(&set).next().copied() {
+        let (is_told, before, after) = (set.contains(key), then.get(key), now.get(key));
+        panic!("told: {is_told}: {key}\n  before {before:?}\n  after  {after:?}");
     }
     assert_eq!(told.len(), set.len(), "none is told twice");
     // Every change is in one group, and every figure is within its bounds.

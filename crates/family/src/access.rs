@@ -60,6 +60,11 @@ pub trait Access<'a> {
     /// The name of an inbound.
     fn name(&self, at: InboundId) -> String;
 
+    /// The object it is of.
+    fn object(&self, _: InboundId) -> Option<ObjectId> {
+        None
+    }
+
     /// An inbound, to ask about its clients.
     fn inbound(&self, at: InboundId) -> Option<Box<dyn Guarded<'a> + 'a>>;
 

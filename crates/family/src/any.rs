@@ -16,8 +16,8 @@ use overrule_topology::GatewayTopology;
 use serde_json::Value;
 
 use crate::{
-    Access, Affected, Condition, ContentChange, ControllerMetrics, Dialect, Extra, Family, Ground,
-    OwnKind, Reading, ResolveOptions, Resolved, Setting, SettingValues, Updated, World,
+    Access, Affected, Condition, ContentChange, ControllerMetrics, Derived, Dialect, Extra, Family,
+    Ground, OwnKind, Reading, ResolveOptions, Resolved, Setting, SettingValues, Updated, World,
 };
 
 /// What some family read besides policies.
@@ -64,6 +64,7 @@ pub trait AnyFamily: FamilyWords {
     fn settings(&self) -> &'static [Setting];
     fn check(&self, key: &str, value: &Value) -> Result<(), String>;
     fn metrics(&self) -> Option<ControllerMetrics>;
+    fn derived(&self, documents: &Documents, snapshot: &Snapshot) -> Derived;
     fn read(&self, reading: Reading<'_>, settings: &SettingValues) -> Box<dyn AnyGround>;
     fn policies(&self, reading: Reading<'_>, ground: &dyn AnyGround) -> AnyPolicies;
     fn changed_policies(
@@ -168,6 +169,10 @@ impl<F: Family> AnyFamily for F {
 
     fn metrics(&self) -> Option<ControllerMetrics> {
         Family::metrics(self)
+    }
+
+    fn derived(&self, documents: &Documents, snapshot: &Snapshot) -> Derived {
+        Family::derived(self, documents, snapshot)
     }
 
     fn read(&self, reading: Reading<'_>, settings: &SettingValues) -> Box<dyn AnyGround> {

@@ -16,6 +16,7 @@ mod access;
 mod answer;
 mod any;
 pub mod codes;
+mod derived;
 mod dialect;
 mod profiles;
 mod settings;
@@ -34,6 +35,7 @@ pub use access::{
 };
 pub use answer::{Affected, Condition, ControllerMetrics, Extra, Fit, ResolveOptions, Resolved};
 pub use any::{AnyAnswer, AnyExtra, AnyFamily, AnyGround, AnyPolicies, ReadWorld};
+pub use derived::{Derived, DerivedObject};
 pub use dialect::{Conflicts, Dialect};
 pub use settings::{Setting, SettingValues};
 pub use update::{
@@ -99,6 +101,11 @@ pub trait Family: FamilyWords + Sized + 'static {
     /// Metrics of its controller that can be computed from answers, so that dashboards work.
     fn metrics(&self) -> Option<ControllerMetrics> {
         None
+    }
+
+    /// Objects that its controller makes of others, and that the input lacks.
+    fn derived(&self, _: &Documents, _: &Snapshot) -> Derived {
+        Derived::default()
     }
 
     /// Reads what does not depend on policies.

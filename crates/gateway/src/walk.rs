@@ -145,18 +145,20 @@ impl<C: Contexts> Walk<'_, '_, C> {
         let mut classes: BTreeMap<u32, (PathId, Stack)> = BTreeMap::new();
         for gateway in &self.topology.gateways {
             let (class_path, class_stack) = match classes.get(&gateway.class.0) {
-                Some(known) => known.clone(),
+                Some((path, stack)) => (Some(*path), stack.clone()),
+                // Its class is unknown, and so is what acts there.
+                None if gateway.assumed => (None, smallvec::smallvec![LadderId::EMPTY; self.kinds]),
                 None => {
                     let Some(class) = self.topology.class(gateway.class) else { continue };
                     let empty = smallvec::smallvec![LadderId::EMPTY; self.kinds];
                     let made = self.step(None, &empty, class.node, level::CLASS, false);
                     self.walked.objects.insert(class.node, made.0);
                     classes.insert(gateway.class.0, made.clone());
-                    made
+                    (Some(made.0), made.1)
                 }
             };
             let (path, stack) =
-                self.step(Some(class_path), &class_stack, gateway.node, level::GATEWAY, false);
+                self.step(class_path, &class_stack, gateway.node, level::GATEWAY, false);
             self.walked.objects.insert(gateway.node, path);
             for ix in gateway.listeners.clone().map(ListenerIx) {
                 self.listener(path, &stack, ix);

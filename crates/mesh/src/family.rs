@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use hashbrown::HashMap;
 use overrule_engine::{FamilyWords, NodeId, Resolution, Topology};
 use overrule_family::{
-    Access, ContentChange, Dialect, Extra, Family, Ground, NamedIdentity, OwnKind, Reading,
-    ResolveOptions as Asked, Resolved as Answer, Setting, SettingValues as Given, Updated,
+    Access, ContentChange, Derived, Dialect, Extra, Family, Ground, NamedIdentity, OwnKind,
+    Reading, ResolveOptions as Asked, Resolved as Answer, Setting, SettingValues as Given, Updated,
     World as Known,
 };
 use overrule_model::{ObjectId, Snapshot, Sym};
@@ -20,6 +20,7 @@ use crate::gate::Gates;
 use crate::inbounds::Lookup;
 use crate::kri::Kri;
 use crate::policy::Policy;
+use crate::read::derive;
 use crate::resolve::{FAMILY, ProxyRules, update};
 use crate::resources::MeshResources;
 use crate::topology::{self, MeshTopology};
@@ -178,6 +179,18 @@ impl Family for Kuma {
         &[GROUP]
     }
 
+    /// What proxies run beside: where the input has none, they are derived from these.
+    fn reads(&self) -> &'static [OwnKind] {
+        static READ: [OwnKind; 5] = [
+            OwnKind { group: "apps", kind: "DaemonSet" },
+            OwnKind { group: "apps", kind: "Deployment" },
+            OwnKind { group: "apps", kind: "StatefulSet" },
+            OwnKind { group: "batch", kind: "Job" },
+            OwnKind { group: "", kind: "Pod" },
+        ];
+        &READ
+    }
+
     fn types(&self) -> Vec<&'static str> {
         kinds::KINDS.iter().map(|kind| kind.name).collect()
     }
@@ -192,6 +205,10 @@ impl Family for Kuma {
 
     fn check(&self, key: &str, value: &Value) -> Result<(), String> {
         Settings::default().set(key, value)
+    }
+
+    fn derived(&self, documents: &Documents, snapshot: &Snapshot) -> Derived {
+        derive::derived(documents, snapshot)
     }
 
     fn read(&self, reading: Reading<'_>, given: &Given) -> Meshes {

@@ -5,12 +5,12 @@
 //! A repository keeps variants of one object in several folders, and nothing is wrong with that: one is used, and all are
 //! judged. In one file, one of two definitions is a mistake.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use overrule_source::{Diagnostic, Documents, NodeKind, SourceMap, View};
 
-use crate::{GroupKind, Names, Object, Scope, Sym, codes};
+use crate::snapshot::by_identity;
+use crate::{GroupKind, Names, Object, codes};
 
 /// Objects with one definition each.
 #[derive(Debug, Default)]
@@ -177,16 +177,8 @@ fn some(all: &[String], verb: bool) -> String {
 
 /// Puts objects in order: by group, kind, namespace and name, and definitions of one object by path and line.
 pub(crate) fn sort(names: &Names, sources: &SourceMap, objects: &mut [Object]) {
-    let scope_rank = |s: Scope| matches!(s, Scope::Mesh(_));
     objects.sort_by(|a, b| {
-        let text = |sym| names.text(sym);
-        // Most neighbours are of one kind and namespace: equal symbols need no look at their texts.
-        let by = |a: Sym, b: Sym| if a == b { Ordering::Equal } else { text(a).cmp(text(b)) };
-        by(a.kind.group, b.kind.group)
-            .then_with(|| by(a.kind.kind, b.kind.kind))
-            .then_with(|| by(a.scope.name(), b.scope.name()))
-            .then_with(|| by(a.name, b.name))
-            .then_with(|| scope_rank(a.scope).cmp(&scope_rank(b.scope)))
+        by_identity(names, a, b)
             .then_with(|| source_name(sources, a).cmp(source_name(sources, b)))
             .then_with(|| a.at.cmp(&b.at))
     });

@@ -11,6 +11,7 @@
 //! ```
 
 mod article;
+mod assumed;
 pub mod codes;
 mod created;
 mod definitions;
@@ -30,12 +31,13 @@ mod target;
 mod universal;
 
 pub use article::with_article;
+pub use assumed::{Assumed, Placeholder, assume};
 pub use created::Created;
 pub use field::{At, Fields, Seg, UNKNOWN_SHOWN};
 pub use labels::{Labels, Selector, SelectorClause, SelectorError};
 pub use names::{Names, Sym};
 pub use object::{GroupKind, Object, ObjectId, Scope};
-pub use parse::{Parsed, again, parse, parse_for};
+pub use parse::{DEFAULT_NAMESPACE, Parsed, again, parse, parse_for};
 pub use scope::{cluster_scoped, short_names};
 pub use snapshot::{Display, ObjectKey, Snapshot, is_called, key_of};
 pub use suggest::nearest;

@@ -35,12 +35,13 @@ pub struct Parsed {
 /// Turns documents into resources. Order of files and documents does not matter; where two documents define one
 /// resource, the first by source name and position stays.
 pub fn parse(documents: &Documents) -> Parsed {
-    parse_for(documents, &Concerns::default())
+    parse_for(documents, &Concerns::default(), DEFAULT_NAMESPACE)
 }
 
-/// The same for a reader whom not every kind of resource concerns: nothing is wrong with the others.
-pub fn parse_for(documents: &Documents, concerns: &Concerns) -> Parsed {
-    let mut parser = Parser::new(documents, Names::default(), concerns);
+/// The same for a reader whom not every kind of resource concerns: nothing is wrong with the others. `namespace` is that of
+/// resources that are written without one.
+pub fn parse_for(documents: &Documents, concerns: &Concerns, namespace: &str) -> Parsed {
+    let mut parser = Parser::new(documents, Names::default(), concerns, namespace);
     parser.kustomizations = Kustomizations::of(documents);
     parser.objects.reserve_exact(documents.len());
     for doc in documents.ids() {
@@ -60,9 +61,10 @@ pub fn again(
     before: &Snapshot,
     documents: &Documents,
     changed: &[DocId],
+    namespace: &str,
 ) -> Option<(Snapshot, Vec<ObjectId>)> {
     let concerns = Concerns::default();
-    let mut parser = Parser::new(documents, before.names().clone(), &concerns);
+    let mut parser = Parser::new(documents, before.names().clone(), &concerns, namespace);
     for doc in changed {
         let root = documents.root(*doc);
         parser.document(root, NodeRef { doc: *doc, node: root.id() });
@@ -75,10 +77,15 @@ pub fn again(
     (!told && whole).then(|| before.with(parser.names, parser.objects)).flatten()
 }
 
+/// The namespace of resources that are written without one, unless somebody says otherwise.
+pub const DEFAULT_NAMESPACE: &str = "default";
+
 struct Parser<'a> {
     documents: &'a Documents,
     concerns: &'a Concerns,
     names: Names,
+    /// Of resources that are written without one.
+    namespace: &'a str,
     fields: Fields,
     objects: Vec<Object>,
     /// Kinds that a CustomResourceDefinition of the input declares cluster-scoped.
@@ -94,11 +101,17 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn new(documents: &'a Documents, names: Names, concerns: &'a Concerns) -> Self {
+    fn new(
+        documents: &'a Documents,
+        names: Names,
+        concerns: &'a Concerns,
+        namespace: &'a str,
+    ) -> Self {
         Self {
             documents,
             concerns,
             names,
+            namespace,
             fields: Fields::default(),
             objects: Vec::new(),
             cluster_scoped: Vec::new(),
@@ -246,7 +259,7 @@ impl<'a> Parser<'a> {
         let labels = self.labels(metadata, &at);
         let created = self.created(metadata, &at);
         let deleted = self.deleted(metadata, &at);
-        let namespace = namespace.map_or("default", |(text, _)| text);
+        let namespace = namespace.map_or(self.namespace, |(text, _)| text);
         let (scope, name) = match mesh_scoped(group, kind_name) {
             None => (Scope::Namespace(self.names.intern(namespace)), self.names.intern(name)),
             Some(told_apart) => {
@@ -424,7 +437,7 @@ impl<'a> Parser<'a> {
 
     /// Settles scopes, sorts, settles definitions, freezes.
     fn finish(mut self) -> Parsed {
-        let default = self.names.intern("default");
+        let default = self.names.intern(self.namespace);
         let mut objects = std::mem::take(&mut self.objects);
         for object in &mut objects {
             let Scope::Namespace(namespace) = object.scope else { continue };

@@ -342,7 +342,7 @@ fn to_come_or_go_is_more_than_a_change() {
         let before = parse(&read(before).documents).snapshot;
         let after = read(after).documents;
         let docs: Vec<_> = after.ids().collect();
-        assert_eq!(overrule_model::again(&before, &after, &docs[..1]).is_some(), same);
+        assert_eq!(overrule_model::again(&before, &after, &docs[..1], "default").is_some(), same);
     }
 }
 

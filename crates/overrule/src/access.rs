@@ -46,6 +46,8 @@ pub struct InboundAccess<'a> {
     analysis: &'a Analysis,
     name: String,
     profile: &'static str,
+    /// What answers about it rest on.
+    assumptions: Vec<v1::Assumption>,
     shown: Box<dyn Guarded<'a> + 'a>,
     others: Vec<(&'static str, Box<dyn Guarded<'a> + 'a>)>,
 }
@@ -75,6 +77,11 @@ impl Analysis {
         }
         let (object, _) = self.named(text)?;
         self.is_client(object).then_some(Client::Object(object))
+    }
+
+    /// An object as something that answers rest on; nothing if it is in the input.
+    pub fn assumptions(&self, object: ObjectId) -> Vec<v1::Assumption> {
+        overrule_view::assumptions(&self.documents, &self.snapshot, [&object])
     }
 
     /// Whether an object is a client of some family's.
@@ -129,6 +136,11 @@ impl Analysis {
         Some(InboundAccess {
             analysis: self,
             name: access.name(at),
+            assumptions: overrule_view::assumptions(
+                &self.documents,
+                &self.snapshot,
+                access.object(at).iter(),
+            ),
             profile: answer.profile,
             shown: access.inbound(at)?,
             others: others.collect::<Option<_>>()?,
@@ -184,6 +196,7 @@ impl<'a> InboundAccess<'a> {
             from,
             identity: caller.identity.as_deref(),
             to: &self.name,
+            assumptions: self.assumptions.clone(),
             method,
             path,
             sni,

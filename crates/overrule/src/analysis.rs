@@ -6,10 +6,10 @@ use std::ops::Deref;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use overrule_engine::{LadderId, Resolution, Unresolved};
-use overrule_family::{AnyGround, AnyPolicies, Family, Reading, SettingValues};
+use overrule_family::{AnyGround, AnyPolicies, Derived, Family, Reading, SettingValues};
 use overrule_gateway::kinds::{self, Kinds};
 use overrule_gateway::requirements::{self, Requirement};
-use overrule_gateway::topology::{self, GatewayResources, GatewayTopology};
+use overrule_gateway::topology::{self, Assumptions, GatewayResources, GatewayTopology};
 use overrule_gateway::{Gep713, KnownKinds};
 use overrule_model::{Created, GroupKind, Object, ObjectId, Parsed, Snapshot};
 use overrule_source::{
@@ -24,7 +24,7 @@ use crate::families::own_kinds;
 use crate::finding_set::FindingSet;
 use crate::judged::judge_variants;
 use crate::patch::Patch;
-use crate::{families, placeholders, worlds};
+use crate::{derived, families, placeholders, worlds};
 
 /// What to assume about objects that carry no creation time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -49,6 +49,11 @@ pub struct Options {
     pub single_letters: SingleLetters,
     /// Creation times.
     pub assume_created: Assume,
+    /// Whether what is referred to and not in the input is assumed, so that answers can be given. They say so. Otherwise
+    /// such a reference leads nowhere.
+    pub assume_missing: bool,
+    /// The namespace of resources that are written without one; `default` if none is said.
+    pub default_namespace: Option<String>,
     /// Kinds to resolve even if the input has no policy of them.
     pub include_kinds: Vec<String>,
     /// Names of sources that may only contain descriptors of policy kinds.
@@ -66,6 +71,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// The namespace of resources that are written without one.
+    pub(crate) fn default_namespace(&self) -> &str {
+        self.default_namespace.as_deref().unwrap_or(overrule_model::DEFAULT_NAMESPACE)
+    }
+
     /// How texts are read for an analysis with these options.
     pub fn reading(&self) -> ReadOptions {
         ReadOptions {
@@ -169,8 +179,15 @@ impl Deref for Analysis {
 }
 
 impl Base {
-    fn of(documents: &Documents, options: &Options) -> (Snapshot, Arc<Self>, Vec<Object>) {
-        let mut parsed = overrule_model::parse_for(documents, concerns());
+    fn of(
+        documents: &Documents,
+        derived: Derived,
+        options: &Options,
+    ) -> (Snapshot, Arc<Self>, Vec<Object>) {
+        let namespace = options.default_namespace();
+        let mut parsed = overrule_model::parse_for(documents, concerns(), namespace);
+        derived::note(documents, &mut parsed.snapshot, &derived.objects);
+        parsed.diagnostics.extend(derived.diagnostics);
         let (variants, passed) =
             (std::mem::take(&mut parsed.variants), std::mem::take(&mut parsed.passed));
         let (snapshot, mut base) = Self::connected(documents, parsed, options);
@@ -217,7 +234,12 @@ impl Base {
         let (mut snapshot, mut diagnostics) = (parsed.snapshot, parsed.diagnostics);
         assume(&mut snapshot, documents, options);
         diagnostics.extend(misplaced(documents, &snapshot, &options.kind_sources));
-        let (resources, found) = topology::parse(documents, &mut snapshot);
+        let mut assumed = Assumptions::default();
+        if options.assume_missing {
+            assumed = topology::assume(documents, &mut snapshot);
+            diagnostics.append(&mut assumed.diagnostics);
+        }
+        let (resources, found) = topology::parse_assuming(documents, &mut snapshot, &assumed);
         diagnostics.extend(topology::merged(found, topology::validate(documents, &snapshot)));
         let mut grounds: Vec<Box<dyn AnyGround>> = Vec::new();
         for family in families() {
@@ -297,8 +319,9 @@ impl Analysis {
     /// Runs the pipeline on texts that were read with the same options. Give them by name: where two texts have the same
     /// resource, the first one counts.
     pub fn of(read: Read, options: &Options) -> Self {
-        let Read { documents, diagnostics } = read;
-        let (mut snapshot, base, variants) = Base::of(&documents, options);
+        let Read { mut documents, diagnostics } = read;
+        let derived = derived::add(&mut documents, options);
+        let (mut snapshot, base, variants) = Base::of(&documents, derived, options);
         let written = base.read_policies(&documents, &mut snapshot);
         let mut analysis = Self::on(base, documents, snapshot, written, diagnostics, options);
         worlds::confirm(&mut analysis, &variants, options);
@@ -404,7 +427,9 @@ impl Analysis {
             include_kinds: &include_kinds,
             options,
         };
-        resolving.resolve(diagnostics)
+        let answers = resolving.resolve(diagnostics);
+        derived::forget(documents, diagnostics);
+        answers
     }
 
     /// Objects that look like policies and that no family resolves.
@@ -414,6 +439,11 @@ impl Analysis {
             kinds::unresolved(documents, snapshot, &base.topology, own_kinds(), base.kinds())
         };
         self.base.unresolved.get_or_init(find)
+    }
+
+    /// How many texts were read; not what was derived from them.
+    pub fn texts_read(&self) -> usize {
+        derived::texts_read(&self.documents)
     }
 
     /// The policies of a family as written.

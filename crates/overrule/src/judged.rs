@@ -24,7 +24,8 @@ pub struct Judged {
 impl Judged {
     /// Runs the stages that look at one resource at a time. The texts must have been read with the same options.
     pub fn of(read: &Read, options: &Options) -> Self {
-        let parsed = overrule_model::parse_for(&read.documents, concerns());
+        let namespace = options.default_namespace();
+        let parsed = overrule_model::parse_for(&read.documents, concerns(), namespace);
         let mut diagnostics = read.diagnostics.clone();
         let snapshot = judge(&read.documents, parsed, options, &mut diagnostics);
         placeholders::soften(&read.documents.sources, &mut diagnostics);

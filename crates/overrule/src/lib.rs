@@ -29,6 +29,7 @@ mod answers;
 mod aside;
 mod concerns;
 mod conditions;
+mod derived;
 mod families;
 pub mod files;
 mod finding_set;

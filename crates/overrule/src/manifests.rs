@@ -60,9 +60,9 @@ pub struct MeshCall<'a> {
 
 impl Manifests {
     /// Reads and resolves a file, or every manifest below a folder. All profiles are resolved, so that answers show
-    /// where they differ.
+    /// where they differ. What is referred to and missing is assumed, and answers say so.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Box<Unread>> {
-        let options = Options { compare: true, ..Options::default() };
+        let options = Options { compare: true, assume_missing: true, ..Options::default() };
         Self::open_with(&[path.as_ref().to_path_buf()], options)
     }
 

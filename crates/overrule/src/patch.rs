@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use overrule_family::{AnyFamily, Before, ContentChange, Replaced, Updated};
+use overrule_gateway::topology::rests_on_assumptions;
 use overrule_model::{Created, ObjectId, Snapshot};
 use overrule_source::{Diagnostic, DocId, Documents, Piece, SourceId};
 
@@ -49,12 +50,22 @@ impl Analysis {
         for text in texts {
             let (docs, ids);
             (documents, docs) = documents.with(text.piece)?;
-            (snapshot, ids) = overrule_model::again(&snapshot, &documents, &docs)?;
+            (snapshot, ids) =
+                overrule_model::again(&snapshot, &documents, &docs, options.default_namespace())?;
             if let Some(created) = text.created {
                 ids.iter().for_each(|id| snapshot.assume_created_of(*id, created));
             }
             changed.extend(docs);
             objects.extend(ids);
+        }
+        let rests = |documents: &Documents, snapshot: &Snapshot| {
+            objects.iter().any(|object| rests_on_assumptions(documents, snapshot, *object))
+        };
+        // What is assumed, and the place that asks for it, may be another now.
+        if options.assume_missing
+            && (rests(&self.documents, &self.snapshot) || rests(&documents, &snapshot))
+        {
+            return None;
         }
         Some(Patch { documents, snapshot, changed, objects })
     }

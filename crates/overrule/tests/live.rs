@@ -350,6 +350,24 @@ fn families_together() {
 }
 
 #[test]
+fn with_assumptions() {
+    let assuming = |(resources, options): (Vec<Value>, Options)| {
+        (resources, Options { assume_missing: true, ..options })
+    };
+    histories((count(4), "gateway", 0), |seed| assuming(gateway_world(seed)));
+    let world = |seed: u64| {
+        let mut rng = Rng::new(seed, "live-assumed", 0);
+        let mut all = kuadrant::world(&mut rng, &kuadrant::WorldShape::default());
+        all.extend(kgateway::world::objects(seed).0);
+        all.extend(kuma::world::documents(seed).into_iter().take(20));
+        // What is gone is referred to, and comes back with some edit.
+        all.retain(|r| r["kind"] != "Gateway" || rng.percent(50));
+        assuming((all, Options::default()))
+    };
+    histories((count(2), "kuadrant", 0), world);
+}
+
+#[test]
 fn a_text_may_change_its_name_and_its_content_at_once() {
     let kind = "apiVersion: overrule/v1\nkind: PolicyKind\nmetadata: {name: t}\n\
                 spec: {group: a.io, kind: TPolicy, class: Inherited}\n";

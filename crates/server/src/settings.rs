@@ -68,8 +68,9 @@ pub(crate) fn retention(
 
 /// How resources are read.
 pub(crate) fn reading(config: &Config, options: Options) -> Options {
-    // Questions about one target show where profiles differ.
-    let mut options = Options { compare: true, ..options };
+    // Questions about one target show where profiles differ. A store is a whole world, which clients add to: what is
+    // missing in it is missing.
+    let mut options = Options { compare: true, assume_missing: false, ..options };
     config.extensions.reading(&mut options);
     options
 }

@@ -142,6 +142,26 @@ impl Documents {
         id(from.checked_sub(1).filter(|at| *at >= range.start)?)
     }
 
+    /// The same with one more text, after all others.
+    #[must_use]
+    pub fn added(mut self, piece: &Piece) -> Self {
+        let source = self.sources.add(piece.source());
+        let documents = piece.trees().map(|(index, tree)| Document { source, index, tree });
+        self.documents.edit().extend(documents);
+        self
+    }
+
+    /// The same without its last text, if that has this name.
+    #[must_use]
+    pub fn without_last(mut self, name: &str) -> Self {
+        let last = self.sources.iter().last().filter(|(_, source)| source.name() == name);
+        if let Some((source, _)) = last {
+            self.documents.edit().retain(|document| document.source != source);
+            self.sources.remove_last();
+        }
+        self
+    }
+
     /// The same with other words in one of the texts, which has as many documents as it had; all that is not about it is
     /// shared. Gives the documents that changed. None if no text, or more than one, has its name. The texts must be in
     /// the order of their names.

@@ -207,6 +207,10 @@ impl SourceMap {
         (is(at) && !is(at + 1)).then(|| SourceId(to_u32(at)))
     }
 
+    pub(crate) fn remove_last(&mut self) {
+        self.sources.edit().pop();
+    }
+
     pub(crate) fn compact(&mut self) {
         self.sources.compact();
     }

@@ -42,6 +42,10 @@ overrule_source::codes! {
     CERTIFICATE_NOT_PERMITTED = "OV1219", Error, World, "certificate in another namespace needs a ReferenceGrant";
     /// A rule that neither forwards nor answers.
     RULE_WITHOUT_BACKEND = "OV1220", Warning, Document, "rule has no backend";
+    /// Something that is referred to is not in the input, and neither is anything of its kind.
+    ASSUMED = "OV1221", Note, World, "not in the input, so assumed";
+    /// A listener asks for labels of a namespace that is not in the input, while others are.
+    NAMESPACE_NOT_FOUND = "OV1222", Error, World, "namespace not among those of the input";
     /// A parentRef names a port that the Service does not have.
     NO_MATCHING_PORT = "OV1240", Error, World, "parent Service has no such port";
     /// Routes of several kinds are bound to one port of a Service.

@@ -84,6 +84,8 @@ pub struct Gateway {
     pub listeners: Range<u32>,
     /// The ListenerSets it accepts, in the order of precedence (older first, then namespace and name).
     pub sets: Vec<SetIx>,
+    /// Nobody wrote it: references need it, and everything else about it is unknown. It has no class.
+    pub assumed: bool,
 }
 
 /// A ListenerSet or XListenerSet.

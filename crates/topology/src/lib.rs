@@ -7,6 +7,7 @@
 //!                                  Service (> Port) > Route > Rule > Backend > Port      GAMMA, mesh.rs
 //!
 //!  validate  what an API server refuses of each object             schemas.rs
+//!  assume    placeholders for what is referred to and missing    assume.rs
 //!  parse     typed specs from the trees, names interned          parse/, resources.rs
 //!  connect   nodes, links with facts, reasons, diagnostics       connect/, graph.rs
 //!  lookup    object, section and node to index                   lookup.rs
@@ -15,6 +16,7 @@
 //!
 //! A link is kept with its [`LinkFacts`] rather than filtered: families disagree about which facts count.
 
+mod assume;
 mod broken;
 pub mod codes;
 mod connect;
@@ -35,6 +37,7 @@ mod status;
 use overrule_model::Snapshot;
 use overrule_source::{Diagnostic, Documents};
 
+pub use assume::{Assumptions, assume, rests_on_assumptions};
 pub use broken::BrokenShare;
 pub use graph::{
     Backend, BackendFacts, BackendIx, BackendUse, ClassIx, Delegation, Gateway, GatewayClass,
@@ -47,7 +50,7 @@ pub use mesh::{
     Frontend, FrontendIx, FrontendPort, FrontendPortIx, Mesh, MeshLink, MeshRouted, MeshTaken,
 };
 pub use overrule_schema::codes as schema_codes;
-pub use parse::{parse, read_grants};
+pub use parse::{parse, parse_assuming, read_grants};
 pub use request::{HttpRequest, RequestError, Scheme};
 pub use resources::GatewayResources;
 pub use routing::{Missed, Routed, Taken, route_mesh_request, route_request};

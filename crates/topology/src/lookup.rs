@@ -206,6 +206,12 @@ impl GatewayTopology {
         (node != NOWHERE).then_some(NodeId(node))
     }
 
+    /// Whether a node is of an object that is not in the input and is assumed.
+    pub fn is_assumed(&self, snapshot: &Snapshot, node: NodeId) -> bool {
+        let object = self.nodes.get(node).and_then(|node| node.object);
+        object.is_some_and(|object| snapshot.assumed(object).is_some())
+    }
+
     /// The node of a section: a listener by name, a rule by name or `rule-N`, a Service port by name (or by number
     /// where it has none).
     pub fn section_node(&self, object: ObjectId, section: Sym) -> Option<NodeId> {

@@ -152,12 +152,25 @@ impl Candidate<'_> {
 
 impl<'a> Router<'a> {
     fn gateway(&self, gateway: GatewayIx) -> Result<Taken, Missed> {
-        let (listener, other_port) = self.listener(gateway)?;
-        let links = self.topology.listener(listener).map_or(0..0, |l| l.links.clone());
+        let assumed = self.topology.gateway(gateway).is_some_and(|gateway| gateway.assumed);
+        // Which listener of a Gateway nobody wrote takes a request is unknown: it may be any of them.
+        let (listeners, other_port) = match assumed {
+            true => (self.topology.listeners_of(gateway).map(|(ix, _)| ix).collect(), false),
+            false => {
+                let (listener, other_port) = self.listener(gateway)?;
+                (vec![listener], other_port)
+            }
+        };
+        let Some(listener) = listeners.first().copied() else {
+            return Err(Missed::NoListener(gateway));
+        };
         let mut best: Option<Candidate<'a>> = None;
         let mut has_route = false;
-        for link in links.map(LinkIx) {
-            has_route |= self.candidates(link, &mut best);
+        for listener in listeners {
+            let links = self.topology.listener(listener).map_or(0..0, |l| l.links.clone());
+            for link in links.map(LinkIx) {
+                has_route |= self.candidates(link, &mut best);
+            }
         }
         match best {
             Some(found) => Ok(Taken {

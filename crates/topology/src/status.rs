@@ -49,6 +49,8 @@ pub enum ParentTarget {
 pub enum ParentStatus {
     /// At least one listener takes the route, or the Service it is bound to has the port.
     Accepted,
+    /// The parent is not in the input and is assumed: nobody can tell.
+    Assumed,
     /// No listener allows routes of this namespace and kind.
     NotAllowedByListeners,
     /// No listener that allows it has the name and port.
@@ -72,7 +74,7 @@ impl ParentStatus {
             Self::NoMatchingParent | Self::ParentNotFound => "NoMatchingParent",
             Self::NoMatchingListenerHostname => "NoMatchingListenerHostname",
             Self::Conflicted => "Conflicted",
-            Self::Foreign => "Pending",
+            Self::Assumed | Self::Foreign => "Pending",
         }
     }
 }
@@ -126,6 +128,7 @@ impl GatewayTopology {
             let status = match parent.status {
                 ParentStatus::Foreign => continue,
                 ParentStatus::Accepted => ConditionStatus::True,
+                ParentStatus::Assumed => ConditionStatus::Unknown,
                 _ => ConditionStatus::False,
             };
             let index = parent.index;

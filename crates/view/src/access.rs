@@ -33,6 +33,8 @@ pub struct AccessAnswer<'a> {
     pub identity: Option<&'a str>,
     /// The inbound.
     pub to: &'a str,
+    /// What the answer rests on that is not in the input.
+    pub assumptions: Vec<v1::Assumption>,
     /// The method asked about.
     pub method: Option<&'a str>,
     /// The path asked about.
@@ -149,6 +151,7 @@ pub(crate) fn asked(access: &AccessAnswer<'_>) -> v1::AccessDecision {
         enforcement: enforced(enforcement),
         verdict: verdict(access.ruling.verdict),
         plaintext: (enforcement == Enforcement::Permissive).then_some("allowed"),
+        assumptions: access.assumptions.clone(),
         because: String::new(),
         by: None,
         by_tree: None,

@@ -15,7 +15,8 @@ use crate::effective::result;
 use crate::style::Painted;
 use crate::table::{Cell, Table};
 use crate::{
-    Other, Scene, ScenePart, Styles, compare, compare_text, effective, escape, v1, words, yaml,
+    Other, Scene, ScenePart, Styles, assumed, compare, compare_text, effective, escape, v1, words,
+    yaml,
 };
 
 /// One effective policy: header, value with origins, and everything that lost.
@@ -74,7 +75,11 @@ fn header(policy: &v1::EffectivePolicy, styles: &Styles, out: &mut dyn fmt::Writ
     if policy.path.len() > 1 {
         writeln!(out, "#   via {}", words::path(&policy.path))?;
     }
-    writeln!(out, "#   rules: {}", rules(policy))
+    writeln!(out, "#   rules: {}", rules(policy))?;
+    match policy.assumptions.as_slice() {
+        [] => Ok(()),
+        some => writeln!(out, "# {}", assumed::line(some)),
+    }
 }
 
 /// `gateway/gep713`, and whether they are guessed.

@@ -10,7 +10,8 @@ use crate::field::name;
 use crate::style::Painted;
 use crate::table::{Cell, Table};
 use crate::{
-    Scene, ScenePart, Styles, compare_text, escape, explain, side_by_side_text, v1, words, yaml,
+    Scene, ScenePart, Styles, assumed, compare_text, escape, explain, side_by_side_text, v1, words,
+    yaml,
 };
 
 /// Explains in words; see [`explain`] for what is asked.
@@ -93,7 +94,11 @@ impl Text<'_> {
         if effective.path.len() > 1 {
             writeln!(out, "  via {}", words::path(&effective.path))?;
         }
-        writeln!(out, "  {}", Painted(self.styles.dim, &format!("rules: {}", rules(effective))))
+        writeln!(out, "  {}", Painted(self.styles.dim, &format!("rules: {}", rules(effective))))?;
+        match effective.assumptions.as_slice() {
+            [] => Ok(()),
+            some => writeln!(out, "  {}", assumed::line(some)),
+        }
     }
 
     fn heading(&self, text: &str, out: Out<'_>) -> fmt::Result {

@@ -5,10 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use overrule_engine::{KindId, LadderId, Outcome, PolicyId, StepId, Tally};
-use overrule_model::{Created, Object, Scope};
+use overrule_model::{Created, Object, ObjectId, Scope};
 
 use crate::losses::{Losses, Sorted};
-use crate::{Scene, ScenePart, rules, v1};
+use crate::{Scene, ScenePart, assumed, rules, v1};
 
 /// The policies of a part whose object is kept, with what became of them.
 pub fn policies(
@@ -29,6 +29,7 @@ pub fn policies(
         strategies: strategies(part),
         losers: losers(scene, part),
         rules: rules::collect(scene, part, &kinds, &|p| kept.contains(&p)),
+        assumed: assumed::by_policy(scene, part),
     };
     let summaries = part.resolution.declared().filter_map(|(id, entry)| {
         let object = scene.snapshot.get(entry.object)?;
@@ -59,6 +60,7 @@ pub fn deleted_policies(
         counts: v1::Counts::from(Tally::default()),
         created: known(object.created).map(|_| object.created.to_string()),
         created_seconds: known(object.created),
+        assumptions: Vec::new(),
         strategy: None,
         why: Vec::new(),
         deleted: object.deleted.map(text),
@@ -83,6 +85,11 @@ pub fn resources(scene: &Scene<'_>, keep: &dyn Fn(&Object) -> bool) -> v1::Resou
         name: text(object.name),
         created: known(object.created).map(|_| object.created.to_string()),
         deleted: object.deleted.map(text),
+        assumed: scene.snapshot.assumed(object.id).is_some(),
+        derived_from: scene
+            .snapshot
+            .assumed(object.id)
+            .and_then(|why| assumed::derived_from(scene.snapshot, why)),
         conditions: Vec::new(),
         at: scene.place(object.at),
     });
@@ -142,6 +149,8 @@ struct Lister<'a> {
     strategies: BTreeMap<PolicyId, &'static str>,
     losers: Losers,
     rules: BTreeMap<PolicyId, Vec<v1::RuleSummary>>,
+    /// What answers about each policy rest on.
+    assumed: BTreeMap<PolicyId, BTreeSet<ObjectId>>,
 }
 
 impl Lister<'_> {
@@ -166,6 +175,7 @@ impl Lister<'_> {
             counts: resolution.tally(id).into(),
             created: known(object.created).map(|_| object.created.to_string()),
             created_seconds: known(object.created),
+            assumptions: assumed::told(self.scene, self.assumed.get(&id).into_iter().flatten()),
             strategy: self.strategies.get(&id).copied(),
             why: self.why(id, kind, outcome),
             deleted: None,

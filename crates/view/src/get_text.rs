@@ -4,7 +4,7 @@
 use std::fmt;
 
 use crate::table::{Cell, Table, TableFit};
-use crate::{Styles, beside, escape, rules_text, v1, words};
+use crate::{Styles, assumed, beside, escape, rules_text, v1, words};
 
 /// Policies as a table; `now` (seconds since 1970) turns creation times into ages.
 pub fn policies_table(
@@ -113,7 +113,8 @@ fn outcome(policy: &v1::PolicySummary) -> String {
             false => format!("{}: {word}", other.profile),
         }
     });
-    let others: Vec<String> = others.collect();
+    let assumed = assumed::is_told_in_rows(&policy.assumptions).then(|| "assumed".to_owned());
+    let others: Vec<String> = assumed.into_iter().chain(others).collect();
     match others.is_empty() {
         true => words::outcome(policy.outcome),
         false => format!("{} ({})", words::outcome(policy.outcome), others.join(", ")),
@@ -166,14 +167,20 @@ pub fn resources_table(
         let name = escaped(&resource.name);
         let file = format!("{}:{}", escape::terminal(&resource.at.file), resource.at.line);
         let deleted = resource.deleted.is_some().then_some("being deleted");
+        let assumed = assumed::resource(resource);
         if wide {
-            let version = match resource.group.as_str() {
-                "" => resource.version.clone(),
-                group => format!("{group}/{}", resource.version),
+            let version = match (resource.group.as_str(), resource.version.as_str()) {
+                ("", version) => version.to_owned(),
+                // Nobody says which version of what is assumed.
+                (group, "") => group.to_owned(),
+                (group, version) => format!("{group}/{version}"),
             };
             let created = resource.created.as_deref().unwrap_or("-");
-            let conditions =
-                deleted.map_or_else(|| conditions(&resource.conditions), str::to_owned);
+            let conditions = match (deleted, &assumed) {
+                (Some(word), _) => word.to_owned(),
+                (None, Some(words)) => words.clone(),
+                (None, None) => conditions(&resource.conditions),
+            };
             broad.push([
                 kind,
                 namespace,
@@ -185,7 +192,10 @@ pub fn resources_table(
                 conditions.into(),
             ]);
         } else {
-            let file = deleted.map_or(file.clone(), |word| format!("{file} ({word})"));
+            let file = match deleted.or(assumed.as_deref()) {
+                Some(word) => format!("{file} ({word})"),
+                None => file,
+            };
             narrow.push([kind, namespace, mesh, name, file.into()]);
         }
     }

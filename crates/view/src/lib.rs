@@ -10,6 +10,7 @@
 //! ```
 
 pub mod access;
+mod assumed;
 mod beside;
 mod compare;
 mod compare_text;
@@ -50,6 +51,7 @@ mod words;
 mod written;
 mod yaml;
 
+pub use assumed::{assumptions, line as assumed_line};
 pub use beside::{service_routes_text, unresolved, unresolved_text};
 pub use compare::{elsewhere, only_elsewhere};
 pub use diagnostics::{diagnostics, diagnostics_short, diagnostics_text, summary};

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::style::Painted;
 use crate::table::{Cell, Table};
-use crate::{Styles, escape, rules_text, v1, words};
+use crate::{Styles, assumed, escape, rules_text, v1, words};
 
 /// More targets than this are summarised.
 const TARGETS: usize = 50;
@@ -20,6 +20,9 @@ pub fn reach_text(
     writeln!(out, "{}", Painted(styles.bold, &reach.verdict_line()))?;
     if let Some(at) = &reach.at {
         writeln!(out, "  {}", Painted(styles.dim, &words::place(at)))?;
+    }
+    if !reach.assumptions.is_empty() {
+        writeln!(out, "  {}", assumed::line(&reach.assumptions))?;
     }
     references(reach, styles, out)?;
     rules_text::table(&reach.rules, styles, out)?;

@@ -10,7 +10,7 @@ use overrule_engine::{
 use overrule_model::{ObjectId, Snapshot};
 use overrule_source::{Diagnostic, Documents, NodeRef, Position, Span};
 
-use crate::{Other, v1};
+use crate::{Other, assumed, v1};
 
 /// One resolution under one profile, with the topology its paths walk.
 #[derive(Debug, Clone, Copy)]
@@ -181,6 +181,7 @@ impl ScenePart<'_> {
             kind: text(node.kind).to_owned(),
             namespace: (!is_section && !namespace.is_empty()).then(|| namespace.to_owned()),
             name: name.to_owned(),
+            assumed: node.object.is_some_and(|object| scene.snapshot.assumed(object).is_some()),
         })
     }
 
@@ -189,6 +190,7 @@ impl ScenePart<'_> {
     pub fn via(&self, scene: &Scene<'_>, path: PathId) -> String {
         let nodes = self.resolution.paths.nodes(path);
         let nodes: Vec<_> = nodes.into_iter().filter_map(|n| self.topology.get(n)).collect();
+        let assumed = assumed::told(scene, &assumed::of_path(scene, self, path));
         let Some(leaf) = nodes.last() else { return String::new() };
         let same = |n: &&overrule_engine::Node| {
             (n.namespace, n.name, n.object) == (leaf.namespace, leaf.name, leaf.object)
@@ -202,6 +204,9 @@ impl ScenePart<'_> {
         if !above.section.is_empty() {
             name.push('#');
             name.push_str(text(above.section));
+        }
+        if assumed::is_told_in_rows(&assumed) {
+            name.push_str(" (assumed)");
         }
         name
     }

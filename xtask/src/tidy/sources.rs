@@ -42,7 +42,7 @@ const COMPARISONS: &[(&str, &str, &str)] = &[
         "orders rules over tags by how many they demand, no policies",
     ),
     (
-        "crates/model/src/parse.rs",
+        "crates/model/src/snapshot.rs",
         "scope_rank(a.scope).cmp(&scope_rank(b.scope))",
         "orders resources of one name by the form they are written in, no policies",
     ),

@@ -190,12 +190,17 @@ impl Attacher<'_> {
         let own = policy.scope.name();
         let namespace = reference.namespace.map_or(own, |(ns, _)| ns);
         let scope = scope_of(self.snapshot, policy, reference);
+        let mut landed = Landed::default();
         let objects: Vec<ObjectId> = match &reference.who {
             Who::Named(name, at) => {
                 let found = self.snapshot.find(ObjectKey { kind, scope, name: *name });
-                vec![
-                    found.ok_or_else(|| self.not_found(policy, reference, (*name, scope), *at))?.id,
-                ]
+                let missing = || self.not_found(policy, reference, (*name, scope), *at);
+                let found = found.ok_or_else(missing)?.id;
+                // Others of the kind are there: the name is wrong, more likely than not.
+                if self.snapshot.assumed(found).is_some() && self.snapshot.was_read(kind) {
+                    landed.diagnostics.push(*missing().1);
+                }
+                vec![found]
             }
             Who::Unreadable => Vec::new(),
             Who::Labelled(selector) => {
@@ -211,7 +216,6 @@ impl Attacher<'_> {
         if scope != Scope::Cluster && namespace != own {
             self.permitted(policy, descriptor, reference, namespace)?;
         }
-        let mut landed = Landed::default();
         for object in objects {
             match (self.nodes_of(object, reference), &reference.who) {
                 (Ok(nodes), _) => landed.nodes.extend(self.sides(descriptor, nodes)),
@@ -324,8 +328,9 @@ impl Attacher<'_> {
         let (kind, wanted) = (text(reference.kind), text(name));
         let namespace = reference.namespace.map_or(policy.scope.name(), |(ns, _)| ns);
         let all = self.snapshot.of_kind(text(reference.group), kind);
-        let here = all.iter().filter(|o| o.scope.name() == namespace);
-        let elsewhere = all.iter().find(|o| o.name == name);
+        let written = || all.iter().filter(|o| self.snapshot.assumed(o.id).is_none());
+        let here = written().filter(|o| o.scope.name() == namespace);
+        let elsewhere = written().find(|o| o.name == name);
         let near = self.suggest(wanted, all.len(), here.map(|o| text(o.name)));
         let help = match (near.as_slice(), elsewhere) {
             ([], Some(other)) => format!(

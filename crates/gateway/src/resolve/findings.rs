@@ -69,6 +69,11 @@ impl Findings<'_> {
         })
     }
 
+    fn is_on_assumed(&self, policy: PolicyId) -> bool {
+        let mut attached = self.resolution.attachments_of(policy);
+        attached.any(|a| self.topology.is_assumed(self.snapshot, a.node))
+    }
+
     fn kind_of(&self, policy: PolicyId) -> Option<&Active<'_>> {
         self.resolution.policy(policy).and_then(|p| self.kinds.get(p.kind.0 as usize))
     }
@@ -84,6 +89,8 @@ impl Findings<'_> {
         let kind = self.kind_of(id);
         let Some(kind) = kind else { return };
         match self.resolution.outcome(id) {
+            // Who attaches to an object that is assumed is unknown.
+            Outcome::Inert if self.is_on_assumed(id) => {}
             Outcome::Inert if self.resolution.tally(id).paths() == 0 => {
                 let why: Vec<String> =
                     self.resolution.attachments_of(id).map(|a| self.unused(a.node)).collect();

@@ -159,6 +159,12 @@ impl<'a> Findings<'a> {
         if !landed || self.resolution.tally(id).paths() > 0 {
             return;
         }
+        // Who attaches to an object that is assumed is unknown.
+        let World { snapshot, topology, .. } = self.world;
+        let mut attached = self.resolution.attachments_of(id);
+        if attached.any(|a| topology.is_assumed(snapshot, a.node)) {
+            return;
+        }
         let kind = policy.info.kind;
         let what = if policy.info.is_direct() { "listener" } else { "route" };
         let message =

@@ -45,6 +45,10 @@ impl<'a> Access<'a> for Lookup<'a> {
         inbounds::name(self.snapshot, self.resources, at)
     }
 
+    fn object(&self, at: InboundId) -> Option<ObjectId> {
+        self.resources.meshes.get(at.mesh)?.proxy(at.proxy)?.object
+    }
+
     fn inbound(&self, at: InboundId) -> Option<Box<dyn Guarded<'a> + 'a>> {
         Some(Box::new(Lookup::inbound(self, at)?))
     }

@@ -162,7 +162,9 @@ impl Connector<'_> {
         if !parent.section.is_empty() && parent.section != at.name {
             return None;
         }
-        let port = parent.port == 0 || parent.port == at.port;
+        // Of a listener that nobody wrote the port is what references say, as far as they agree.
+        let unknown = at.assumed && at.port == 0 && !parent.section.is_empty();
+        let port = parent.port == 0 || parent.port == at.port || unknown;
         let hosts = self.host_fit(at, spec)?;
         let conflicted = self.out.listener(listener).is_some_and(|l| l.conflicted);
         let shadowed = finder.shadowed.get(listener.at()).copied().unwrap_or(false);
@@ -237,10 +239,16 @@ impl Connector<'_> {
         (named, target): (u32, Option<ParentTarget>),
         accepted: bool,
     ) {
+        let is_assumed = matches!(target, Some(ParentTarget::Gateway(ix))
+            if self.out.gateway(ix).is_some_and(|gateway| gateway.assumed));
         let status = match accepted {
+            true if is_assumed => ParentStatus::Assumed,
             true => ParentStatus::Accepted,
             false => self.refused(spec, parent, target),
         };
+        if is_assumed {
+            self.mention_assumed(spec.object, parent);
+        }
         let Span { start, end, .. } = parent.at;
         self.out.parents.push(ParentRow { named, start, end, index: parent.index, status });
     }

@@ -57,7 +57,8 @@ impl Suggestions {
             return Vec::new();
         }
         self.budget -= objects.len();
-        let (near, far): (Vec<_>, Vec<_>) = objects.iter().partition(|o| o.scope == key.scope);
+        let written = objects.iter().filter(|o| snapshot.assumed(o.id).is_none());
+        let (near, far): (Vec<_>, Vec<_>) = written.partition(|o| o.scope == key.scope);
         let names = near.iter().map(|o| snapshot.text(o.name));
         let namespace = snapshot.text(key.scope.name());
         let mut found: Vec<String> = nearest(snapshot.text(key.name), names, MOST)
@@ -189,6 +190,17 @@ impl Connector<'_> {
             (_, _, true) => ParentStatus::NoMatchingParent,
             _ => ParentStatus::NoMatchingListenerHostname,
         }
+    }
+
+    /// A parent that nobody wrote, although others of its kind are there: the name is wrong, more likely than not.
+    pub(super) fn mention_assumed(&mut self, from: ObjectId, parent: &ParentSpec) {
+        if !self.snapshot.was_read(parent.kind) {
+            return;
+        }
+        let scope = overrule_model::Scope::Namespace(parent.namespace);
+        let key = ObjectKey { kind: parent.kind, scope, name: parent.name };
+        let d = self.parent_not_found(from, key, parent.at);
+        self.diagnostics.push(d.field(format!("spec.parentRefs[{}].name", parent.index)));
     }
 
     fn no_target(&mut self, route: &RouteSpec, parent: &ParentSpec) -> ParentStatus {

@@ -24,7 +24,8 @@ const VENDOR_PROTOCOLS: &[&str] = &["HBONE"];
 
 impl<'a> Reader<'a> {
     pub(super) fn class(&mut self, head: Head) {
-        let controller = self.controller(head).unwrap_or_default();
+        let known = !self.is_assumed(head);
+        let controller = known.then(|| self.controller(head)).flatten().unwrap_or_default();
         self.out.classes.push(ClassSpec { object: head.id, controller });
     }
 
@@ -45,8 +46,12 @@ impl<'a> Reader<'a> {
             listeners: start..start,
             allowed_sets: NamespacesFrom::None,
             allowed_at: None,
+            assumed: self.is_assumed(head),
         };
-        self.gateway_spec(head, &mut gateway);
+        match gateway.assumed {
+            true => self.assumed_gateway(head, &mut gateway),
+            false => self.gateway_spec(head, &mut gateway).unwrap_or_default(),
+        }
         self.out.gateways.push(gateway);
     }
 
@@ -169,6 +174,7 @@ impl<'a> Reader<'a> {
             namespaces: NamespacesFrom::Same,
             kinds: RouteKinds::default(),
             allowed_at: None,
+            assumed: false,
             certificates: certificates..certificates,
         };
         self.listener_hostname(hostname, at, &mut listener);

@@ -209,9 +209,10 @@ impl Graph {
 impl v1::GraphNode {
     /// Namespace and name.
     fn label(&self) -> String {
+        let assumed = if self.assumed { " (assumed)" } else { "" };
         match &self.namespace {
-            Some(namespace) => format!("{namespace}/{}", self.name),
-            None => self.name.clone(),
+            Some(namespace) => format!("{namespace}/{}{assumed}", self.name),
+            None => format!("{}{assumed}", self.name),
         }
     }
 }
@@ -373,7 +374,8 @@ impl<'a> Builder<'a> {
 
     fn node(&self, id: NodeId, index: usize) -> Option<v1::GraphNode> {
         let node = self.part.topology.get(id)?;
-        let v1::PathElement { kind, namespace, name } = self.part.element(self.scene, id)?;
+        let v1::PathElement { kind, namespace, name, assumed } =
+            self.part.element(self.scene, id)?;
         Some(v1::GraphNode {
             id: index,
             target: self.part.target_name(self.scene, id),
@@ -382,6 +384,7 @@ impl<'a> Builder<'a> {
             name,
             level: self.part.topology.level_name(node.level),
             depth: node.level.0,
+            assumed,
             at: node.at.map(|span| self.scene.place(span)),
         })
     }

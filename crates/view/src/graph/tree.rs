@@ -141,11 +141,13 @@ fn outcome(attachment: &v1::GraphAttachment) -> String {
 }
 
 fn name(node: &v1::GraphNode) -> String {
-    words::element(&v1::PathElement {
+    let name = words::element(&v1::PathElement {
         kind: node.kind.clone(),
         namespace: node.namespace.clone(),
         name: node.name.clone(),
-    })
+        assumed: node.assumed,
+    });
+    if node.assumed { format!("{name} (assumed)") } else { name }
 }
 
 /// How many lines each node takes with everything below it, from the ends upwards; what leads into a circle is long.

@@ -55,7 +55,7 @@ impl Reader<'_> {
 
     fn graph_node(&self, part: &ScenePart<'_>, id: NodeId, index: usize) -> Option<v1::GraphNode> {
         let node = part.topology.get(id)?;
-        let v1::PathElement { kind, namespace, name } = part.element(self.scene, id)?;
+        let v1::PathElement { kind, namespace, name, assumed } = part.element(self.scene, id)?;
         Some(v1::GraphNode {
             id: index,
             target: part.target_name(self.scene, id),
@@ -64,6 +64,7 @@ impl Reader<'_> {
             name,
             level: part.topology.level_name(node.level),
             depth: node.level.0,
+            assumed,
             at: node.at.filter(|at| self.span(*at)).map(|at| self.scene.place(at)),
         })
     }

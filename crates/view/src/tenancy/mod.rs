@@ -29,7 +29,7 @@ use std::collections::BTreeSet;
 use overrule_engine::{KindId, LadderId, NodeId, PathId, PolicyId, StepId, Traced};
 use overrule_model::{Object, ObjectId, Snapshot};
 
-use crate::{Scene, ScenePart, json_line, v1};
+use crate::{Scene, ScenePart, assumed, json_line, v1};
 
 /// What a reader may read.
 pub trait Sees {
@@ -75,6 +75,12 @@ impl<'a> Reader<'a> {
     /// Whether the reader may read an object.
     pub fn object(&self, id: ObjectId) -> bool {
         self.scene.snapshot.get(id).is_some_and(|o| self.sees.object(self.scene.snapshot, o))
+    }
+
+    /// What an answer rests on, as far as it may be known.
+    fn assumptions(&self, mut objects: BTreeSet<ObjectId>) -> Vec<v1::Assumption> {
+        objects.retain(|object| self.object(*object));
+        assumed::told(self.scene, &objects)
     }
 
     fn closed(&self, id: ObjectId) -> bool {

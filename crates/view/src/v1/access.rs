@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Place;
+use super::{Assumption, Place};
 
 /// The part of a policy that decides: a match of a permission, or an entry that describes clients by tags.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -90,6 +90,9 @@ pub struct AccessDecision {
     pub enforcement: &'static str,
     /// `allowed` or `denied`.
     pub verdict: &'static str,
+    /// What is not in the input and assumed, or derived from other objects, and what the answer therefore rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub assumptions: Vec<Assumption>,
     /// Why, in one sentence.
     pub because: String,
     /// What decides: the first match in list order, denies first; absent if nothing matches.

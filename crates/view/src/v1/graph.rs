@@ -66,7 +66,10 @@ pub struct GraphNode {
     pub level: &'static str,
     /// Depth of its level; smaller is higher.
     pub depth: u8,
-    /// Where it is written; absent if it is only referred to.
+    /// Whether it is not in the input, and assumed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub assumed: bool,
+    /// Where it is written, or named if it is assumed; absent if it is only referred to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Place>,
 }

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Block, PathElement, Place, UnresolvedPolicy};
+use super::{Assumption, Block, PathElement, Place, UnresolvedPolicy};
 
 /// The number of paths by the outcome of a policy on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
@@ -64,6 +64,9 @@ pub struct Reach {
     pub outcome: &'static str,
     /// The answer in one sentence.
     pub verdict: String,
+    /// What is not in the input and assumed, and what the answer therefore rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub assumptions: Vec<Assumption>,
     /// The result of each target reference.
     pub references: Vec<ReachReference>,
     /// All paths it reaches, counted.
@@ -201,6 +204,9 @@ pub struct PolicySummary {
     /// The same in seconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_seconds: Option<i64>,
+    /// What is not in the input and assumed, and what the answer therefore rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub assumptions: Vec<Assumption>,
     /// Its merge strategy, in the family's words; absent if it is attached to no target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strategy: Option<&'static str>,
@@ -275,10 +281,16 @@ pub struct Resource {
     /// Since when it is being deleted, if it is: then it takes no part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deleted: Option<String>,
+    /// Whether it is not in the input, and assumed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub assumed: bool,
+    /// Canonical name of the object it is derived from, if it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub derived_from: Option<String>,
     /// Conditions of a route.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
-    /// Where it is written.
+    /// Where it is written; of what is assumed, the place that asks for it.
     pub at: Place,
 }
 

@@ -21,8 +21,8 @@ pub use access::{
     OtherHttp,
 };
 pub use answers::{
-    Beside, Block, Contributor, EffectivePolicy, EffectivePolicyList, Failure, Lost, Origin,
-    OtherProfile, PathElement, Place,
+    Assumption, Beside, Block, Contributor, EffectivePolicy, EffectivePolicyList, Failure, Lost,
+    Origin, OtherProfile, PathElement, Place,
 };
 pub use beside::{BoundRoute, Sender, ServiceRoutes, UnresolvedPolicy};
 pub use changes::{ChangeCounts, EffectiveChange, EffectiveChanges, FieldChange};
