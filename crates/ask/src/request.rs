@@ -10,7 +10,9 @@ use overrule::gateway::topology::{
 use overrule::view::{self, Scene, ScenePart, escape};
 
 use crate::effective::{self, Chosen};
-use crate::{AskError, AskResult, Effective, Exit, Form, Known, Shared, Sink, beside, form_or_names};
+use crate::{
+    AskError, AskResult, Effective, Exit, Form, Known, Shared, Sink, beside, form_or_names,
+};
 
 use crate::select::{Elsewhere, FamilyPolicyKind, PolicyContext};
 

@@ -5,7 +5,7 @@ use overrule::view::v1;
 
 /// Something that a change must not do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Gate {
+pub enum MergeGate {
     /// Anything in force changes.
     Changed,
     /// Something is in force where nothing was.
@@ -24,7 +24,7 @@ pub enum Gate {
     NewFinding,
 }
 
-impl Gate {
+impl MergeGate {
     /// All of them.
     pub const ALL: &[Self] = &[
         Self::Changed,
@@ -87,14 +87,14 @@ const REQUIREMENT_NOT_MET: &str = overrule::gateway::codes_policy::REQUIREMENT_N
 
 /// What a change must not do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Gates {
+pub struct MergeGates {
     /// Conditions.
-    pub fail_on: Vec<Gate>,
+    pub fail_on: Vec<MergeGate>,
     /// Routes that may be affected, at most.
     pub max_routes: Option<usize>,
 }
 
-impl Gates {
+impl MergeGates {
     /// Whether there is any.
     pub fn is_empty(&self) -> bool {
         self.fail_on.is_empty() && self.max_routes.is_none()

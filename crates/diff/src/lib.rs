@@ -21,7 +21,7 @@ mod text;
 use overrule::Analysis;
 use overrule::view::{EffectiveDiff, v1};
 
-pub use gates::{Gate, Gates};
+pub use gates::{MergeGate, MergeGates};
 pub use markdown::markdown;
 pub use owners::CodeOwners;
 pub use read::{StateTexts, read_both};
@@ -29,7 +29,7 @@ pub use text::report_text;
 
 /// One of the two states.
 #[derive(Clone, Copy)]
-pub struct Named<'a> {
+pub struct NamedState<'a> {
     /// As the user named it.
     pub name: &'a str,
     /// What is in force there.
@@ -38,7 +38,11 @@ pub struct Named<'a> {
 
 /// What changes from one state to the other. Give both analyses the policy kinds of each other
 /// ([`kinds_in_force`]), so that a kind that is gone leaves targets without a policy.
-pub fn compare(before: Named<'_>, after: Named<'_>, owners: &CodeOwners) -> v1::EffectiveChanges {
+pub fn compare(
+    before: NamedState<'_>,
+    after: NamedState<'_>,
+    owners: &CodeOwners,
+) -> v1::EffectiveChanges {
     let (old, new) = (before.analysis.bare_stage(), after.analysis.bare_stage());
     let (old_scene, new_scene) = (old.scene(), new.scene());
     let diff = EffectiveDiff::between(&old_scene, &new_scene);

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use overrule::Options;
 use overrule::source::{self, Input, Piece, Read, ReadOptions};
 
 /// The texts of a state.
@@ -17,33 +18,37 @@ pub struct StateTexts {
     pub inputs: Vec<Input>,
 }
 
-impl StateTexts {
-    /// The name of a text within its state.
-    fn within<'n>(&self, name: &'n str) -> &'n str {
-        name.strip_prefix(self.root.as_str()).unwrap_or(name).trim_start_matches('/')
-    }
+/// The name of a text within a state of this root.
+fn within<'n>(root: &str, name: &'n str) -> &'n str {
+    name.strip_prefix(root).unwrap_or(name).trim_start_matches('/')
 }
 
 /// Reads both. Texts are put in the order of their names, as every analysis wants them.
-pub fn read_both(before: &StateTexts, after: &StateTexts, options: &ReadOptions) -> (Read, Read) {
+pub fn read_both(before: StateTexts, after: StateTexts, options: &Options) -> (Read, Read) {
+    // What one of the states describes, the other one may have.
+    let reading = options.reading_of(before.inputs.iter().chain(&after.inputs));
+    let (old_root, new_root) = (before.root, after.root);
     // Texts that both have, by their name within both, with what the later state calls them.
-    let mut shared: BTreeMap<&str, Option<Box<str>>> = BTreeMap::new();
-    let old: BTreeMap<&str, &[u8]> =
-        before.inputs.iter().map(|i| (before.within(&i.name), &*i.bytes)).collect();
-    let is_shared = |input: &Input| {
-        old.get(after.within(&input.name)).is_some_and(|bytes| **bytes == *input.bytes)
-    };
+    let mut shared: BTreeMap<String, Box<str>> = BTreeMap::new();
     let mut fresh = Vec::new();
-    for input in &after.inputs {
-        match is_shared(input) {
-            true => drop(shared.insert(after.within(&input.name), Some(input.name.clone()))),
-            false => fresh.push(input.clone()),
+    {
+        let within_old = |input: &'_ Input| within(&old_root, &input.name).to_owned();
+        let old: BTreeMap<String, &Input> =
+            before.inputs.iter().map(|input| (within_old(input), input)).collect();
+        for input in after.inputs {
+            let name = within(&new_root, &input.name);
+            // A text that was named is read in another way than one that was found.
+            let same = |then: &&Input| (&then.bytes, then.found) == (&input.bytes, input.found);
+            match old.get(name).filter(|then| same(then)) {
+                Some(_) => _ = shared.insert(name.to_owned(), input.name.clone()),
+                None => fresh.push(input),
+            }
         }
     }
-    let old_pieces = pieces(before.inputs.clone(), options);
-    let mut new_pieces = pieces(fresh, options);
+    let old_pieces = pieces(before.inputs, &reading);
+    let mut new_pieces = pieces(fresh, &reading);
     for piece in &old_pieces {
-        let name = shared.get_mut(before.within(piece.name())).and_then(Option::take);
+        let name = shared.remove(within(&old_root, piece.name()));
         new_pieces.extend(name.map(|name| match *name == *piece.name() {
             true => piece.clone(),
             false => piece.clone().named(name),

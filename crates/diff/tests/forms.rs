@@ -11,6 +11,7 @@ fn change(name: &str) -> v1::EffectiveChange {
     let element = v1::PathElement {
         kind: "HTTPRoute".to_owned(),
         namespace: Some("shop".to_owned()),
+        assumed: false,
         name: name.to_owned(),
     };
     let field = v1::FieldChange {

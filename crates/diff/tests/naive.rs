@@ -17,7 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use overrule::source::Input;
 use overrule::{Analysis, Options, view};
-use overrule_diff::{CodeOwners, Gates, Named, StateTexts, compare, kinds_in_force, read_both};
+use overrule_diff::{
+    CodeOwners, MergeGates, NamedState, StateTexts, compare, kinds_in_force, read_both,
+};
 use overrule_testkit::rng::Rng;
 use overrule_testkit::{generate, kgateway, kuadrant, kuma, yaml};
 use proptest::strategy::{Strategy as _, ValueTree as _};
@@ -100,14 +102,14 @@ fn edited(rng: &mut Rng, objects: &[Value], from: &[Value]) -> Vec<Value> {
 /// Compares one pair; how many changes it had.
 fn pair(objects: &[Value], other: &[Value], options: &Options) -> usize {
     let (before, after) = (texts("old", objects), texts("new", other));
-    let (old, new) = read_both(&before, &after, &options.reading());
+    let (old, new) = read_both(before, after, options);
     let old = Analysis::of(old, options);
     let with_kinds = Options { include_kinds: kinds_in_force(&old), ..options.clone() };
     let new = Analysis::of(new, &with_kinds);
     let (then, now) = (in_force(&old), in_force(&new));
     let expected: BTreeSet<&String> =
         then.keys().chain(now.keys()).filter(|key| then.get(*key) != now.get(*key)).collect();
-    let named = |name, analysis| Named { name, analysis };
+    let named = |name, analysis| NamedState { name, analysis };
     let mut changes = compare(named("old", &old), named("new", &new), &CodeOwners::default());
     let key = |item: &view::v1::EffectiveChange| {
         let path = serde_json::to_string(&item.path).unwrap();
@@ -135,7 +137,7 @@ fn pair(objects: &[Value], other: &[Value], options: &Options) -> usize {
             assert!(changes.items[*place].after.is_none());
         }
     }
-    assert_eq!(Gates::default().close(&mut changes), !told.is_empty());
+    assert_eq!(MergeGates::default().close(&mut changes), !told.is_empty());
     told.len()
 }
 

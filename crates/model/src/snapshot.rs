@@ -120,7 +120,8 @@ impl Snapshot {
         if rounds.is_empty() {
             return Vec::new();
         }
-        let besides: Vec<Object> = self.written(documents).filter(|o| besides(o)).cloned().collect();
+        let besides: Vec<Object> =
+            self.written(documents).filter(|o| besides(o)).cloned().collect();
         let rounds = rounds.into_iter().map(|mut objects| {
             let mut spans: Vec<Span> =
                 objects.iter().map(|object| documents.view(object.root).span()).collect();

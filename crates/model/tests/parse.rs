@@ -234,14 +234,14 @@ fn nothing_is_wrong_with_what_is_none_of_ours() {
     ];
     for (text, expected) in rows {
         let read = read(vec![Input::new("a.yaml", text)], &ReadOptions::default());
-        let parsed = parse_for(&read.documents, &concerns);
+        let parsed = parse_for(&read.documents, &concerns, "default");
         let codes: Vec<&str> = parsed.diagnostics.iter().map(|d| d.code.id).collect();
         assert_eq!(codes, *expected, "{text}");
     }
     // What somebody describes as a policy is one.
     let text = format!("{described}---\n{policy}");
     let read = read(vec![Input::new("a.yaml", text)], &ReadOptions::default());
-    let parsed = parse_for(&read.documents, &concerns);
+    let parsed = parse_for(&read.documents, &concerns, "default");
     let codes: Vec<&str> = parsed.diagnostics.iter().map(|d| d.code.id).collect();
     assert_eq!(codes, ["OV1103", "OV1105"]);
 }

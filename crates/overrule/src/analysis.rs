@@ -1,92 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: bytes. Out: their whole analysis. Not here: files, printing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use overrule_engine::{LadderId, Resolution, Unresolved};
-use overrule_family::{AnyGround, AnyPolicies, Derived, Family, Reading, SettingValues};
+use overrule_family::{AnyGround, AnyPolicies, Derived, Family, Reading};
 use overrule_gateway::kinds::{self, Kinds};
 use overrule_gateway::requirements::{self, Requirement};
 use overrule_gateway::topology::{self, Assumptions, GatewayResources, GatewayTopology};
 use overrule_gateway::{Gep713, KnownKinds};
-use overrule_model::{Created, GroupKind, Object, ObjectId, Parsed, Snapshot};
-use overrule_source::{
-    Diagnostic, Documents, DuplicateKeys, Input, ParseCount, Passed, Read, ReadOptions, Redaction,
-    SingleLetters, SourceId,
-};
+use overrule_model::{GroupKind, Object, ObjectId, Parsed, Snapshot};
+use overrule_source::{Diagnostic, Documents, Input, Passed, Read, SourceId};
 use overrule_view::{Other, PlacedFindings, Scene, ScenePart};
 
 use crate::answers::{Answered, Resolving, nothing};
-use crate::concerns::{concerns, concerns_of};
+use crate::concerns::concerns;
 use crate::families::own_kinds;
 use crate::finding_set::FindingSet;
 use crate::judged::judge_variants;
+use crate::options::{Assume, Options};
 use crate::patch::Patch;
 use crate::{derived, families, placeholders, worlds};
-
-/// What to assume about objects that carry no creation time.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Assume {
-    /// They are the newest; between two of them, the name decides.
-    #[default]
-    Newest,
-    /// The order of files and lines.
-    FileOrder,
-    /// All were created at one time.
-    Time(Created),
-    /// The times that their keeper knows, by the name of their source.
-    Kept(Arc<BTreeMap<Box<str>, Created>>),
-}
-
-/// How to analyse.
-#[derive(Debug, Clone, Default)]
-pub struct Options {
-    /// Duplicate keys: an error, or the last one wins.
-    pub duplicate_keys: DuplicateKeys,
-    /// Plain `y` and `n`: booleans, as Kubernetes reads them, or text.
-    pub single_letters: SingleLetters,
-    /// Creation times.
-    pub assume_created: Assume,
-    /// Whether what is referred to and not in the input is assumed, so that answers can be given. They say so. Otherwise
-    /// such a reference leads nowhere.
-    pub assume_missing: bool,
-    /// The namespace of resources that are written without one; `default` if none is said.
-    pub default_namespace: Option<String>,
-    /// Kinds to resolve even if the input has no policy of them.
-    pub include_kinds: Vec<String>,
-    /// Names of sources that may only contain descriptors of policy kinds.
-    pub kind_sources: Vec<String>,
-    /// The profile of each family; its default where none is named. See [`families`](crate::families()).
-    pub profiles: BTreeMap<String, String>,
-    /// Whether to resolve under the other profiles of each family too, for comparison.
-    pub compare: bool,
-    /// Settings of families' controllers.
-    pub settings: SettingValues,
-    /// Targets of the question, as typed: their paths are never left out, however large the fleet is.
-    pub focus: Vec<String>,
-    /// Counts the documents that are parsed.
-    pub parsed: ParseCount,
-}
-
-impl Options {
-    /// The namespace of resources that are written without one.
-    pub(crate) fn default_namespace(&self) -> &str {
-        self.default_namespace.as_deref().unwrap_or(overrule_model::DEFAULT_NAMESPACE)
-    }
-
-    /// How texts are read for an analysis with these options.
-    pub fn reading(&self) -> ReadOptions {
-        ReadOptions {
-            duplicate_keys: self.duplicate_keys,
-            single_letters: self.single_letters,
-            redactions: SECRETS.to_vec(),
-            parsed: self.parsed.clone(),
-            ..ReadOptions::default()
-        }
-    }
-}
 
 /// The progress of an analysis.
 pub trait Stages: Sync {
@@ -294,12 +230,6 @@ fn assume(snapshot: &mut Snapshot, documents: &Documents, options: &Options) {
     }
 }
 
-/// Payloads nothing may show or store. `last-applied-configuration` repeats them, hence the annotations.
-static SECRETS: &[Redaction] = &[Redaction {
-    kind: "Secret",
-    fields: &[&["data"], &["stringData"], &["metadata", "annotations"]],
-}];
-
 impl Analysis {
     /// Runs the pipeline.
     pub fn new(inputs: Vec<Input>, options: &Options) -> Self {
@@ -310,8 +240,7 @@ impl Analysis {
     pub fn with_progress(mut inputs: Vec<Input>, options: &Options, stages: &dyn Stages) -> Self {
         // Names, not the order of arguments, decide everything that depends on order.
         inputs.sort_by(|a, b| a.name.cmp(&b.name));
-        let concerns = concerns_of(&inputs).clone();
-        let reading = ReadOptions { concerns, ..options.reading() };
+        let reading = options.reading_of(&inputs);
         let read = overrule_source::read_with(inputs, &reading, &|bytes| stages.read(bytes));
         Self::of(read, options)
     }

@@ -39,9 +39,9 @@ pub(crate) fn concerns() -> &'static Concerns {
 }
 
 /// What of these inputs must be read whole. A kind that one of them describes may say what it targets in its own way.
-pub(crate) fn concerns_of(inputs: &[Input]) -> &'static Concerns {
+pub(crate) fn concerns_of<'i>(inputs: impl IntoIterator<Item = &'i Input>) -> &'static Concerns {
     let describes = |input: &Input| memchr::memmem::find(&input.bytes, b"PolicyKind").is_some();
-    match inputs.iter().any(describes) {
+    match inputs.into_iter().any(describes) {
         true => &READ.1,
         false => &READ.0,
     }

@@ -24,7 +24,8 @@ pub(crate) fn add(documents: &mut Documents, options: &Options) -> Derived {
     if !options.assume_missing || !documents.ids().any(|doc| may_run(documents, doc)) {
         return found;
     }
-    let snapshot = overrule_model::parse_for(documents, concerns(), options.default_namespace()).snapshot;
+    let snapshot =
+        overrule_model::parse_for(documents, concerns(), options.default_namespace()).snapshot;
     for family in families() {
         let Derived { objects, diagnostics } = family.derived(documents, &snapshot);
         found.objects.extend(objects);

@@ -38,19 +38,21 @@ pub mod live;
 pub mod lookup;
 mod manifests;
 mod meshes;
+mod options;
 mod patch;
 mod placeholders;
 mod targets;
 mod worlds;
 
 pub use access::{InboundAccess, Question};
-pub use analysis::{Analysis, Assume, Base, Options, Stage, Stages, Touched};
+pub use analysis::{Analysis, Base, Stage, Stages, Touched};
 pub use answers::Answered;
 pub use families::{families, family, register, setting_keys};
 pub use finding_set::FindingSet;
 pub use judged::Judged;
 pub use lookup::{LookupError, Suggestions};
 pub use manifests::{Manifests, MeshCall, Unread};
+pub use options::{Assume, Options};
 pub use overrule_access;
 pub use overrule_engine as engine;
 pub use overrule_family::{

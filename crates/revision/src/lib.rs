@@ -24,7 +24,7 @@ pub struct Repository {
 
 /// The manifests of one revision.
 #[derive(Debug, Clone, Default)]
-pub struct Manifests {
+pub struct RevisionManifests {
     /// Their texts, by name.
     pub inputs: Vec<Input>,
     /// What was left out on purpose, and why, one sentence each.
@@ -49,7 +49,11 @@ impl Repository {
 
     /// The manifests of a revision below paths, named as they are from the current folder. A path is written from the
     /// current folder; one that begins with `/` from the root of the repository. No path means the current folder.
-    pub fn manifests(&self, revision: &str, paths: &[String]) -> Result<Manifests, RevisionError> {
+    pub fn manifests(
+        &self,
+        revision: &str,
+        paths: &[String],
+    ) -> Result<RevisionManifests, RevisionError> {
         let tree = self.tree(revision)?;
         let here = [String::from(".")];
         let mut walk = walk::Walk::new(&self.repository, &self.here, tree);

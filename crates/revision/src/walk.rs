@@ -2,7 +2,7 @@
 //! In: a tree of a repository. Out: the manifests below paths of it, chosen as `overrule::files` chooses files. Not here:
 //! which tree.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use gix::ObjectId;
@@ -11,7 +11,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use overrule::files;
 use overrule_source::Input;
 
-use crate::{Manifests, RevisionError};
+use crate::{RevisionError, RevisionManifests};
 
 /// Folders within folders that are looked into, and links that lead to links.
 const DEEPEST: usize = 100;
@@ -29,18 +29,30 @@ pub(crate) struct Walk<'r> {
     root: ObjectId,
     /// Blobs by their path from the root.
     found: BTreeMap<String, ObjectId>,
-    manifests: Manifests,
+    /// Those that were named, and not found in a folder.
+    asked: BTreeSet<String>,
+    manifests: RevisionManifests,
 }
 
 impl<'r> Walk<'r> {
     pub(crate) fn new(repository: &'r gix::Repository, here: &'r str, root: ObjectId) -> Self {
-        Self { repository, here, root, found: BTreeMap::new(), manifests: Manifests::default() }
+        Self {
+            repository,
+            here,
+            root,
+            found: BTreeMap::new(),
+            asked: BTreeSet::new(),
+            manifests: RevisionManifests::default(),
+        }
     }
 
     /// Adds what is at a path from the root. False if nothing is.
     pub(crate) fn path(&mut self, path: &str) -> Result<bool, RevisionError> {
         let Some(entry) = self.entry(path)? else { return Ok(false) };
         // A file that is named is read whatever its ending.
+        if entry.kind != EntryKind::Tree {
+            self.asked.insert(path.to_owned());
+        }
         self.add(path, entry, &mut Vec::new(), DEEPEST)?;
         Ok(true)
     }
@@ -56,10 +68,14 @@ impl<'r> Walk<'r> {
     }
 
     /// Everything that was added, with its content.
-    pub(crate) fn finish(mut self) -> Manifests {
+    pub(crate) fn finish(mut self) -> RevisionManifests {
         for (path, id) in &self.found {
             match self.bytes(path, *id) {
-                Ok(bytes) => self.manifests.inputs.push(Input::new(self.named(path), bytes)),
+                Ok(bytes) => {
+                    let found = !self.asked.contains(path);
+                    let input = Input { found, ..Input::new(self.named(path), bytes) };
+                    self.manifests.inputs.push(input);
+                }
                 Err(error) => self.manifests.errors.push(error),
             }
         }

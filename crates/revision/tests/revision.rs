@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use overrule_revision::{Manifests, Repository, RevisionError};
+use overrule_revision::{Repository, RevisionError, RevisionManifests};
 use tempfile::TempDir;
 
 fn git(folder: &Path, arguments: &[&str]) -> String {
@@ -63,12 +63,12 @@ fn repository() -> TempDir {
     folder
 }
 
-fn read(folder: &Path, revision: &str, paths: &[&str]) -> Result<Manifests, RevisionError> {
+fn read(folder: &Path, revision: &str, paths: &[&str]) -> Result<RevisionManifests, RevisionError> {
     let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
     Repository::discover(folder).unwrap().manifests(revision, &paths)
 }
 
-fn names(manifests: &Manifests) -> Vec<&str> {
+fn names(manifests: &RevisionManifests) -> Vec<&str> {
     manifests.inputs.iter().map(|input| &*input.name).collect()
 }
 
@@ -165,7 +165,7 @@ fn submodules_and_links_are_named_and_a_merge_in_progress_changes_nothing() {
     commit(folder.path(), &[("deploy/a.yaml", "one: main\n")]);
     git(folder.path(), &["merge", "-q", "side"]);
     assert!(folder.path().join(".git/MERGE_HEAD").exists(), "there is a conflict");
-    let text = |m: &Manifests| {
+    let text = |m: &RevisionManifests| {
         m.inputs.iter().find(|i| &*i.name == "deploy/a.yaml").unwrap().bytes.clone()
     };
     assert_eq!(text(&read_now()), b"one: main\n");

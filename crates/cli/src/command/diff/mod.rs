@@ -7,7 +7,9 @@ mod state;
 use overrule::source::Read as ReadTexts;
 use overrule::{Analysis, Options, files, view};
 use overrule_ask::{AskError, AskResult, Exit, Form, Shared, Sink};
-use overrule_diff::{CodeOwners, Gate, Gates, Named, compare, kinds_in_force, read_both};
+use overrule_diff::{
+    CodeOwners, MergeGate, MergeGates, NamedState, compare, kinds_in_force, read_both,
+};
 
 use crate::args::{Args, Diff, Source};
 use crate::output::Out;
@@ -30,10 +32,11 @@ pub fn run(args: &Args, asked: &Diff, out: &mut Out) -> AskResult {
     let (before, after) = (kinds.beside(before), kinds.beside(after));
     let bytes = |loaded: &Loaded| loaded.texts.inputs.iter().map(|i| i.bytes.len()).sum::<usize>();
     world::share_out(bytes(&before) + bytes(&after));
-    let (old, new) = read_both(&before.texts, &after.texts, &options.reading());
+    let names = (before.texts.name.clone(), after.texts.name.clone());
+    let (old, new) = read_both(before.texts, after.texts, &options);
     let (old, new) = resolve(old, new, options);
-    let old = Named { name: &before.texts.name, analysis: &old };
-    let new = Named { name: &after.texts.name, analysis: &new };
+    let old = NamedState { name: &names.0, analysis: &old };
+    let new = NamedState { name: &names.1, analysis: &new };
     let mut changes = compare(old, new, &owners);
     let closed = gates.close(&mut changes);
     match form {
@@ -59,17 +62,17 @@ fn resolve(old: ReadTexts, new: ReadTexts, options: Options) -> (Analysis, Analy
     (old, new)
 }
 
-fn gates(asked: &Diff) -> Result<Gates, AskError> {
+fn gates(asked: &Diff) -> Result<MergeGates, AskError> {
     let gate = |word: &String| {
-        let known = Gate::ALL.iter().find(|gate| gate.name() == word);
+        let known = MergeGate::ALL.iter().find(|gate| gate.name() == word);
         known.copied().ok_or_else(|| {
-            let all: Vec<&str> = Gate::ALL.iter().map(|gate| gate.name()).collect();
+            let all: Vec<&str> = MergeGate::ALL.iter().map(|gate| gate.name()).collect();
             let all = all.join(", ");
             AskError::Usage(format!("--fail-on takes {all}; `{word}` is none of them"))
         })
     };
-    let fail_on: Result<Vec<Gate>, AskError> = asked.fail_on.iter().map(gate).collect();
-    Ok(Gates { fail_on: fail_on?, max_routes: asked.max_routes })
+    let fail_on: Result<Vec<MergeGate>, AskError> = asked.fail_on.iter().map(gate).collect();
+    Ok(MergeGates { fail_on: fail_on?, max_routes: asked.max_routes })
 }
 
 fn form(shared: &Shared) -> Result<Form, AskError> {
