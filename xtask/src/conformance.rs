@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: folders of cases in any of the four layouts. Out: a line per area, what was left out, the count.
+//! In: folders of cases in any of the four layouts. Out: a line per area, what was left out or is disputed, the
+//! count.
 //! Not here: reading and running a case (the `cases` crate).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use globset::{Glob, GlobMatcher};
 use overrule_cases::{CaseResult, plain, run as run_case, summary};
 
+use crate::disputed::evidence;
 use crate::lines;
 use crate::manifest::{self, Admission};
 
@@ -48,8 +50,15 @@ struct Excluded(BTreeMap<String, usize>);
 pub(crate) fn run(arguments: &Arguments) -> Result<bool, String> {
     let mut excluded = Excluded::default();
     let mut ran = Vec::new();
+    let mut disputed: Vec<(String, &'static str)> = Vec::new();
     for folder in &arguments.folders {
-        ran.extend(cases(folder, arguments, &mut excluded)?);
+        let root = root_name(folder);
+        for one in cases(folder, arguments, &mut excluded)? {
+            match evidence(&root, &one.result) {
+                Some(why) => disputed.push((one.result.name, why)),
+                None => ran.push(one),
+            }
+        }
     }
     let mut areas: BTreeMap<&str, Vec<&CaseResult>> = BTreeMap::new();
     for one in &ran {
@@ -60,6 +69,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool, String> {
     }
     for (reason, count) in &excluded.0 {
         println!("excluded: {count} cases {reason}");
+    }
+    for (case, why) in &disputed {
+        println!("disputed: {case}: {why}");
+    }
+    if !disputed.is_empty() {
+        println!("{} disputed", disputed.len());
     }
     let results: Vec<CaseResult> = ran.into_iter().map(|one| one.result).collect();
     if results.is_empty() {
@@ -82,7 +97,10 @@ pub(crate) fn tree(folder: &Path) -> Result<String, String> {
 fn print_area(area: &str, results: &[&CaseResult], verbose: bool) {
     let passed = results.iter().filter(|r| r.passed()).count();
     println!("{area}: {passed} passed, {} failed", results.len() - passed);
-    let mut texts = results.iter().map(|r| plain(r, verbose)).filter(|text| !text.is_empty());
+    let mut texts = results
+        .iter()
+        .map(|r| plain(r, verbose, &overrule::view::Styles::plain()))
+        .filter(|text| !text.is_empty());
     let most = if verbose { usize::MAX } else { SHOWN };
     for text in texts.by_ref().take(most) {
         for line in text.lines() {
@@ -193,6 +211,11 @@ fn found(folder: &Path, is_one: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     paths.into_iter().collect()
 }
 
+/// The name of a folder of cases.
+fn root_name(folder: &Path) -> String {
+    folder.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
 /// A path below a folder, with `/` between its parts.
 fn relative(path: &Path, folder: &Path) -> String {
     let below = path.strip_prefix(folder).unwrap_or(path);
@@ -228,7 +251,7 @@ impl Wanted {
 
     /// A glob matches an area, with or without the name of its folder, or a case of it.
     fn includes(&self, folder: &Path, area: &str, case: &str, excluded: &mut Excluded) -> bool {
-        let root = folder.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let root = root_name(folder);
         let names = [area.to_owned(), join(&root, area), case.to_owned(), join(area, case)];
         let matched = |globs: &'_ [GlobMatcher]| {
             globs

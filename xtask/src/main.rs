@@ -9,6 +9,7 @@
 
 mod cargo;
 mod conformance;
+mod disputed;
 mod failures;
 mod fleet;
 mod fuzz;
@@ -17,6 +18,7 @@ mod lines;
 mod manifest;
 mod rules;
 mod scale;
+mod schemas;
 mod schemathesis;
 mod steps;
 mod test;
@@ -56,6 +58,12 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Write the tables of schemas from released CRDs; needs Go and its module proxy
+    Schemas {
+        /// Only say whether they are right: written from these CRDs, and of their opinion about samples
+        #[arg(long)]
+        check: bool,
+    },
     /// What schemathesis finds in the answers of the server
     Schemathesis(schemathesis::Arguments),
     /// Licences, duplicate versions and sources of dependencies, with cargo-deny if it is installed
@@ -73,6 +81,8 @@ fn main() -> ExitCode {
         },
         Command::Fleet(family) => fleet::run(&family),
         Command::Scale(arguments) => scale::run(&root, &arguments),
+        Command::Schemas { check: false } => schemas::run(&root),
+        Command::Schemas { check: true } => schemas::check(&root).map(|said| println!("{said:?}")),
         Command::Schemathesis(arguments) => {
             schemathesis::run(&root, &arguments).map(|said| println!("{said}"))
         }

@@ -75,6 +75,7 @@ pub(crate) fn result(
         message,
         expected: None,
         actual: None,
+        difference: None,
     };
     let verdict = match ended {
         Ok(()) => TestVerdict::Passed,

@@ -10,6 +10,8 @@ const INDEX: &str = "docs/rules/README.md";
 /// Sections of the index, by the first number after them.
 const SECTIONS: &[(&str, &str)] = &[
     ("OV1000", "Reading"),
+    ("OV1030", "Schemas"),
+    ("OV1040", "As released"),
     ("OV1100", "Resources"),
     ("OV1200", "Topology"),
     ("OV1300", "Policies and their kinds"),

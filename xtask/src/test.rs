@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::steps::{Ending, Steps};
-use crate::{cargo, conformance, fuzz, scale, schemathesis, tidy};
+use crate::{cargo, conformance, fuzz, scale, schemas, schemathesis, tidy};
 
 /// How much to run.
 #[derive(Debug, clap::Args)]
@@ -47,6 +47,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<(), String> {
         cargo::test(root, &["test", "--workspace", "--no-fail-fast"], &variables).map(ran)
     });
     steps.run("schemathesis", || schemathesis::step(root));
+    steps.run("schemas", || schemas::check(root));
     steps.run("tidy", || tidy::run(root).map(ran));
     steps.run("conformance: own cases", || {
         conformance::tree(&root.join(OWN_CASES)).map(Ending::Ran)

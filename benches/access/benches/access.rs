@@ -24,7 +24,8 @@ use std::time::Duration;
 
 use cedar_policy::{Authorizer, Context, Entities, EntityUid, PolicySet};
 use overrule_access::{
-    Answer, Compiled, Effect, Identity, Match, PathMatch, Request, Rule, Source, Verdict, naive,
+    AccessRule, Answer, Compiled, Effect, Identity, Match, PathMatch, Request, RuleSource, Verdict,
+    naive,
 };
 use report::{Report, best};
 
@@ -80,7 +81,7 @@ fn shape() -> Shape {
 }
 
 /// Half exact allows, a quarter prefix allows, a quarter exact denies, each in a namespace of its own.
-fn rules(count: usize, shape: Shape) -> Vec<Rule> {
+fn rules(count: usize, shape: Shape) -> Vec<AccessRule> {
     let rule = |n: usize| {
         let exact = Identity::Exact(format!("{}sa/web", namespace(n)).into());
         let (effect, identity) = match n % 4 {
@@ -96,7 +97,7 @@ fn rules(count: usize, shape: Shape) -> Vec<Rule> {
             }
         }
         let number = u32::try_from(n).expect("few");
-        Rule { effect, matches, source: Source(number), policy: number / 10 }
+        AccessRule { effect, matches, source: RuleSource(number), policy: number / 10 }
     };
     naive::in_list_order((0..count).map(rule).collect())
 }
@@ -132,6 +133,7 @@ fn request(identity: &str) -> Request<'_> {
         sni: Some("backend.example"),
         method: Some("GET"),
         path: Some("/api/v1/users"),
+        ..Request::default()
     }
 }
 
@@ -190,11 +192,11 @@ struct Line {
     text: Box<str>,
     prefix: bool,
     verdict: Verdict,
-    source: Source,
+    source: RuleSource,
 }
 
-fn lines(rules: &[Rule]) -> Vec<Line> {
-    let line = |rule: &Rule| {
+fn lines(rules: &[AccessRule]) -> Vec<Line> {
+    let line = |rule: &AccessRule| {
         let (text, prefix) = match rule.matches.identity.clone().expect("an identity") {
             Identity::Exact(text) => (text, false),
             Identity::Prefix(text) => (text, true),
@@ -207,7 +209,7 @@ fn lines(rules: &[Rule]) -> Vec<Line> {
 
 /// The scan that the lists mean: denies, then allows, the first that fits. It names who decides, and nothing else: no list
 /// of all matches, no second attribution, nothing is normalised or allocated.
-fn scanned(lines: &[Line], identity: &str) -> (Verdict, Option<Source>) {
+fn scanned(lines: &[Line], identity: &str) -> (Verdict, Option<RuleSource>) {
     let fits = |line: &&Line| match line.prefix {
         true => identity.starts_with(&*line.text),
         false => *identity == *line.text,
@@ -249,7 +251,7 @@ fn row(report: &mut Report, what: &str, time: Duration) {
 }
 
 /// The same rules as permits and forbids, one policy each.
-fn cedar_policies(rules: &[Rule]) -> PolicySet {
+fn cedar_policies(rules: &[AccessRule]) -> PolicySet {
     let mut text = String::new();
     for rule in rules {
         let verb = if rule.effect.allows() { "permit" } else { "forbid" };

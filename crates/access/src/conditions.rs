@@ -225,9 +225,8 @@ impl Builder {
         let sni = matches.sni.as_deref().map_or(ANY, |name| self.names.add(name, next));
         let method = matches.method.as_deref().map_or(ANY, |text| self.methods.add(text, next));
         let strict = effect == Effect::Deny;
-        let path = matches.path.as_ref().map_or(ANY, |path| match strict {
-            true => self.denied(path, next),
-            false => self.path(path, next),
+        let path = matches.path.as_ref().map_or(ANY, |path| {
+            if strict { self.denied(path, next) } else { self.path(path, next) }
         });
         let or_unknown = |id: u32| {
             let more = (strict && id != ANY).then_some(UNKNOWN);

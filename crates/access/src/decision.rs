@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: what is said about a request. Not here: finding it.
+//! What is said about a request. Not here: finding it.
 
 use crate::path::Rejected;
 use crate::rule::RuleSource;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: access rules and requests as data. Not here: deciding.
+//! Access rules and requests as data. Not here: deciding.
 
 use crate::wire::Http;
 

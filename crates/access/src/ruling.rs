@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: what is decided about a client of an inbound, and why, as data. Not here: deciding, and words for it.
+//! What is decided about a client of an inbound, and why, as data. Not here: deciding, and words for it.
 
 use crate::decision::Verdict;
 use crate::path::Rejected;

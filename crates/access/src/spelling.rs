@@ -80,9 +80,10 @@ impl Decoded {
     pub(crate) fn covers(&self, below: bool, request: &Self) -> bool {
         let (wanted, given) = (&self.segments, &request.segments);
         let is_longer = given.len() > wanted.len();
-        let ends = match below {
-            true => !self.slash || is_longer || request.slash,
-            false => !is_longer && self.slash == request.slash,
+        let ends = if below {
+            !self.slash || is_longer || request.slash
+        } else {
+            !is_longer && self.slash == request.slash
         };
         ends && given.len() >= wanted.len() && wanted.iter().zip(given).all(|(a, b)| is(a, b))
     }

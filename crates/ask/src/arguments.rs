@@ -19,6 +19,11 @@ impl Arguments {
         self.0.entry(name.into()).or_default().push(value.into());
     }
 
+    /// These values of a parameter, too.
+    pub fn add_all<'v>(&mut self, name: &str, values: impl IntoIterator<Item = &'v String>) {
+        values.into_iter().for_each(|value| self.add(name, value));
+    }
+
     /// The values of a parameter.
     pub fn all(&self, name: &str) -> &[String] {
         self.0.get(name).map_or(&[], Vec::as_slice)
@@ -214,7 +219,7 @@ mod tests {
         let (shared, asked) = (Shared::read(&query).unwrap(), Effective::read(&query).unwrap());
         assert_eq!(asked.header, ["a: b", "c: d"]);
         assert_eq!(asked.request.as_deref(), Some("GET /"));
-        assert_eq!((shared.output, shared.verbose, shared.quiet), (Some(Form::Json), true, false));
+        assert_eq!((shared.form(), shared.verbose, shared.quiet), (Some(Form::Json), true, false));
         assert_eq!(shared.namespace.as_deref(), Some("shop"));
         let query = given("fail-on=warning&short=true&all-namespaces=false");
         let (shared, asked) = (Shared::read(&query).unwrap(), Check::read(&query).unwrap());

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use crate::{Required, TakenBy, Takes, parameters, words};
+use crate::{Output, Required, TakenBy, Takes, parameters, words};
 
 /// Words for the form of an answer over HTTP: `best` is what the command line shows if none is asked for.
 const FORMS: [&str; Form::WORDS.len() + 1] = {
@@ -35,10 +35,12 @@ parameters! {
             shared: Some(6),
             http_help: Some("Answer under every profile and show where they differ; `overrule-exit` is 1 if they do"),
         };
-        /// Form of the output.
-        output: Option<Form> = {
+        /// Form of the output, or what to take out of it.
+        output: Option<Output> = {
             value_name: "FORM", short: Some('o'), shared: Some(13), http_words: Some(&FORMS),
-            http_help: Some("Form of the answer, `best` is what the command line shows; json if absent"),
+            http_help: Some(
+                "Form of the answer, `best` is what the command line shows; json if absent; or `jsonpath=TEMPLATE`",
+            ),
         };
         /// Only results and errors.
         quiet: bool = {short: Some('q'), shared: Some(15), taken_by: TakenBy::CommandLine};
@@ -59,6 +61,8 @@ words! {
         Yaml,
         /// JSON of the versioned model `overrule/v1`.
         Json,
+        /// `get`, `effective` and `reach` only: names, as targets are written.
+        Name,
         /// `can` only: comma-separated values.
         Csv,
         /// `graph` only: for the terminal.
@@ -69,6 +73,8 @@ words! {
         Mermaid,
         /// `graph` only: a picture.
         Svg,
+        /// `diff` only: one comment for a pull request.
+        Markdown,
     }
 }
 
@@ -78,7 +84,7 @@ parameters! {
     Layout {
         /// Colour texts for a terminal.
         color: bool = {taken_by: TakenBy::Http};
-        /// Columns that tables are cut to.
+        /// Columns that tables are cut to; not cut if absent, and each row laid out by itself.
         width: Option<usize> = {
             value_name: "N", takes: Takes::Number(10_000), taken_by: TakenBy::Http,
         };
@@ -122,8 +128,8 @@ parameters! {
     /// What is there?
     #[derive(Debug, Clone, Default)]
     Get {
-        /// A kind (`httproute`, `timeoutpolicies`), `policies`, or `all`.
-        kind: Option<String> = {positional: true, value_name: "KIND"};
+        /// A kind (`httproute`, `timeoutpolicies`), `policies`, `all`, or one target.
+        kind: Option<String> = {positional: true, value_name: "KIND", named: true};
         /// Paths that no policy of this kind covers.
         without: Option<String> = {value_name: "KIND", conflicts: &["kind"]};
     }
@@ -135,12 +141,13 @@ parameters! {
     Effective {
         /// A gateway, listener, route, rule or backend; a dataplane, inbound, service or port, or a KRI; everything if
         /// absent.
-        target: Option<String> = {positional: true, value_name: "TARGET"};
+        target: Option<String> = {positional: true, value_name: "TARGET", named: true};
         /// Only this policy kind.
         kind: Option<String> = {value_name: "KIND"};
         /// Only on the way to this target: `meshservice/default/backend#http`.
         to: Option<String> = {value_name: "TARGET"};
-        /// A request: which rule takes it, and what applies there. `GET https://shop.example.com/cart?x=1`
+        /// A request: which rule takes it, and what applies there. `GET https://shop.example.com/cart?x=1`; to a Service
+        /// that routes are bound to, `GET http://cart.shop/`
         request: Option<String> = {value_name: "REQUEST", conflicts: &["target"]};
         /// A header of the request: `name: value`. Repeatable.
         header: Vec<String> = {value_name: "HEADER", requires: Some("request")};
@@ -152,7 +159,7 @@ parameters! {
     #[derive(Debug, Clone, Default)]
     Explain {
         /// A gateway, listener, route, rule or backend; a dataplane, inbound, service or port, or a KRI; or a policy.
-        target: String = {positional: true, value_name: "TARGET"};
+        target: String = {positional: true, value_name: "TARGET", named: true};
         /// Only this policy kind.
         kind: Option<String> = {value_name: "KIND"};
         /// Only on the way to this target: `meshservice/default/backend#http`.
@@ -167,7 +174,7 @@ parameters! {
     #[derive(Debug, Clone, Default)]
     Reach {
         /// A policy: `timeoutpolicy/infra/gw-timeouts`.
-        policy: String = {positional: true, value_name: "POLICY"};
+        policy: String = {positional: true, value_name: "POLICY", named: true};
         /// Only this part of it: `timeouts.request`, `rules.authentication.a`; `overrides.limits.a` names its block
         /// too, and `to[0]` an entry.
         rule: Option<String> = {value_name: "ID"};
@@ -180,9 +187,18 @@ parameters! {
     Can {
         /// The client: a SPIFFE ID, a dataplane, `nobody` for one without a certificate, or `unnamed` for one whose
         /// certificate has no SPIFFE ID.
-        from: Option<String> = {positional: true, value_name: "FROM", required: Required::OverHttp};
-        /// What it calls: a dataplane, an inbound of one (`dataplane/default/backend-1#http`), or a meshservice.
-        to: Option<String> = {positional: true, value_name: "TO", required: Required::OverHttp};
+        from: Option<String> = {
+            positional: true, value_name: "FROM",
+            http_help: Some(
+                "The client: a SPIFFE ID, a dataplane, `nobody`, or `unnamed`; without one, everybody who can call",
+            ),
+        };
+        /// What it calls: a dataplane, an inbound of one (`dataplane/default/backend-1#http`), a meshservice, or a
+        /// service.
+        to: Option<String> = {
+            positional: true, value_name: "TO", required: Required::OverHttp,
+            flagged: Some("The same as TO; without FROM, everybody who can call it"),
+        };
         /// Method of the request.
         method: Option<String> = {value_name: "METHOD"};
         /// Path of the request, as it is sent.
@@ -212,7 +228,7 @@ parameters! {
     #[derive(Debug, Clone)]
     Envoy {
         /// A dataplane, or one of its inbounds.
-        target: String = {positional: true, value_name: "TARGET"};
+        target: String = {positional: true, value_name: "TARGET", named: true};
         /// How rules are arranged: `tree` is fast, `list` is for every Envoy, `kuma` is that release's own filter.
         form: String = {
             value_name: "tree|list|kuma", takes: Takes::Word(&["tree", "list", "kuma"]),
@@ -232,6 +248,6 @@ parameters! {
     #[derive(Debug, Clone, Default)]
     Graph {
         /// Only what passes through this target.
-        target: Option<String> = {positional: true, value_name: "TARGET"};
+        target: Option<String> = {positional: true, value_name: "TARGET", named: true};
     }
 }

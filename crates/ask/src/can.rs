@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `overrule can`: who may call what, and which policy says so.
 
-use overrule::InboundAccess;
 use overrule::overrule_access::{Http, Request};
 use overrule::view::access::{self, AccessAnswer};
 use overrule::view::{Styles, Table, escape, tenancy, v1};
+use overrule::{Client, InboundAccess};
 use serde::Deserialize;
 
-use crate::select;
 use crate::{
-    AskError, AskResult, Can, Exit, Form, Known, Parameters, Shared, Sink, counted, form, text,
-    write_value,
+    AskError, AskResult, Can, Exit, Form, Known, Parameters, Shared, Sink, counted, form,
+    table_styles, text, write_value,
 };
+use crate::{callers, select};
 
 /// Many questions: every client with every target, method and path.
 #[derive(Debug, Default, Deserialize)]
@@ -31,6 +31,9 @@ struct Matrix {
 
 /// What can be refused before anything is read.
 pub(crate) fn validate(_: &Shared, asked: &Can) -> Result<(), AskError> {
+    if asked.matrix.is_none() && asked.from.is_none() && asked.to.is_some() {
+        return Ok(());
+    }
     let matrix = matrix(asked)?;
     matrix.http.iter().try_for_each(|text| version(text).map(drop))
 }
@@ -49,6 +52,9 @@ pub(crate) fn run(
     asked: &Can,
     sink: &mut dyn Sink,
 ) -> AskResult {
+    if let (None, None, Some(to)) = (&asked.matrix, &asked.from, &asked.to) {
+        return callers::run(known, shared, asked, to, sink);
+    }
     let matrix = matrix(asked)?;
     let decisions = decisions(shared, known, &matrix)?;
     let one = asked.matrix.is_none();
@@ -58,7 +64,7 @@ pub(crate) fn run(
         let mut others = others.chain(d.other_http.iter().map(|o| o.verdict));
         others.any(|verdict| verdict != d.verdict)
     });
-    if shared.output == Some(Form::Csv) {
+    if shared.form() == Some(Form::Csv) {
         sink.result(&csv(&decisions))?;
         known.mention_findings(sink);
         return Ok(Exit::findings(denied || disputed));
@@ -70,7 +76,10 @@ pub(crate) fn run(
                 sink.result(&told(decision, shared.verbose))?;
             }
         }
-        Form::Table | Form::Wide => sink.result(&table(&decisions))?,
+        form @ (Form::Table | Form::Wide) => {
+            let styles = table_styles(sink, form);
+            sink.result(&table(&decisions, &styles))?;
+        }
         form => {
             let list = v1::AccessDecisionList {
                 api_version: v1::API_VERSION,
@@ -86,7 +95,7 @@ pub(crate) fn run(
 }
 
 /// Says that some permissions count nowhere: what they deny is not denied.
-fn refused(known: &Known<'_>, sink: &mut dyn Sink) -> bool {
+pub(crate) fn refused(known: &Known<'_>, sink: &mut dyn Sink) -> bool {
     let refused = known.analysis.refused_permissions().into_iter();
     let refused = refused.filter(|p| !known.restricted() || known.sees_id(*p)).count();
     if refused > 0 {
@@ -125,7 +134,7 @@ fn matrix(asked: &Can) -> Result<Matrix, AskError> {
             })
         }
         _ => Err(AskError::Usage(
-            "name FROM and TO, or a file of many with --matrix FILE".to_owned(),
+            "name FROM and TO; or --to TARGET alone, for everybody who can call it; or many with --matrix FILE".to_owned(),
         )),
     }
 }
@@ -159,17 +168,24 @@ fn decisions(
         // After the first target, so that what is wrong is told in the order it was asked.
         if clients.is_empty() {
             for from in &matrix.from {
-                clients.push((from, known.analysis.caller(finder.client(from)?)));
+                let client = finder.client(from)?;
+                let assumed = match client {
+                    Client::Object(object) => known.analysis.assumptions(object),
+                    Client::Nobody | Client::Unnamed | Client::Identity(_) => Vec::new(),
+                };
+                clients.push((from, known.analysis.caller(client), assumed));
             }
         }
-        for (from, caller) in &clients {
+        for (from, caller, assumed) in &clients {
             for method in each(&matrix.method) {
                 for path in each(&matrix.path) {
                     for sni in each(&matrix.sni) {
                         let request = Request { sni, method, path, ..Request::default() };
                         for http in &versions {
                             let ask = |i: &InboundAccess<'_>| {
-                                i.ask(from, caller, request, *http).map(&decision)
+                                let mut answer = i.ask(from, caller, request, *http)?;
+                                answer.assumptions.extend(assumed.iter().cloned());
+                                Some(decision(answer))
                             };
                             found.extend(inbounds.iter().filter_map(ask));
                         }
@@ -195,6 +211,9 @@ fn told(d: &v1::AccessDecision, verbose: bool) -> String {
     line(format!("{}: {} -> {}{request}", d.verdict.to_uppercase(), d.from, d.to));
     if d.enforcement == "off" {
         line("  WARNING: identity is not enforced here".to_owned());
+    }
+    if !d.assumptions.is_empty() {
+        line(format!("  {}", overrule::view::assumed_line(&d.assumptions)));
     }
     line(format!("  {}", d.because));
     if let Some(identity) = d.identity.as_ref().filter(|i| **i != d.from) {
@@ -240,7 +259,7 @@ fn told(d: &v1::AccessDecision, verbose: bool) -> String {
     text
 }
 
-fn at(by: &v1::DecidedBy) -> String {
+pub(crate) fn at(by: &v1::DecidedBy) -> String {
     by.at.as_ref().map(|p| format!(" ({}:{}:{})", p.file, p.line, p.column)).unwrap_or_default()
 }
 
@@ -275,12 +294,12 @@ fn cells(d: &v1::AccessDecision) -> [String; 10] {
     ]
 }
 
-fn table(decisions: &[v1::AccessDecision]) -> String {
+fn table(decisions: &[v1::AccessDecision], styles: &Styles) -> String {
     let mut table = Table::new(COLUMNS).hiding_empty();
     for decision in decisions {
         table.push(cells(decision).map(|cell| escape::terminal(&cell).into()));
     }
-    text(|out| table.write("", None, &Styles::plain(), out))
+    text(|out| table.write("", styles, out))
 }
 
 fn csv(decisions: &[v1::AccessDecision]) -> String {

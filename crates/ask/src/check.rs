@@ -44,11 +44,41 @@ pub(crate) fn run(
             sink.result(&text)?;
             if !sources.is_empty() {
                 sink.remark(&summary(known, &found));
+                passed_over(known, shared, sink);
             }
         }
         form => write_value(sink, form, &view::diagnostics(sources, &found))?,
     }
     Ok(Exit::findings(failed))
+}
+
+/// One line about documents that are none of ours, or all of them. Who may not read everything is not told what else is
+/// there.
+fn passed_over(known: &Known<'_>, shared: &Shared, sink: &mut dyn Sink) {
+    let passed = match known.restricted() {
+        true => Vec::new(),
+        false => known.analysis.passed(),
+    };
+    if passed.is_empty() {
+        return;
+    }
+    if shared.verbose {
+        for same in passed.chunk_by(|(a, _, x), (b, _, y)| (a, x) == (b, y)) {
+            let Some((source, _, why)) = same.first() else { continue };
+            let name = known.analysis.documents.sources.get(*source).map_or("", |s| s.name());
+            let many = match same.len() {
+                1 => String::new(),
+                n => format!(" ({n} documents)"),
+            };
+            let line = format!("passed over: {name}{many}: {}", why.text());
+            sink.remark(&view::escape::terminal(&line));
+        }
+    }
+    let list = if shared.verbose { "" } else { "; -v lists them" };
+    sink.remark(&format!(
+        "{} passed over that no answer is about{list}",
+        counted(passed.len(), "document")
+    ));
 }
 
 /// What was looked at, as far as the one who asks may read it.
@@ -65,13 +95,18 @@ fn summary(known: &Known<'_>, found: &[Diagnostic]) -> String {
         false => a.resolution.kinds().filter(|(_, k)| !k.implicit).count(),
     };
     let kinds = analysis.shown().map(of).sum();
-    let own = || analysis.snapshot.objects().filter(|o| known.sees(o));
+    let snapshot = &analysis.snapshot;
+    let own = || {
+        let all = snapshot.kinds().filter(|(kind, _)| analysis.takes_part(*kind));
+        let all = all.flat_map(|(_, objects)| objects).filter(|o| known.sees(o));
+        all.filter(|o| snapshot.assumed(o.id).is_none())
+    };
     let files = match known.restricted() {
         true => {
             let read = analysis.snapshot.all_read().filter(|o| known.sees(o));
             read.map(|o| o.at.source).collect::<BTreeSet<_>>().len()
         }
-        false => analysis.documents.sources.len(),
+        false => analysis.texts_read(),
     };
     let deleted = match analysis.snapshot.deleted().iter().filter(|o| known.sees(o)).count() {
         0 => String::new(),
@@ -94,8 +129,9 @@ fn kept<'a>(
     found: impl Iterator<Item = &'a Diagnostic>,
 ) -> impl Iterator<Item = &'a Diagnostic> {
     let span_of = |o: &Object| analysis.documents.view(o.root).span();
-    let mut objects: Vec<(Span, &Object)> =
-        analysis.snapshot.all_read().map(|o| (span_of(o), o)).collect();
+    let written =
+        analysis.snapshot.all_read().filter(|o| analysis.snapshot.assumed(o.id).is_none());
+    let mut objects: Vec<(Span, &Object)> = written.map(|o| (span_of(o), o)).collect();
     objects.sort_by_key(|(span, _)| *span);
     found.filter(move |d| {
         let Some(at) = d.primary.as_ref().map(|l| l.span) else { return true };

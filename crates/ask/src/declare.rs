@@ -143,6 +143,7 @@ macro_rules! words {
             const TAKES: $crate::Takes = $crate::Takes::Choice {
                 words: Self::WORDS,
                 help: &[$($crate::declare::sentence(concat!($($help),+))),*],
+                or: None,
             };
 
             fn read(text: &[String]) -> Result<Self, String> {

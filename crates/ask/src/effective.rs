@@ -7,8 +7,8 @@ use overrule::view::{self, EffectiveTable, Scene, v1};
 use crate::filter::Filter;
 use crate::select::{self, Elsewhere, PolicyContext};
 use crate::{
-    AskError, AskResult, Compare, Effective, Exit, Form, Known, Needs, Shared, Sink, form, request,
-    text,
+    AskError, AskResult, Compare, Effective, Exit, Form, Known, Needs, Shared, Sink, beside,
+    form_or_names, output, request, table_styles, text,
 };
 
 pub(crate) fn needs(asked: &Effective) -> Needs<'_> {
@@ -47,9 +47,14 @@ pub(crate) fn run(
     for target in asked.target.iter().chain(&asked.to) {
         nodes.push(select::node(known, &scene, shared, target)?);
     }
+    let ways = beside::ways(known, &nodes);
+    let contexts = beside::contexts(known, &scene, &kinds, &ways, &filter);
+    let target = nodes.first().zip(scene.parts.first()).map(|(n, p)| p.target_name(&scene, *n));
     let chosen = Chosen {
-        contexts: select::contexts(known, &scene, &kinds, &nodes, &filter).collect(),
-        elsewhere: select::elsewhere(known, &scene, &kinds, &nodes, &filter),
+        elsewhere: beside::elsewhere(known, &scene, &kinds, &ways, &filter),
+        unresolved: beside::unresolved(known, &scene, &nodes, &contexts, &filter),
+        contexts,
+        target,
     };
     // A whole fleet is read as a table, one target as what is in force there.
     let default = if one { Form::Yaml } else { Form::Table };
@@ -70,6 +75,10 @@ pub(crate) struct Chosen<'a> {
     pub(crate) contexts: Vec<PolicyContext<'a>>,
     /// Paths that only other profiles have.
     pub(crate) elsewhere: Vec<Elsewhere<'a>>,
+    /// Policies that target it and that nobody resolves.
+    pub(crate) unresolved: Vec<v1::UnresolvedPolicy>,
+    /// The target, if one is asked about.
+    pub(crate) target: Option<String>,
 }
 
 /// What was written.
@@ -107,9 +116,17 @@ pub(crate) fn write(
     let elsewhere = chosen.elsewhere.iter();
     let policies =
         found.chain(elsewhere.map(|e| view::elsewhere(scene, e.part, e.other, e.kind, e.path)));
-    let differs = match form(shared, default)? {
-        Form::Json => json_list(policies, sink)?,
+    let form = form_or_names(shared, default)?;
+    let differs = match form {
+        Form::Json => json_list(policies, &chosen.unresolved, sink)?,
         Form::Yaml => documents(policies, sink)?,
+        Form::Name => {
+            let of = |c: &&PolicyContext<'_>| c.part.path_target(scene, c.path);
+            let elsewhere = chosen.elsewhere.iter();
+            let elsewhere = elsewhere.map(|e| e.other.part.path_target(scene, e.path));
+            output::names(covered.iter().map(of).chain(elsewhere), sink)?;
+            false
+        }
         form => {
             let mut table = EffectiveTable::new();
             let mut differs = !chosen.elsewhere.is_empty();
@@ -119,13 +136,30 @@ pub(crate) fn write(
             for e in &chosen.elsewhere {
                 table.push_elsewhere(scene, e.part, e.other, e.kind, e.path);
             }
-            let styles = sink.styles();
-            let width = if form == Form::Wide { None } else { sink.width() };
-            sink.result(&text(|s| table.write(width, &styles, s)))?;
+            let styles = table_styles(sink, form);
+            sink.result(&text(|s| table.write(&styles, s)))?;
             differs
         }
     };
+    write_unresolved(shared, form, count, chosen, sink)?;
     Ok(Shown { count, differs })
+}
+
+/// Policies that nobody resolves, after the answer; JSON has them in its list.
+fn write_unresolved(
+    shared: &Shared,
+    form: Form,
+    count: usize,
+    chosen: &Chosen<'_>,
+    sink: &mut dyn Sink,
+) -> Result<(), AskError> {
+    if form == Form::Json || chosen.unresolved.is_empty() {
+        return Ok(());
+    }
+    if form != Form::Yaml && count > 0 {
+        sink.result("\n")?;
+    }
+    beside::write_unresolved(shared, form, chosen.target.as_deref(), &chosen.unresolved, sink)
 }
 
 /// The same for one who may not read everything: all forms are made of what it may know.
@@ -138,18 +172,23 @@ fn write_own(
 ) -> Result<Shown, AskError> {
     let found = reader.effectives(chosen.contexts.iter().map(|c| (c.part, c.kind, c.path)));
     let count = found.len();
-    let differs = match form(shared, default)? {
-        Form::Json => json_list(found.into_iter(), sink)?,
+    let form = form_or_names(shared, default)?;
+    let differs = match form {
+        Form::Json => json_list(found.into_iter(), &chosen.unresolved, sink)?,
         Form::Yaml => documents(found.into_iter(), sink)?,
+        Form::Name => {
+            output::names(found.into_iter().map(|policy| policy.target), sink)?;
+            false
+        }
         form => {
             let mut table = EffectiveTable::new();
             found.iter().for_each(|policy| table.push_policy(policy));
-            let styles = sink.styles();
-            let width = if form == Form::Wide { None } else { sink.width() };
-            sink.result(&text(|s| table.write(width, &styles, s)))?;
+            let styles = table_styles(sink, form);
+            sink.result(&text(|s| table.write(&styles, s)))?;
             found.iter().any(|policy| !policy.other_profiles.is_empty())
         }
     };
+    write_unresolved(shared, form, count, chosen, sink)?;
     Ok(Shown { count, differs })
 }
 
@@ -171,6 +210,7 @@ fn documents(
 /// One item at a time: a list of a hundred thousand is never held as a whole. Whether profiles differ somewhere.
 fn json_list(
     policies: impl Iterator<Item = v1::EffectivePolicy>,
+    unresolved: &[v1::UnresolvedPolicy],
     sink: &mut dyn Sink,
 ) -> Result<bool, AskError> {
     sink.result(
@@ -182,7 +222,11 @@ fn json_list(
         sink.result(if i == 0 { "\n" } else { ",\n" })?;
         sink.result(&view::json_line(&policy))?;
     }
-    sink.line("\n]}")?;
+    sink.result("\n]")?;
+    if !unresolved.is_empty() {
+        sink.result(&format!(", \"unresolved\": {}", view::json_line(&unresolved)))?;
+    }
+    sink.line("}")?;
     Ok(differs)
 }
 

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use overrule::engine::{KindId, LadderId, NodeId, PathId};
 use overrule::view::tenancy::Reader;
-use overrule::view::{self, Scene, ScenePart};
+use overrule::view::{self, Scene, ScenePart, v1};
 
 use crate::filter::Filter;
 use crate::select::{self, Elsewhere, PolicyContext, Target};
 use crate::{
-    AskError, AskResult, Compare, Exit, Explain, Form, Known, Needs, Shared, Sink, form, reach,
-    text, write_value,
+    AskError, AskResult, Compare, Exit, Explain, Form, Known, Needs, Shared, Sink, beside, form,
+    reach, text, write_value,
 };
 
 /// Different explanations shown before the rest is only counted, without -v.
@@ -47,15 +47,26 @@ pub(crate) fn run(
             if let Some(to) = &asked.to {
                 nodes.push(select::node(known, &scene, shared, to)?);
             }
-            let contexts = select::contexts(known, &scene, &kinds, &nodes, &filter);
+            let ways = beside::ways(known, &nodes);
+            let contexts = beside::contexts(known, &scene, &kinds, &ways, &filter);
+            let around = Around {
+                node,
+                routes: beside::service_routes(known, &scene, node),
+                unresolved: beside::unresolved(known, &scene, &nodes, &contexts, &filter),
+                target: scene
+                    .parts
+                    .first()
+                    .map(|p| p.target_name(&scene, node))
+                    .unwrap_or_default(),
+            };
             if let Some(reader) = known.reader(&scene) {
-                let differs = own(known, shared, asked, &reader, contexts, node, sink)?;
+                let differs = own(known, shared, asked, &reader, &contexts, around, sink)?;
                 known.mention_findings(sink);
                 return Ok(Exit::findings(shared.compare && differs));
             }
             let told = told(&scene, contexts);
-            let mut differs = write(shared, asked, &scene, &told, sink)?;
-            let elsewhere = select::elsewhere(known, &scene, &kinds, &nodes, &filter);
+            let mut differs = write(shared, asked, &scene, &told, around, sink)?;
+            let elsewhere = beside::elsewhere(known, &scene, &kinds, &ways, &filter);
             differs |= !elsewhere.is_empty();
             mention_elsewhere(&scene, &elsewhere, sink);
             if told.is_empty() && elsewhere.is_empty() {
@@ -70,31 +81,67 @@ pub(crate) fn run(
     Ok(exit)
 }
 
+/// What is said beside explanations.
+struct Around {
+    /// The node asked about.
+    node: NodeId,
+    routes: Option<v1::ServiceRoutes>,
+    unresolved: Vec<v1::UnresolvedPolicy>,
+    /// The target asked about.
+    target: String,
+}
+
+impl Around {
+    /// Before the explanations. Whether something was written.
+    fn before(&self, sink: &mut dyn Sink) -> Result<bool, AskError> {
+        let Some(routes) = &self.routes else { return Ok(false) };
+        let styles = sink.styles();
+        sink.result(&text(|s| view::service_routes_text(routes, &styles, s)))?;
+        Ok(true)
+    }
+
+    /// After them.
+    fn after(&self, shared: &Shared, any: bool, sink: &mut dyn Sink) -> Result<(), AskError> {
+        if any && !self.unresolved.is_empty() {
+            sink.result("\n")?;
+        }
+        beside::write_unresolved(shared, Form::Table, Some(&self.target), &self.unresolved, sink)
+    }
+
+    fn list(self, items: Vec<v1::Explanation>) -> v1::ExplanationList {
+        let Self { routes, unresolved, .. } = self;
+        v1::ExplanationList { routes, unresolved, ..v1::ExplanationList::new(items) }
+    }
+}
+
 /// Writes explanations for one who may not read everything. Whether another profile gives another result somewhere.
-fn own<'a>(
+fn own(
     known: &Known<'_>,
     shared: &Shared,
     asked: &Explain,
     reader: &Reader<'_>,
-    contexts: impl Iterator<Item = PolicyContext<'a>>,
-    node: NodeId,
+    contexts: &[PolicyContext<'_>],
+    around: Around,
     sink: &mut dyn Sink,
 ) -> Result<bool, AskError> {
-    let field = asked.field.as_deref();
-    let contexts = contexts.map(|c| (c.part, c.kind, c.path));
+    let (field, node) = (asked.field.as_deref(), around.node);
+    let contexts = contexts.iter().map(|c| (c.part, c.kind, c.path));
     let items = reader.explanations(contexts, field);
     let differs =
         items.iter().flat_map(|e| &e.kinds).any(|k| !k.effective.other_profiles.is_empty());
     let none = items.is_empty();
     match form(shared, Form::Table)? {
         Form::Table | Form::Wide => {
-            for (i, explained) in items.iter().enumerate() {
-                sink.result(if i == 0 { "" } else { "\n" })?;
+            let mut any = around.before(sink)?;
+            for explained in &items {
+                sink.result(if any { "\n" } else { "" })?;
+                any = true;
                 let styles = sink.styles();
                 sink.result(&text(|s| view::explanation_text(explained, &styles, s)))?;
             }
+            around.after(shared, any, sink)?;
         }
-        form => write_value(sink, form, &view::v1::ExplanationList::new(items))?,
+        form => write_value(sink, form, &around.list(items))?,
     }
     if none {
         nothing(asked, known, node, sink);
@@ -112,9 +159,9 @@ struct Told<'a> {
 /// Part, kind, ladder, and the ladders of other profiles.
 type Alike = (usize, KindId, LadderId, Vec<Option<LadderId>>);
 
-fn told<'a>(scene: &Scene<'a>, contexts: impl Iterator<Item = PolicyContext<'a>>) -> Vec<Told<'a>> {
+fn told<'a>(scene: &Scene<'a>, contexts: Vec<PolicyContext<'a>>) -> Vec<Told<'a>> {
     let mut groups: BTreeMap<Alike, Told<'a>> = BTreeMap::new();
-    for c in contexts.filter(|c| c.is_covered(scene)) {
+    for c in contexts.into_iter().filter(|c| c.is_covered(scene)) {
         let PolicyContext { part, kind, path, ladder } = c;
         let position = scene.parts.iter().position(|p| std::ptr::eq(p, part)).unwrap_or(0);
         let others = scene.others_of(part).map(|o| o.like(part, kind, path).map(|l| l.2));
@@ -132,6 +179,7 @@ fn write(
     asked: &Explain,
     scene: &Scene<'_>,
     told: &[Told<'_>],
+    around: Around,
     sink: &mut dyn Sink,
 ) -> Result<bool, AskError> {
     let field = asked.field.as_deref();
@@ -145,13 +193,15 @@ fn write(
         Form::Table | Form::Wide => {
             let told = with_field(scene, told, field);
             let limit = if shared.verbose { usize::MAX } else { SHOWN };
+            let mut any = around.before(sink)?;
             for (i, one) in told.iter().enumerate() {
                 let Some(first) = one.paths.first() else { continue };
                 let explained = explain(one, *first);
                 if i >= limit {
                     continue;
                 }
-                sink.result(if i == 0 { "" } else { "\n" })?;
+                sink.result(if any { "\n" } else { "" })?;
+                any = true;
                 let styles = sink.styles();
                 sink.result(&text(|s| view::explanation_text(&explained, &styles, s)))?;
                 let others: Vec<String> =
@@ -160,6 +210,7 @@ fn write(
                     sink.result(&same_on(&others, shared.verbose))?;
                 }
             }
+            around.after(shared, any, sink)?;
             if told.len() > limit {
                 sink.remark(&format!(
                     "note: {} more that differ; name a section, a kind with --kind, or use -v",
@@ -172,7 +223,7 @@ fn write(
             for one in told {
                 items.extend(one.paths.iter().map(|path| explain(one, *path)));
             }
-            write_value(sink, form, &view::v1::ExplanationList::new(items))?;
+            write_value(sink, form, &around.list(items))?;
         }
     }
     Ok(differs)

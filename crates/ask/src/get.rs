@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use overrule::model::{Object, ObjectId};
+use overrule::model::{GroupKind, Object, ObjectId};
 use overrule::view;
 
 use crate::filter::Filter;
 use crate::select;
 use crate::{
-    AskError, AskResult, Compare, Exit, Form, Get, Known, Needs, Shared, Sink, form, text,
-    write_value,
+    AskError, AskResult, Compare, Exit, Form, Get, Known, Needs, Shared, Sink, form_or_names,
+    output, table_styles, text, write_value,
 };
 
 pub(crate) fn needs(asked: &Get) -> Needs<'_> {
@@ -37,9 +37,16 @@ pub(crate) fn run(
     let keep = |o: &Object| known.sees(o) && filter.object(&known.analysis.snapshot, o);
     let differs = match (&asked.without, asked.kind.as_deref()) {
         (Some(kind), _) => without(shared, known, kind, sink)?,
-        (None, None) if known.has_policies() => policies(shared, known, &keep, sink)?,
+        (None, None) if known.has_policies() || known.has_unresolved() => {
+            policies(shared, known, &keep, sink)?
+        }
         (None, Some("policies" | "policy")) => policies(shared, known, &keep, sink)?,
         (None, None | Some("all")) => resources(shared, known, &keep, sink)?,
+        (None, Some(target)) if target.contains('/') => {
+            let (object, _) = select::named(known, shared, target)?;
+            let keep = |o: &Object| o.id == object.id && keep(o);
+            of_kinds(shared, known, &[object.kind], &keep, sink)?
+        }
         (None, Some(word)) => of_kind(shared, known, word, &keep, sink)?,
     };
     known.mention_findings(sink);
@@ -62,15 +69,28 @@ fn of_kind(
         return Err(select::unknown_kind(known, word));
     }
     let keep = |o: &Object| kinds.contains(&o.kind) && keep(o);
+    of_kinds(shared, known, &kinds, &keep, sink)
+}
+
+fn of_kinds(
+    shared: &Shared,
+    known: &Known<'_>,
+    kinds: &[GroupKind],
+    keep: &dyn Fn(&Object) -> bool,
+    sink: &mut dyn Sink,
+) -> Result<Differs, AskError> {
     let is_policy = known
         .analysis
         .shown()
         .flat_map(|a| a.resolution.kinds())
         .any(|(_, k)| kinds.iter().any(|c| c.kind == k.kind && c.group == k.group));
-    if is_policy {
-        policies(shared, known, &keep, sink)
+    let mut unresolved = known.analysis.unresolved().iter();
+    let unresolved =
+        unresolved.any(|one| known.analysis.snapshot.get(one.object).is_some_and(keep));
+    if is_policy || unresolved {
+        policies(shared, known, keep, sink)
     } else {
-        resources(shared, known, &keep, sink)
+        resources(shared, known, keep, sink)
     }
 }
 
@@ -110,13 +130,15 @@ fn policies(
     }
     let deleted = |o: &Object| known.analysis.policy_family(o.kind).filter(|_| keep(o));
     list.items.extend(view::deleted_policies(&scene, &deleted));
+    list.unresolved = view::unresolved(&scene, keep, None);
     let differs = list.items.iter().any(|p| !p.other_profiles.is_empty());
-    if list.items.is_empty() {
+    if list.items.is_empty() && list.unresolved.is_empty() {
         sink.remark("no policy fits");
     }
-    match form(shared, Form::Table)? {
+    match form_or_names(shared, Form::Table)? {
+        Form::Name => output::names(list.items.into_iter().map(|policy| policy.target), sink)?,
         form @ (Form::Table | Form::Wide) => {
-            let (styles, now) = (sink.styles(), sink.now());
+            let (styles, now) = (table_styles(sink, form), sink.now());
             sink.result(&text(|s| {
                 view::policies_table(&list, form == Form::Wide, now, &styles, s)
             }))?;
@@ -141,9 +163,10 @@ fn resources(
     if !known.restricted() {
         add_conditions(known, keep, &mut list);
     }
-    match form(shared, Form::Table)? {
+    match form_or_names(shared, Form::Table)? {
+        Form::Name => output::names(list.items.into_iter().map(|item| item.target), sink)?,
         form @ (Form::Table | Form::Wide) => {
-            let styles = sink.styles();
+            let styles = table_styles(sink, form);
             sink.result(&text(|s| view::resources_table(&list, form == Form::Wide, &styles, s)))?;
         }
         form => write_value(sink, form, &list)?,
@@ -226,9 +249,10 @@ fn without(
         None => view::without(&scene, only.part, only.id),
         Some(reader) => reader.without(only.part, only.id),
     };
-    match form(shared, Form::Table)? {
-        Form::Table | Form::Wide => {
-            let styles = sink.styles();
+    match form_or_names(shared, Form::Table)? {
+        Form::Name => output::names(list.items.into_iter().map(|item| item.target), sink)?,
+        form @ (Form::Table | Form::Wide) => {
+            let styles = table_styles(sink, form);
             sink.result(&text(|s| view::without_table(&list, &styles, s)))?;
         }
         form => write_value(sink, form, &list)?,

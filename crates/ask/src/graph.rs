@@ -5,7 +5,7 @@ use overrule::view::Graph as Drawing;
 
 use crate::select::{self, Target};
 use crate::{
-    AskError, AskResult, Exit, Form, Graph, Known, Needs, Shared, Sink, text, write_value,
+    AskError, AskResult, Exit, Form, Graph, Known, Needs, Shared, Sink, beside, text, write_value,
 };
 
 pub(crate) fn needs(asked: &Graph) -> Needs<'_> {
@@ -40,11 +40,12 @@ pub(crate) fn run(
             }
         },
     };
+    let focus = beside::focus(known, focus);
     let graph = match known.reader(&scene) {
-        None => Drawing::of(&scene, scene.parts, focus),
-        Some(reader) => reader.graph(focus),
+        None => Drawing::of(&scene, scene.parts, &focus),
+        Some(reader) => reader.graph(&focus),
     };
-    match shared.output.unwrap_or(Form::Tree) {
+    match shared.form().unwrap_or(Form::Tree) {
         form @ (Form::Json | Form::Yaml) => write_value(sink, form, graph.json())?,
         Form::Tree | Form::Table | Form::Wide => {
             let styles = sink.styles();
@@ -53,7 +54,10 @@ pub(crate) fn run(
         Form::Dot => sink.result(&graph.dot())?,
         Form::Mermaid => sink.result(&graph.mermaid())?,
         Form::Svg => sink.result(&graph.svg())?,
-        Form::Csv => return Err(AskError::Usage("csv is for `overrule can`".to_owned())),
+        Form::Csv | Form::Name | Form::Markdown => {
+            let detail = "graph has the forms tree, dot, mermaid, svg, json and yaml";
+            return Err(AskError::Usage(detail.to_owned()));
+        }
     }
     Ok(Exit::Fine)
 }

@@ -87,6 +87,11 @@ impl<'a> Known<'a> {
         declared.any(|(_, p)| self.sees_id(p.object))
     }
 
+    /// Whether there are policies that nobody resolves and that may be read.
+    pub(crate) fn has_unresolved(&self) -> bool {
+        self.analysis.unresolved().iter().any(|one| self.sees_id(one.object))
+    }
+
     /// Answers for one who may not read everything; none for one who may.
     pub(crate) fn reader<'s>(&'s self, scene: &'s Scene<'s>) -> Option<Reader<'s>> {
         self.restricted().then(|| Reader::new(scene, self.sees))
@@ -111,6 +116,17 @@ impl<'a> Known<'a> {
 
     /// Says on the side what an answer leaves out, and that the input has findings which this command does not list.
     pub(crate) fn mention_findings(&self, sink: &mut dyn Sink) {
+        let variants: Vec<&str> = match self.restricted() {
+            true => Vec::new(),
+            false => self.analysis.variants().collect(),
+        };
+        if let Some(one) = variants.first() {
+            sink.remark(&format!(
+                "note: some resources are defined in several files; the first by path is used ({} names them, -f {} chooses)",
+                self.source,
+                view::escape::terminal(one),
+            ));
+        }
         // How many there are is not for everybody.
         let alike = self.analysis.shown().filter(|a| a.alike() > 0 && !self.restricted());
         for answer in alike {

@@ -11,6 +11,8 @@
 
 mod arguments;
 mod asked;
+mod beside;
+mod callers;
 mod can;
 mod check;
 #[doc(hidden)]
@@ -23,6 +25,7 @@ mod get;
 mod graph;
 mod known;
 mod outcome;
+mod output;
 mod parameter;
 pub mod percent;
 mod reach;
@@ -38,10 +41,12 @@ pub use asked::{
 };
 pub use known::{Compare, Known, Needs, counted};
 pub use outcome::{AskError, AskResult, Exit};
+pub use output::Output;
 pub use parameter::{Parameter, Required, TakenBy, Takes};
 pub use sees::{Everything, Sees};
 pub use sink::{RenderedAnswer, Sink};
 
+use output::{form, form_or_names, table_styles};
 use overrule::view;
 use serde::Serialize;
 
@@ -79,7 +84,7 @@ macro_rules! commands {
 
             fn answer(&self, known: &Known<'_>, shared: &Shared, sink: &mut dyn Sink) -> AskResult {
                 self.validate(shared)?;
-                $name::run(known, shared, self, sink)
+                output::answered(shared, sink, |sink| $name::run(known, shared, self, sink))
             }
         }
 
@@ -117,19 +122,6 @@ commands! {
 /// What has to be analysed to answer a question.
 pub fn needs<T: Asked>(asked: &T) -> Needs<'_> {
     asked.needs()
-}
-
-/// The form asked for, or the one the command is best read in. Pictures are for `graph`.
-fn form(shared: &Shared, default: Form) -> Result<Form, AskError> {
-    match shared.output.unwrap_or(default) {
-        Form::Tree | Form::Dot | Form::Mermaid | Form::Svg => Err(AskError::Usage(
-            "this form of output is for `overrule graph`; use table, wide, yaml or json".to_owned(),
-        )),
-        Form::Csv => Err(AskError::Usage(
-            "csv is for `overrule can`; use table, wide, yaml or json".to_owned(),
-        )),
-        form => Ok(form),
-    }
 }
 
 /// Writes a value of the versioned model as JSON or YAML.

@@ -30,7 +30,7 @@ impl Exit {
     }
 
     /// `Findings` if so, else all is well.
-    pub(crate) fn findings(so: bool) -> Self {
+    pub fn findings(so: bool) -> Self {
         if so { Self::Findings } else { Self::Fine }
     }
 }

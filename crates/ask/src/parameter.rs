@@ -17,6 +17,10 @@ pub struct Parameter {
     pub short: Option<char>,
     /// Whether its place on the command line says which one it is, not `--name`.
     pub positional: bool,
+    /// Whether it is a target, of which the command line also takes kind and name as two words, as kubectl does.
+    pub named: bool,
+    /// What it is for if it is written as `--name`, although its place could say it, so that it can stand alone.
+    pub flagged: Option<&'static str>,
     /// Whether there is no answer without it.
     pub required: Required,
     /// Its value if none is given.
@@ -62,6 +66,8 @@ pub enum Takes {
         words: &'static [&'static str],
         /// What each of them means.
         help: &'static [&'static str],
+        /// What any other text may begin with, and what such a text is.
+        or: Option<(&'static str, &'static str)>,
     },
 }
 
@@ -102,6 +108,8 @@ impl Parameter {
             value_name: "",
             short: None,
             positional: false,
+            named: false,
+            flagged: None,
             required,
             default: None,
             conflicts: &[],

@@ -6,7 +6,8 @@ use overrule::view::{self, Scene, ScenePart};
 
 use crate::select;
 use crate::{
-    AskError, AskResult, Exit, Form, Known, Needs, Reach, Shared, Sink, form, text, write_value,
+    AskError, AskResult, Exit, Form, Known, Needs, Reach, Shared, Sink, form_or_names, output,
+    table_styles, text, write_value,
 };
 
 pub(crate) fn run(
@@ -35,10 +36,14 @@ pub(crate) fn write(
         None => view::reach(scene, part, policy, rule),
         Some(reader) => reader.reach(part, policy, rule),
     };
-    match form(shared, Form::Table)? {
+    match form_or_names(shared, Form::Table)? {
+        Form::Name => {
+            let targets = reach.targets.iter().map(|target| target.target.clone());
+            output::names(targets, sink)?;
+        }
         form @ (Form::Table | Form::Wide) => {
             let wide = shared.verbose || form == Form::Wide;
-            let styles = sink.styles();
+            let styles = table_styles(sink, form);
             sink.result(&text(|s| view::reach_text(&reach, wide, &styles, s)))?;
         }
         form => write_value(sink, form, &reach)?,

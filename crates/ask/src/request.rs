@@ -4,12 +4,15 @@
 use overrule::Fit;
 use overrule::engine::{LadderId, NodeId, PathId};
 use overrule::gateway::topology::{
-    GatewayIx, HttpRequest, ListenerIx, Missed, RequestError, Taken, route_request,
+    BackendFacts, GatewayIx, GatewayTopology, HttpRequest, ListenerIx, MeshRouted, MeshTaken,
+    Missed, RequestError, RuleIx, Taken, route_mesh_request, route_request,
 };
 use overrule::view::{self, Scene, ScenePart, escape};
 
 use crate::effective::{self, Chosen};
-use crate::{AskError, AskResult, Effective, Exit, Form, Known, Shared, Sink, form};
+use crate::{
+    AskError, AskResult, Effective, Exit, Form, Known, Shared, Sink, beside, form_or_names,
+};
 
 use crate::select::{Elsewhere, FamilyPolicyKind, PolicyContext};
 
@@ -34,14 +37,25 @@ pub(crate) fn run(
     for missed in routed.missed.iter().filter(|_| !known.restricted()) {
         sink.remark(&escape::terminal(&names.missed(missed, &request)));
     }
-    let taken: Vec<&Taken> = routed.taken.iter().filter(|t| names.reads(t)).collect();
-    if taken.is_empty() {
+    let taken: Vec<&Taken> = routed.taken.iter().filter(|t| names.reads(t.rule)).collect();
+    let called =
+        route_mesh_request(&analysis.documents, &analysis.snapshot, &analysis.topology, &request);
+    let called: Vec<&MeshTaken> = called.iter().filter(|t| names.reads_mesh(t)).collect();
+    let goes_on =
+        |t: &&&MeshTaken| matches!(t.routed, MeshRouted::Taken { .. } | MeshRouted::Direct);
+    if taken.is_empty() && called.iter().filter(goes_on).count() == 0 {
+        for refused in called {
+            sink.remark(&escape::terminal(&names.mesh(refused, &request)));
+        }
         return no_rule(known, shared, scene, sink);
     }
     let mut chosen = Chosen::default();
+    let mut nodes = Vec::new();
     let mut lost = 0;
     for taken in &taken {
-        let mut contexts = paths_of(known, taken, kinds);
+        let way = Way::of(known, taken);
+        nodes.extend(way.iter().flat_map(Way::nodes));
+        let mut contexts = way.as_ref().map(|way| way.contexts(kinds)).unwrap_or_default();
         let handed = handed_over(known, taken, &request, &mut contexts);
         let mut answer = names.taken(taken, &request);
         match handed {
@@ -55,18 +69,23 @@ pub(crate) fn run(
                 answer.push_str(", which hands it over, but no rule below matches");
             }
         }
-        let answer = escape::terminal(&answer).into_owned();
-        match form(shared, Form::Yaml)? {
-            // The path of each item says it in JSON; a remark keeps stdout one document.
-            Form::Json => sink.remark(&answer),
-            _ => sink.line(&format!("# {answer}"))?,
-        }
+        answer.push_str(&names.broken(taken.rule));
+        say(shared, &answer, sink)?;
         chosen.contexts.extend(contexts);
-        chosen.elsewhere.extend(elsewhere(known, scene, taken, kinds));
+        chosen.elsewhere.extend(way.iter().flat_map(|way| elsewhere(scene, way, kinds)));
     }
-    if lost == taken.len() {
+    for taken in &called {
+        say(shared, &names.mesh(taken, &request), sink)?;
+        if let Some(way) = Way::of_mesh(known, taken) {
+            nodes.extend(way.nodes());
+            chosen.contexts.extend(way.contexts(kinds));
+            chosen.elsewhere.extend(elsewhere(scene, &way, kinds));
+        }
+    }
+    if called.is_empty() && lost == taken.len() {
         return no_rule(known, shared, scene, sink);
     }
+    chosen.unresolved = beside::unresolved_on(known, scene, &chosen.contexts, &nodes);
     let shown = effective::write(known, shared, Form::Yaml, &chosen, scene, sink)?;
     if shown.count == 0 {
         sink.remark("no policy applies there");
@@ -87,23 +106,15 @@ fn parse(asked: &Effective, text: &str) -> Result<HttpRequest, AskError> {
     Ok(request)
 }
 
-/// The paths a request takes, for each kind.
-fn paths_of<'a>(
-    known: &Known<'_>,
-    taken: &Taken,
-    kinds: &[FamilyPolicyKind<'a>],
-) -> Vec<PolicyContext<'a>> {
-    let Some(way) = Way::of(known, taken) else { return Vec::new() };
-    let mut found = Vec::new();
-    for FamilyPolicyKind { part, id } in kinds {
-        for path in way.paths(part) {
-            let ladder = part.resolution.ladder(*id, path);
-            if ladder != LadderId::NONE {
-                found.push(PolicyContext { part, kind: *id, path, ladder });
-            }
-        }
+/// Says who takes it. The path of each item says it in JSON; a remark keeps stdout one document.
+fn say(shared: &Shared, answer: &str, sink: &mut dyn Sink) -> Result<(), AskError> {
+    let answer = escape::terminal(answer).into_owned();
+    match form_or_names(shared, Form::Yaml)? {
+        // The path of each item says it in JSON; a remark keeps stdout one document.
+        Form::Json | Form::Name => sink.remark(&answer),
+        _ => sink.line(&format!("# {answer}"))?,
     }
-    found
+    Ok(())
 }
 
 /// What became of a request at a rule that delegates.
@@ -157,12 +168,10 @@ fn handed_over(
 
 /// The same paths, where only another profile has them.
 fn elsewhere<'a>(
-    known: &Known<'_>,
     scene: &Scene<'a>,
-    taken: &Taken,
+    way: &Way,
     kinds: &[FamilyPolicyKind<'a>],
 ) -> Vec<Elsewhere<'a>> {
-    let Some(way) = Way::of(known, taken) else { return Vec::new() };
     let mut found = Vec::new();
     for part in scene.parts {
         for (other, kind, path, _) in view::only_elsewhere(scene, part, &|part| way.paths(part)) {
@@ -179,6 +188,7 @@ fn elsewhere<'a>(
 
 /// The nodes a request passes.
 struct Way {
+    /// Or the port of a Service, or the Service.
     listener: NodeId,
     route: Option<NodeId>,
     rule: NodeId,
@@ -193,6 +203,33 @@ impl Way {
         Some(Self { listener: listener.node, route, rule: rule.node })
     }
 
+    /// The same for a request to a Service that a rule takes.
+    fn of_mesh(known: &Known<'_>, taken: &MeshTaken) -> Option<Self> {
+        let topology = &known.analysis.topology;
+        let MeshRouted::Taken { rule, .. } = taken.routed else { return None };
+        let rule = topology.rule(rule)?;
+        let route = topology.route(rule.route).map(|r| r.node);
+        Some(Self { listener: called(topology, taken)?, route, rule: rule.node })
+    }
+
+    fn nodes(&self) -> impl Iterator<Item = NodeId> + use<> {
+        [Some(self.listener), self.route, Some(self.rule)].into_iter().flatten()
+    }
+
+    /// The paths a request takes, for each kind.
+    fn contexts<'a>(&self, kinds: &[FamilyPolicyKind<'a>]) -> Vec<PolicyContext<'a>> {
+        let mut found = Vec::new();
+        for FamilyPolicyKind { part, id } in kinds {
+            for path in self.paths(part) {
+                let ladder = part.resolution.ladder(*id, path);
+                if ladder != LadderId::NONE {
+                    found.push(PolicyContext { part, kind: *id, path, ladder });
+                }
+            }
+        }
+        found
+    }
+
     /// The paths that go through this listener and end at (or below) the rule, or above it for kinds that end there.
     fn paths(&self, part: &ScenePart<'_>) -> Vec<PathId> {
         let paths = &part.resolution.paths;
@@ -204,6 +241,12 @@ impl Way {
         found.dedup();
         found
     }
+}
+
+/// The port of the Service that a request goes to, or the Service.
+fn called(topology: &GatewayTopology, taken: &MeshTaken) -> Option<NodeId> {
+    let port = taken.port.and_then(|port| topology.mesh.port(port)).map(|port| port.node);
+    port.or_else(|| topology.mesh.frontend(taken.frontend).map(|frontend| frontend.node))
 }
 
 struct Names<'a> {
@@ -220,8 +263,43 @@ impl Names<'_> {
     }
 
     /// Whether the rule that takes a request may be read.
-    fn reads(&self, taken: &Taken) -> bool {
-        self.known.analysis.topology.rule(taken.rule).is_some_and(|r| self.sees(r.node))
+    fn reads(&self, rule: RuleIx) -> bool {
+        self.known.analysis.topology.rule(rule).is_some_and(|r| self.sees(r.node))
+    }
+
+    /// Whether what becomes of a request to a Service may be told: who may not read all is told which rule takes it.
+    fn reads_mesh(&self, taken: &MeshTaken) -> bool {
+        match taken.routed {
+            MeshRouted::Taken { rule, .. } => self.reads(rule),
+            _ => !self.known.restricted(),
+        }
+    }
+
+    /// What becomes of a request to a Service, and of whose requests.
+    fn mesh(&self, taken: &MeshTaken, request: &HttpRequest) -> String {
+        let topology = &self.known.analysis.topology;
+        let service = self.node(called(topology, taken));
+        let clients = match taken.clients {
+            Some(namespace) => {
+                format!("from clients in namespace {}", self.scene.snapshot.text(namespace))
+            }
+            None => "from all clients without routes of their own namespace".to_owned(),
+        };
+        match taken.routed {
+            MeshRouted::Taken { rule, .. } => {
+                let broken = self.broken(rule);
+                let rule = self.node(topology.rule(rule).map(|r| r.node));
+                format!("{clients}: taken by {rule} at {service}{broken}")
+            }
+            MeshRouted::Direct => format!("{clients}: goes to {service}, as no route acts on them"),
+            MeshRouted::NoRule => format!(
+                "{clients}: refused at {service}: no rule matches {} {}",
+                request.method, request.path
+            ),
+            MeshRouted::NoPort => {
+                format!("{clients}: refused at {service}: it has no port {}", request.port())
+            }
+        }
     }
 
     fn node(&self, node: Option<NodeId>) -> String {
@@ -254,6 +332,30 @@ impl Names<'_> {
         format!("taken by {rule} at {listener}{port}")
     }
 
+    /// That a rule answers 500, if it does, and to how many requests. Whether a backend is there is not for everybody.
+    fn broken(&self, rule: RuleIx) -> String {
+        let topology = &self.known.analysis.topology;
+        let broken = topology.broken_share(rule).filter(|_| !self.known.restricted());
+        let Some(broken) = broken else { return String::new() };
+        let share = match broken.is_all() {
+            true => String::new(),
+            false => format!(" to {} of {} requests", broken.weight, broken.total),
+        };
+        let because = match broken.first {
+            None => "all weights are 0".to_owned(),
+            Some(used) => {
+                let backend = self.node(topology.backend(used.backend).map(|b| b.node));
+                match used.facts {
+                    BackendFacts::NotPermitted => {
+                        format!("no ReferenceGrant permits {backend}")
+                    }
+                    _ => format!("{backend} is not in the input"),
+                }
+            }
+        };
+        format!(", which answers 500{share}: {because}")
+    }
+
     fn missed(&self, missed: &Missed, request: &HttpRequest) -> String {
         let host = &request.host;
         match missed {
@@ -283,7 +385,7 @@ fn no_rule(
     scene: &Scene<'_>,
     sink: &mut dyn Sink,
 ) -> AskResult {
-    if shared.output == Some(Form::Json) {
+    if shared.form() == Some(Form::Json) {
         effective::write(known, shared, Form::Json, &Chosen::default(), scene, sink)?;
     }
     sink.problem("no rule takes this request");

@@ -17,7 +17,8 @@
 //!   what does not exist.
 //! - `get`: its own rows. Targets, outcomes and counts are those it may read; conditions of controllers are left out.
 //! - `can`: the verdict and the name of who decides, if the target may be read; what a hidden permission matches, and
-//!   hidden permissions that did not decide, are left out.
+//!   hidden permissions that did not decide, are left out. A list of everybody who can call has only the permissions and
+//!   the clients that may be read, and always says so.
 //! - `envoy`: the whole configuration of an inbound it may read: all of it is in force.
 //! - `graph`: nodes it may read, joined over those it may not; its own policies; no rejections.
 //! - `check`: findings that one of its documents has by itself.
@@ -25,7 +26,7 @@
 //!   not read answers as what does not exist.
 //!
 //! In a mesh a path is of its proxy as much as of where it leads, so both must be readable; clients that policies
-//! describe are no objects and are left out.
+//! describe are not objects and are left out.
 //!
 //! A reader of whom it is certain that it may read everything that could ever act on an object ([`Sees::closed`]: all of a
 //! mesh) is told everything about it, because nothing is left to hide.

@@ -89,18 +89,6 @@ pub(crate) fn kinds<'a>(
     Ok(unscoped(known).kinds(scene, word)?)
 }
 
-/// Paths of the given kinds that pass through all of these nodes, in order.
-pub(crate) fn contexts<'a>(
-    known: &'a Known<'a>,
-    scene: &'a Scene<'a>,
-    kinds: &'a [FamilyPolicyKind<'a>],
-    through: &'a [NodeId],
-    filter: &'a Filter,
-) -> impl Iterator<Item = PolicyContext<'a>> + 'a {
-    let sees = |o: &Object| known.sees(o);
-    lookup::contexts(kinds, through).filter(move |c| filter.path(scene, c.part, c.path, &sees))
-}
-
 /// Paths of the given kinds that only other profiles have, as far as the scene compares with some.
 pub(crate) fn elsewhere<'a>(
     known: &Known<'_>,

@@ -22,11 +22,6 @@ pub trait Sink {
         Styles::plain()
     }
 
-    /// Columns that tables are cut to; none if they are not cut.
-    fn width(&self) -> Option<usize> {
-        None
-    }
-
     /// Seconds since 1970, for ages; none if they are not told.
     fn now(&self) -> Option<i64> {
         None

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: what one policy test says, as values that know their line. Not here: reading, running.
+//! What one policy test says, as values that know their line. Not here: reading, running.
 
 use overrule_source::{Input, Position};
 use serde_json::Value;
@@ -90,7 +90,8 @@ impl std::fmt::Display for Walk {
     }
 }
 
-/// What is in force at one path for one kind. Only what is given is checked, and what is given is complete.
+/// What is in force at one path for one kind. Only what is given is checked, and what is given is complete unless it is
+/// `partial`.
 #[derive(Debug, Clone)]
 pub struct Expectation {
     /// Where the entry begins.
@@ -99,6 +100,8 @@ pub struct Expectation {
     pub path: Walk,
     /// The kind of the policies.
     pub kind: SpannedWord,
+    /// Whether what it does not list may be in force too.
+    pub partial: bool,
     /// The value in force.
     pub content: Option<ExpectedContent>,
     /// The policies each field comes from, as sets.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use overrule_view::Styles;
 use overrule_view::escape::xml;
 
 use crate::report::{describe, title};
@@ -59,7 +60,7 @@ fn case(result: &CaseResult, text: &mut String) {
         xml(&message)
     ));
     for mismatch in result.mismatches() {
-        for line in describe(mismatch, "").lines() {
+        for line in describe(mismatch, "", &Styles::plain()).lines() {
             text.push_str(&xml(line));
             text.push('\n');
         }

@@ -8,18 +8,20 @@
 //!  run      Case x Answer -> CaseResult                            run/
 //!  report   CaseResult -> text, JUnit XML                          report.rs, junit.rs
 //!  load     paths -> cases (the only part that opens files)        load.rs
+//!  init     manifests + target -> the text of a test               init.rs
 //! ```
 //!
 //! A test in ten lines:
 //!
 //! ```
 //! use overrule_cases::{junit, load, plain, run, summary};
+//! use overrule_view::Styles;
 //!
 //! # let folder = std::path::PathBuf::from("tests/cases");
 //! let loaded = load(&[folder]);
 //! let mut results = loaded.broken;
 //! results.extend(loaded.cases.iter().flat_map(|case| run(case, None)));
-//! let text: String = results.iter().map(|result| plain(result, false)).collect();
+//! let text: String = results.iter().map(|result| plain(result, false, &Styles::plain())).collect();
 //! assert_eq!(text, "", "nothing failed");
 //! assert!(summary(&results).ends_with(" passed, 0 failed\n"));
 //! assert!(junit(&results).starts_with("<?xml"));
@@ -27,8 +29,10 @@
 
 pub mod case;
 pub mod codes;
+mod difference;
 pub mod family;
 mod field;
+mod init;
 mod junit;
 mod load;
 mod read;
@@ -38,7 +42,9 @@ mod run;
 pub mod value;
 
 pub use case::Case;
+pub use difference::{DifferenceSide, DifferingLine};
 pub use field::Field;
+pub use init::{InitError, TestRequest, init};
 pub use junit::junit;
 pub use load::{Loaded, load, read_file};
 pub use read::{Load, is_case, read};

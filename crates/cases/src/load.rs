@@ -126,6 +126,7 @@ fn unreadable(sources: &SourceMap, file: &str, diagnostics: &[Diagnostic]) -> Ca
             message: format!("{}: {}{help}", d.code.id, d.message),
             expected: None,
             actual: None,
+            difference: None,
         }
     });
     let stem = Path::new(file).file_stem().map_or_else(|| file.into(), |s| s.to_string_lossy());

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: what came of a test, as values. Not here: text and XML of them (`report.rs`, `junit.rs`).
+//! The result of a test, as values. Not here: text and XML of them (`report.rs`, `junit.rs`).
 
 use overrule_source::Position;
 
 use crate::case::Case;
+use crate::difference::DifferingLine;
 
 /// What came of one test under one profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +80,8 @@ pub struct Mismatch {
     pub expected: Option<String>,
     /// What is, in short.
     pub actual: Option<String>,
+    /// The lines in which the two differ; none if they are read whole.
+    pub difference: Option<Vec<DifferingLine>>,
 }
 
 macro_rules! whats {

@@ -10,10 +10,12 @@ use overrule_cases::{CaseResult, load, plain, run, summary};
 fn every_case_passes() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/access");
     let loaded = load(&[folder]);
-    let broken: String = loaded.broken.iter().map(|r| plain(r, false)).collect();
+    let broken: String =
+        loaded.broken.iter().map(|r| plain(r, false, &overrule_view::Styles::plain())).collect();
     assert!(loaded.errors.is_empty() && broken.is_empty(), "{:?}\n{broken}", loaded.errors);
     let results: Vec<CaseResult> = loaded.cases.iter().flat_map(|case| run(case, None)).collect();
-    let failures: String = results.iter().map(|r| plain(r, false)).collect();
+    let failures: String =
+        results.iter().map(|r| plain(r, false, &overrule_view::Styles::plain())).collect();
     assert!(failures.is_empty(), "{failures}{}", summary(&results));
     assert_eq!(results.len(), 16);
 }

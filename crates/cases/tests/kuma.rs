@@ -18,7 +18,8 @@ fn folder() -> PathBuf {
 
 fn cases() -> Vec<Case> {
     let loaded = load(&[folder()]);
-    let broken: String = loaded.broken.iter().map(|r| plain(r, false)).collect();
+    let broken: String =
+        loaded.broken.iter().map(|r| plain(r, false, &overrule_view::Styles::plain())).collect();
     assert!(loaded.errors.is_empty() && broken.is_empty(), "{:?}\n{broken}", loaded.errors);
     loaded.cases
 }
@@ -33,7 +34,8 @@ fn file(case: &Case) -> String {
 #[test]
 fn every_case_passes() {
     let results: Vec<CaseResult> = cases().iter().flat_map(|case| run(case, None)).collect();
-    let failures: String = results.iter().map(|r| plain(r, false)).collect();
+    let failures: String =
+        results.iter().map(|r| plain(r, false, &overrule_view::Styles::plain())).collect();
     assert!(failures.is_empty(), "{failures}{}", summary(&results));
     assert_eq!(results.len(), 355);
 }

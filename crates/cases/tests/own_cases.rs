@@ -69,7 +69,8 @@ fn differences_are_written_down(family: &str) {
         let results = run(&case, None);
         let holds = results.iter().all(CaseResult::passed);
         let listed = written.contains(&case.name.as_str());
-        let said: String = results.iter().map(|r| plain(r, false)).collect();
+        let said: String =
+            results.iter().map(|r| plain(r, false, &overrule_view::Styles::plain())).collect();
         assert!(holds || listed, "{} differs and is not in the table\n{said}", case.name);
         assert!(!holds || !listed, "{} is in the table and does not differ", case.name);
         met.extend((!holds).then_some(case.name));
@@ -85,7 +86,8 @@ fn all_pass(name: &str) -> usize {
     assert!(loaded.errors.is_empty(), "{:?}", loaded.errors);
     let mut results: Vec<CaseResult> = loaded.broken;
     results.extend(loaded.cases.iter().flat_map(|case| run(case, None)));
-    let failures: String = results.iter().map(|r| plain(r, false)).collect();
+    let failures: String =
+        results.iter().map(|r| plain(r, false, &overrule_view::Styles::plain())).collect();
     assert!(failures.is_empty(), "{failures}{}", summary(&results));
     results.len()
 }

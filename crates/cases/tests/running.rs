@@ -9,6 +9,7 @@
 
 use overrule_cases::{CaseResult, DifferenceKind, junit, plain, read_file, run, summary};
 use overrule_source::Input;
+use overrule_view::Styles;
 
 /// Gateway default {color: red, size: 1} as a patch, route policy {color: blue}.
 const MANIFESTS: &str = r#"
@@ -58,7 +59,10 @@ fn entry(rest: &str) -> Vec<DifferenceKind> {
 }
 
 fn text(rest: &str) -> String {
-    results(&format!("expect:\n- {{{PATH}, {rest}}}")).iter().map(|r| plain(r, true)).collect()
+    results(&format!("expect:\n- {{{PATH}, {rest}}}"))
+        .iter()
+        .map(|r| plain(r, true, &Styles::plain()))
+        .collect()
 }
 
 #[test]
@@ -86,6 +90,19 @@ fn a_correct_entry_passes_in_every_spelling() {
         );
     }
     assert_eq!(text(FIELDS), "ok t (gep713)\n");
+}
+
+#[test]
+fn one_field_can_be_asserted_alone() {
+    let partial = |rest: &str| entry(&format!("partial: true, {rest}"));
+    for passes in ["fields: {color: blue}", "fields: {}", "spec: {size: 1}", "spec: {}", FIELDS] {
+        assert_eq!(partial(passes), [], "{passes}");
+    }
+    assert_eq!(partial("fields: {color: red}"), [DifferenceKind::Value]);
+    assert_eq!(partial("fields: {shape: round}"), [DifferenceKind::Missing]);
+    assert_eq!(partial("spec: {color: red}"), [DifferenceKind::Value]);
+    assert_eq!(entry("fields: {color: blue}"), [DifferenceKind::Unexpected]);
+    assert_eq!(entry("partial: false, fields: {color: blue}"), [DifferenceKind::Unexpected]);
 }
 
 #[test]
@@ -301,7 +318,7 @@ fn junit_is_escaped_and_counted() {
     assert!(xml.contains("name=\"&lt;a &amp; &quot;b&quot;&gt;\\u{1b}[31m (gep713)\""), "{xml}");
     assert!(xml.contains("<failure type=\"not-listed\" message=\"dir/t.yaml:"), "{xml}");
     assert!(!xml.contains('\u{1b}'));
-    let plain: String = all.iter().map(|r| plain(r, true)).collect();
+    let plain: String = all.iter().map(|r| plain(r, true, &Styles::plain())).collect();
     assert!(!plain.contains('\u{1b}') && plain.contains("ok t (gep713)"), "{plain}");
     assert_eq!(summary(&all), "1 passed, 1 failed\n");
 }

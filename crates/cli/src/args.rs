@@ -15,7 +15,7 @@ use overrule_ask::{Can, Check, Effective, Envoy, Explain, Get, Graph, Parameters
     after_help = "Exit codes: 0 fine; 1 findings of severity error, a failed test, or a negative answer; 2 wrong \
 arguments; 3 something could not be read (the rest is still answered); 130 interrupted.\n\n\
 Targets: kind/namespace/name, kind/name for cluster-scoped kinds, #section for a listener, rule or port: \
-httproute/shop/cart#rule-1, gateway/infra/edge#web.\n\n\
+httproute/shop/cart#rule-1, gateway/infra/edge#web; or as kubectl has it: httproute cart -n shop.\n\n\
 Start here: overrule check -f DIR; overrule effective -f DIR; overrule explain -f DIR httproute/NAMESPACE/NAME"
 )]
 pub struct Args {
@@ -52,6 +52,18 @@ pub struct Source {
     /// What to assume of objects without a creation time: FILE-ORDER, or a time such as 2026-01-31T09:00:00Z.
     #[arg(long, value_name = "FILE-ORDER|TIME", global = true, display_order = 11)]
     pub assume_created: Option<String>,
+    /// Assume nothing: what is referred to and not in the input is an error, and answers do without it.
+    #[arg(long, global = true, display_order = 11)]
+    pub strict: bool,
+    /// The namespace of resources that are written without one [default: default].
+    #[arg(
+        long,
+        value_name = "NAME",
+        global = true,
+        display_order = 11,
+        value_parser = clap::builder::NonEmptyStringValueParser::new()
+    )]
+    pub default_namespace: Option<String>,
     /// Accept duplicate keys in YAML: the last one wins.
     #[arg(long, global = true, display_order = 12)]
     pub lenient: bool,
@@ -91,6 +103,17 @@ pub struct Source {
     pub ca_file: Option<PathBuf>,
 }
 
+impl Args {
+    /// What was typed, with what `check` names among what is read.
+    pub fn typed() -> Self {
+        let mut args = Self::parse();
+        if let Command::Check(check) = &mut args.command {
+            args.source.files.append(&mut check.paths);
+        }
+        args
+    }
+}
+
 impl Source {
     /// What is read: the current folder, if nothing was named.
     pub fn files(&self) -> Vec<PathBuf> {
@@ -112,7 +135,7 @@ pub enum Color {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Is what I wrote valid? Every finding with its place, code and remedy.
-    Check(Typed<Check>),
+    Check(CheckFiles),
     /// What is there? Resources, and policies with their outcome.
     Get(Typed<Get>),
     /// What is in force? Effective policies, each value with its origin.
@@ -127,6 +150,9 @@ pub enum Command {
     Envoy(Typed<Envoy>),
     /// How does it hang together? Topology with policies: -o tree, dot, mermaid, svg, json.
     Graph(Typed<Graph>),
+    /// What does this change, and may it be merged? Compares two states: folders, files, git revisions.
+    #[command(after_help = DIFF_HELP)]
+    Diff(Diff),
     /// Do my policies still do what I expect? Runs policy tests.
     Test(Test),
     /// Keep manifests, answer questions about them over HTTP, and tell what changes.
@@ -147,6 +173,41 @@ pub enum Command {
     Man(Man),
 }
 
+const DIFF_HELP: &str = "States: a folder, a file, `-` for standard input, git:REVISION, git:REVISION:PATH with a path \
+from the root of the repository. OLD..NEW compares two revisions; OLD...NEW compares NEW with where the two parted, as \
+a pull request does. With one state, NEW is the current folder.\n\n\
+Exit codes: 0 nothing in force changes, or no condition of --fail-on and --max-routes is met; 1 otherwise; 2 wrong \
+arguments; 3 something could not be read (the rest is still compared).\n\n\
+Examples: overrule diff old/ new/; overrule diff git:main; overrule diff main...HEAD -- deploy/; \
+overrule diff main...HEAD --fail-on uncovered,new-error -o markdown";
+
+#[derive(Debug, clap::Args)]
+pub struct Diff {
+    /// The state before, and the state after; or two revisions, `OLD..NEW`.
+    #[arg(value_name = "STATE", required = true, num_args = 1..=2)]
+    pub states: Vec<String>,
+    /// What to read of a revision [default: the current folder].
+    #[arg(value_name = "PATH", last = true)]
+    pub paths: Vec<String>,
+    /// What must not happen: changed, added, removed, uncovered, requirement, new-error, new-warning, new-finding.
+    /// Several with commas. Without it and --max-routes, any change in force counts.
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    pub fail_on: Vec<String>,
+    /// Routes that may be affected, at most.
+    #[arg(long, value_name = "N")]
+    pub max_routes: Option<usize>,
+}
+
+/// A question to `check`, and what to read.
+#[derive(Debug, clap::Args)]
+pub struct CheckFiles {
+    /// Files or folders of manifests, like -f.
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub asked: Typed<Check>,
+}
+
 #[derive(Debug, clap::Args)]
 pub struct Apply {
     /// Store nothing; tell what would change.
@@ -156,7 +217,7 @@ pub struct Apply {
 
 #[derive(Debug, clap::Args)]
 pub struct Delete {
-    /// Targets such as `httproute/shop/cart`; without any, what the files of -f name.
+    /// Targets such as `httproute/shop/cart`, or one as `httproute cart -n shop`; without any, what the files of -f name.
     #[arg(value_name = "TARGET")]
     pub targets: Vec<String>,
     /// Delete nothing; tell what would change.
@@ -172,6 +233,9 @@ pub struct Watch {
     /// Only targets that begin with this.
     #[arg(value_name = "TARGET")]
     pub target: Option<String>,
+    /// The name, if TARGET is a kind: `httproute cart -n shop`
+    #[arg(value_name = "NAME", requires = "target")]
+    pub name: Option<String>,
     /// Tell what changed since this version or time first.
     #[arg(long, value_name = "VERSION|TIME")]
     pub since: Option<String>,
@@ -189,9 +253,12 @@ pub struct CanOrMany {
 
 #[derive(Debug, clap::Args)]
 pub struct Test {
-    /// Case files, or folders of them.
-    #[arg(value_name = "PATH", required = true)]
+    /// Case files, or folders of them; with --init, the file to write.
+    #[arg(value_name = "PATH", required_unless_present = "init")]
     pub paths: Vec<PathBuf>,
+    /// Write a test of what is in force at this target now, for the manifests of -f; without PATH to standard output.
+    #[arg(long, value_name = "TARGET", conflicts_with = "junit")]
+    pub init: Option<String>,
     /// Also write the results as JUnit XML to this file (`-` for standard output instead of the plain form).
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,

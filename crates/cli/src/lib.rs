@@ -16,15 +16,13 @@ mod world;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use args::{Args, Command};
 use output::{INTERRUPTED, Out, code};
-use overrule_ask::{AskError, Exit, Sink};
+use overrule_ask::Sink;
 
 /// Answers the arguments of the process.
 pub fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = Args::typed();
     // A server has something to finish; everything else ends at once.
     if !matches!(args.command, Command::Serve(_)) {
         interrupts();
@@ -32,7 +30,7 @@ pub fn main() -> ExitCode {
     let (source, shared) = (&args.source, &args.shared);
     let mut out = Out::new(source, shared);
     let result = match &args.command {
-        Command::Check(c) => command::answer(&args, c, &mut out),
+        Command::Check(c) => command::answer(&args, &c.asked, &mut out),
         Command::Get(c) => command::answer(&args, c, &mut out),
         Command::Effective(c) => command::answer(&args, c, &mut out),
         Command::Explain(c) => command::answer(&args, c, &mut out),
@@ -40,6 +38,7 @@ pub fn main() -> ExitCode {
         Command::Can(c) => command::can(&args, c, &mut out),
         Command::Envoy(c) => command::answer(&args, c, &mut out),
         Command::Graph(c) => command::answer(&args, c, &mut out),
+        Command::Diff(c) => command::diff::run(&args, c, &mut out),
         Command::Test(c) => command::test::run(source, shared, c, &mut out),
         Command::Serve(c) => command::serve::run(source, c),
         Command::Apply(c) => command::client::apply(source, shared, c, &mut out),
@@ -53,8 +52,6 @@ pub fn main() -> ExitCode {
     let result = result.and_then(|exit| out.flush().map(|()| exit));
     match result {
         Ok(exit) => code(exit),
-        // The reader of our output has seen enough (`| head`): that is not an error.
-        Err(AskError::Closed) => code(Exit::Fine),
         Err(failure) => {
             out.problem(&failure.to_string());
             code(failure.exit())

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
-use overrule::view::{Styles, escape};
+use overrule::view::{Styles, TableFit, escape};
 use overrule_ask::{AskError, Exit, Shared, Sink};
 
 use crate::args::{Color, Source};
@@ -59,8 +59,8 @@ pub struct Out {
     stdout: BufWriter<io::Stdout>,
     /// Styles of results.
     styles: Styles,
-    /// Columns of the terminal; absent if results do not go to one.
-    width: Option<usize>,
+    /// Whether nobody reads results any more.
+    closed: bool,
     /// Styles of remarks.
     remark_styles: Styles,
     quiet: bool,
@@ -74,13 +74,20 @@ impl Out {
         let styles = |terminal: bool| {
             if colored(source.color, terminal) { Styles::colored() } else { Styles::plain() }
         };
-        let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-        let result_styles = styles(io::stdout().is_terminal());
-        let columns = columns().or(width.filter(|_| io::stdout().is_terminal()));
+        let is_terminal = io::stdout().is_terminal();
+        let width = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+        let columns = columns().or_else(|| width().filter(|_| is_terminal));
+        // Whoever reads a file or a pipe has no columns that lines could be too long for.
+        let fit = match columns {
+            _ if !is_terminal => TableFit::Fixed,
+            None => TableFit::Whole,
+            Some(columns) => TableFit::Columns(columns),
+        };
+        let result_styles = styles(is_terminal).with_fit(fit);
         Self {
             stdout: BufWriter::with_capacity(64 * 1024, io::stdout()),
             styles: columns.map_or(result_styles, |c| result_styles.with_width(c)),
-            width,
+            closed: false,
             remark_styles: styles(io::stderr().is_terminal()),
             quiet: shared.quiet,
             memory: None,
@@ -122,12 +129,33 @@ impl Out {
 
     /// Writes what is still held back.
     pub fn flush(&mut self) -> Result<(), AskError> {
-        Ok(self.stdout.flush()?)
+        if self.closed {
+            return Ok(());
+        }
+        let done = self.stdout.flush();
+        self.unless_closed(done)
+    }
+
+    /// Whether nobody reads results any more.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// The reader of our output has seen enough (`| head`): that is no error, and what is found is still found, so that
+    /// the exit code is the same. The rest is not written.
+    fn unless_closed(&mut self, done: io::Result<()>) -> Result<(), AskError> {
+        match done {
+            Err(e) if e.kind() == io::ErrorKind::BrokenPipe => {
+                self.closed = true;
+                Ok(())
+            }
+            done => Ok(done?),
+        }
     }
 
     /// Results come first, then remarks about them; a closed stderr is nobody's loss.
     fn aside(&mut self, text: &str) {
-        let _ = self.stdout.flush();
+        let _ = self.flush();
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
 }
@@ -135,7 +163,11 @@ impl Out {
 impl Sink for Out {
     fn result(&mut self, text: &str) -> Result<(), AskError> {
         self.note(|| Said::Result(text.to_owned()));
-        Ok(self.stdout.write_all(text.as_bytes())?)
+        if self.closed {
+            return Ok(());
+        }
+        let done = self.stdout.write_all(text.as_bytes());
+        self.unless_closed(done)
     }
 
     /// -q silences it.
@@ -161,10 +193,6 @@ impl Sink for Out {
 
     fn styles(&self) -> Styles {
         self.styles
-    }
-
-    fn width(&self) -> Option<usize> {
-        self.width
     }
 
     fn now(&self) -> Option<i64> {

@@ -5,6 +5,7 @@ use std::io::BufReader;
 use std::path::Path;
 use std::sync::Arc;
 
+use overrule::view::TableFit;
 use overrule_ask::percent::{decode, encode};
 use overrule_ask::{AskError, AskResult, Asked, Exit, Layout, Parameters, Shared, Sink};
 use serde_json::Value;
@@ -111,10 +112,14 @@ impl Remote {
         body: Option<&str>,
         out: &mut Out,
     ) -> AskResult {
+        let styles = out.styles();
         let layout = Layout {
-            color: out.styles().is_colored(),
-            width: out.width(),
-            columns: Some(out.styles().width),
+            color: styles.is_colored(),
+            width: match styles.fit {
+                TableFit::Columns(columns) => Some(columns),
+                TableFit::Fixed | TableFit::Whole => None,
+            },
+            columns: Some(styles.width),
         };
         let query = query(shared, &layout, asked);
         let (method, body) = match body {
@@ -148,10 +153,7 @@ fn query(shared: &Shared, layout: &Layout, asked: &impl Asked) -> Vec<(String, S
 pub fn path(path: &str, query: &[(String, String)]) -> String {
     let pairs: Vec<String> =
         query.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect();
-    match pairs.is_empty() {
-        true => path.to_owned(),
-        false => format!("{path}?{}", pairs.join("&")),
-    }
+    if pairs.is_empty() { path.to_owned() } else { format!("{path}?{}", pairs.join("&")) }
 }
 
 /// What a refusal means here.
@@ -187,10 +189,7 @@ fn findings(problem: Option<&Value>, detail: &str) -> String {
         )
     };
     let lines: Vec<String> = items.into_iter().flatten().map(line).collect();
-    match lines.is_empty() {
-        true => detail.to_owned(),
-        false => format!("refused\n{}", lines.join("\n")),
-    }
+    if lines.is_empty() { detail.to_owned() } else { format!("refused\n{}", lines.join("\n")) }
 }
 
 fn token(source: &Source) -> Result<Option<String>, AskError> {

@@ -54,6 +54,15 @@ impl FromArgMatches for FamilySettings {
 }
 
 impl FamilySettings {
+    /// Adds what is said elsewhere of options that were not typed. Several of one option stand on lines.
+    pub fn or(&mut self, said: impl Fn(&str) -> Option<String>) {
+        for (_, setting, values) in self.0.iter_mut().filter(|(_, _, values)| values.is_empty()) {
+            values.extend(
+                said(setting.option).iter().flat_map(|text| text.lines()).map(str::to_owned),
+            );
+        }
+    }
+
     /// What was typed, checked.
     pub fn read(&self) -> Result<SettingValues, AskError> {
         let mut settings = SettingValues::default();

@@ -5,7 +5,7 @@
 use std::net::SocketAddr;
 use std::ops::Deref;
 
-use clap::builder::{FalseyValueParser, PossibleValue, PossibleValuesParser};
+use clap::builder::{FalseyValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, value_parser};
 use overrule_ask::{Arguments, Parameter, Parameters, Required, Takes};
@@ -29,7 +29,7 @@ fn rows<T: Parameters>() -> impl Iterator<Item = &'static Parameter> {
 
 impl<T: Parameters> Args for Typed<T> {
     fn augment_args(command: Command) -> Command {
-        command.args(rows::<T>().map(argument))
+        command.args(rows::<T>().flat_map(arguments))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -41,12 +41,22 @@ impl<T: Parameters> FromArgMatches for Typed<T> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let mut typed = Arguments::default();
         for row in rows::<T>() {
+            let alone = row.flagged.and_then(|_| matches.get_one::<String>(ALONE));
+            typed.add_all(row.name, alone);
+            let name = row.named.then(|| matches.get_one::<String>(NAME)).flatten();
             match row.takes {
                 Takes::Flag if matches.get_flag(row.name) => typed.add(row.name, "true"),
                 Takes::Flag => {}
                 _ => {
                     let values = matches.get_raw(row.name).into_iter().flatten();
-                    values.for_each(|value| typed.add(row.name, value.to_string_lossy()));
+                    let values = values.map(|value| value.to_string_lossy());
+                    match name {
+                        None => values.for_each(|value| typed.add(row.name, value)),
+                        Some(name) => {
+                            let kinds = values.collect::<String>();
+                            typed.add(row.name, kind_and_name(&kinds, name)?);
+                        }
+                    }
                 }
             }
         }
@@ -57,6 +67,70 @@ impl<T: Parameters> FromArgMatches for Typed<T> {
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
+    }
+}
+
+/// The second of two words that name a target.
+const NAME: &str = "name of a target";
+
+/// What stands alone, by name.
+const ALONE: &str = "alone";
+
+/// `httproute` and `cart` are a target, as kubectl has it.
+fn kind_and_name(kind: &str, name: &str) -> Result<String, Error> {
+    if kind.contains('/') {
+        let detail = format!(
+            "`{kind}` names everything already; write kind/namespace/name, or kind and name and -n NAMESPACE\n"
+        );
+        return Err(Error::raw(ErrorKind::TooManyValues, detail));
+    }
+    Ok(format!("{kind}/{name}"))
+}
+
+/// A row, and the other ways to write it.
+fn arguments(row: &Parameter) -> Vec<Arg> {
+    let mut all = vec![argument(row)];
+    if row.named {
+        let help = format!("The name, if {} is a kind: `httproute cart -n shop`", row.value_name);
+        all.push(Arg::new(NAME).value_name("NAME").help(help).requires(row.name));
+    }
+    if let Some(help) = row.flagged {
+        let alone = Arg::new(ALONE).long(row.name).value_name("TARGET").help(help);
+        all.push(alone.conflicts_with(row.name));
+    }
+    all
+}
+
+/// One of some words, or a text that begins like this, which whoever reads it checks.
+#[derive(Clone)]
+struct WordOr {
+    words: Vec<PossibleValue>,
+    begin: &'static str,
+    about: &'static str,
+}
+
+impl TypedValueParser for WordOr {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, Error> {
+        match value.to_str().filter(|text| text.starts_with(self.begin)) {
+            Some(text) => Ok(text.to_owned()),
+            None => {
+                let all: Vec<PossibleValue> =
+                    self.possible_values().into_iter().flatten().collect();
+                PossibleValuesParser::new(all).parse_ref(command, arg, value)
+            }
+        }
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let other = PossibleValue::new(self.begin).help(self.about);
+        Some(Box::new(self.words.iter().cloned().chain([other])))
     }
 }
 
@@ -97,11 +171,15 @@ fn argument(row: &Parameter) -> Arg {
         Takes::Path => arg.value_parser(value_parser!(std::path::PathBuf)),
         Takes::Number(largest) => arg.value_parser(value_parser!(u64).range(..=largest)),
         Takes::Address => arg.value_parser(value_parser!(SocketAddr)),
-        Takes::Choice { words, help } => {
+        Takes::Choice { words, help, or } => {
             let word = |(word, help): (&&'static str, &&'static str)| {
                 PossibleValue::new(*word).help(*help)
             };
-            arg.value_parser(PossibleValuesParser::new(words.iter().zip(help).map(word)))
+            let words: Vec<PossibleValue> = words.iter().zip(help).map(word).collect();
+            match or {
+                None => arg.value_parser(PossibleValuesParser::new(words)),
+                Some((begin, about)) => arg.value_parser(WordOr { words, begin, about }),
+            }
         }
     }
 }

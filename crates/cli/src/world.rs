@@ -21,7 +21,8 @@ pub struct Read {
     pub inputs: Vec<Input>,
     /// `World` if something could not be read.
     pub exit: Exit,
-    kind_sources: Vec<String>,
+    /// Names of those that hold descriptors of policy kinds only.
+    pub kind_sources: Vec<String>,
     options: Options,
 }
 
@@ -33,6 +34,7 @@ pub fn read(source: &Source, out: &mut Out) -> Result<Read, AskError> {
     let kind_sources: Vec<String> = kinds.files.iter().map(|f| f.name.clone()).collect();
     found.errors.extend(kinds.errors);
     add_new(&mut found.files, kinds.files);
+    found.files.append(&mut found.sources);
     let (inputs, unreadable) = files::read(found.files);
     found.errors.extend(unreadable);
     let mut exit = Exit::Fine;
@@ -63,9 +65,7 @@ pub fn analyse(
         focus: needs.targets.iter().map(|t| (*t).to_owned()).collect(),
         ..read.options
     };
-    if total < LITTLE {
-        alone();
-    }
+    share_out(total);
     let progress = Progress::new(shared, total);
     let analysis = Analysis::with_progress(read.inputs, &options, &progress);
     progress.done();
@@ -93,6 +93,13 @@ pub fn analyse(
 /// Bytes of input below which threads cost more than they help.
 const LITTLE: usize = 512 << 10;
 
+/// Decides who does the work, by how many bytes there are.
+pub fn share_out(bytes: usize) {
+    if bytes < LITTLE {
+        alone();
+    }
+}
+
 /// Everything is done by this thread; on a machine with many processors, starting theirs takes longer than a short
 /// answer.
 fn alone() {
@@ -106,6 +113,8 @@ pub fn options(source: &Source) -> Result<Options, AskError> {
     Ok(Options {
         duplicate_keys: if source.lenient { DuplicateKeys::LastWins } else { DuplicateKeys::Error },
         assume_created: assume(source)?,
+        assume_missing: !source.strict,
+        default_namespace: source.default_namespace.clone(),
         profiles: profiles(source)?,
         settings: source.settings.read()?,
         ..Options::default()

@@ -220,6 +220,15 @@ fn the_list_has_every_page_with_its_title() {
     }
 }
 
+/// Whether a page has a heading of this name, written as links write it.
+fn has_heading(page: &str, name: &str) -> bool {
+    let headings = page.lines().filter_map(|line| line.strip_prefix('#'));
+    headings.map(|rest| rest.trim_start_matches('#').trim()).any(|heading| {
+        let kept = heading.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+        kept.collect::<String>().to_lowercase().replace(' ', "-") == name
+    })
+}
+
 #[test]
 fn links_between_pages_lead_somewhere() {
     let mut wrong = Vec::new();
@@ -228,7 +237,10 @@ fn links_between_pages_lead_somewhere() {
         let links =
             page.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link);
         for link in links.filter(|link| !link.contains("://")) {
-            if !path.parent().unwrap().join(link).exists() {
+            let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+            let text = std::fs::read_to_string(path.parent().unwrap().join(file));
+            let leads = text.is_ok_and(|text| heading.is_empty() || has_heading(&text, heading));
+            if !leads {
                 wrong.push(format!("{code}: {link}"));
             }
         }

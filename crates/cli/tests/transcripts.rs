@@ -4,8 +4,9 @@
 //!
 //! A block holds lines `$ overrule ...` (quotes as in a shell, `| head -n N` at the end), each followed by stdout, then
 //! stderr, and `[exit N]` where the exit code is not 0. A line `...` stands for any lines, `[..]` in a line for any
-//! text. A block `yaml file=PATH` repeats a file of the repository. `OVERRULE_BLESS=1 cargo test -p overrule-cli --test
-//! transcripts` rewrites the blocks that differ.
+//! text. A block `yaml file=PATH` repeats a file of the repository. In a block `console stdin=PATH`, what stands before
+//! `| overrule` is not run: these files are the standard input. `diff <(overrule ...) <(overrule ...)` compares what two
+//! commands print. `OVERRULE_BLESS=1 cargo test -p overrule-cli --test transcripts` rewrites the blocks that differ.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -17,7 +18,10 @@
 
 mod common;
 
+use std::fs::File;
+use std::io::{Seek as _, Write as _};
 use std::path::PathBuf;
+use std::process::Command;
 
 use common::{Fence, bless, difference, fences, files_below, finish, overrule, root};
 use snapbox::Data;
@@ -78,8 +82,53 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
+/// What two commands print, compared as a shell would have it.
+fn compared(line: &str) -> Option<String> {
+    let (left, right) = line.strip_prefix("diff <(")?.strip_suffix(')')?.split_once(") <(")?;
+    let files = [left, right].map(|command| {
+        let ran = finish(&mut overrule(words(command).into_iter().skip(1)));
+        assert_eq!(ran.err, "", "{command}: it would be mixed with what `diff` prints");
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(ran.out.as_bytes()).unwrap();
+        file
+    });
+    let ran = finish(Command::new("diff").args(files.iter().map(|file| file.path())));
+    Some(with_exit(ran.out, ran.code))
+}
+
+/// Files of the repository as one standard input.
+fn input(path: &str) -> File {
+    let path = root().join(path);
+    let files = if path.is_dir() { files_below(&path, ".yaml") } else { vec![path] };
+    let texts = files.iter().map(|file| std::fs::read_to_string(file).unwrap());
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(texts.collect::<Vec<_>>().join("---\n").as_bytes()).unwrap();
+    file.rewind().unwrap();
+    file
+}
+
+fn with_exit(mut text: String, code: Option<i32>) -> String {
+    if code != Some(0) {
+        let code = code.map_or("signal".to_owned(), |c| c.to_string());
+        text.push_str(&format!("[exit {code}]\n"));
+    }
+    text
+}
+
 /// What a line prints; nothing if it is none of ours.
-fn answer(line: &str) -> Option<String> {
+fn answer(line: &str, stdin: Option<&str>) -> Option<String> {
+    if let Some(compared) = compared(line) {
+        return Some(compared);
+    }
+    let (line, stdin) = match line.split_once(" | overrule ") {
+        Some((source, rest)) => {
+            let first = source.split_whitespace().next().unwrap_or("");
+            assert!(NOT_RUN.contains(&first), "`{first}` is not on the list: {line}");
+            let stdin = stdin.expect("a block with `stdin=PATH`");
+            (&*format!("overrule {rest}"), Some(input(stdin)))
+        }
+        None => (line, None),
+    };
     let (command, head) = match line.rsplit_once(" | head -n ") {
         Some((command, count)) => {
             (command, Some(count.parse::<usize>().expect("a number after `head -n`")))
@@ -94,19 +143,18 @@ fn answer(line: &str) -> Option<String> {
         );
         return None;
     }
-    let ran = finish(&mut overrule(words(command).into_iter().skip(1)));
+    let mut ours = overrule(words(command).into_iter().skip(1));
+    if let Some(file) = stdin {
+        ours.stdin(file);
+    }
+    let ran = finish(&mut ours);
     let mut text = match head {
         Some(count) => ran.out.split_inclusive('\n').take(count).collect(),
         None => ran.out,
     };
     text.push_str(&ran.err);
     // Behind a pipe the exit code is that of `head`.
-    match (ran.code, head) {
-        (Some(0), _) | (_, Some(_)) => {}
-        (code, None) => text
-            .push_str(&format!("[exit {}]\n", code.map_or("signal".to_owned(), |c| c.to_string()))),
-    }
-    Some(text)
+    Some(if head.is_some() { text } else { with_exit(text, ran.code) })
 }
 
 /// An answer with the gaps of the page where they fit it.
@@ -120,7 +168,7 @@ fn check(name: &str, fence: &Fence, wrong: &mut Vec<String>) -> String {
     let mut blessed = String::new();
     for step in steps(&fence.body) {
         blessed.push_str(&format!("$ {}\n", step.line));
-        let actual = match answer(&step.line) {
+        let actual = match answer(&step.line, fence.value("stdin")) {
             None => step.expected,
             Some(actual) => {
                 // A block cannot show blank ends of lines that editors strip.

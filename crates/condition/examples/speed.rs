@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: nanoseconds to read and to evaluate typical conditions, printed.
+//! Nanoseconds to read and to evaluate typical conditions, printed.
 //! Not here: bounds (`cargo test -p overrule-condition --lib -- --ignored --nocapture`).
 //!
 //! Run with `cargo run --release -p overrule-condition --example speed`.

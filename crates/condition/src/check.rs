@@ -69,9 +69,10 @@ impl<'c> Check<'c> {
         let name = all.iter_var.as_str();
         let taken = VARIABLES.contains(&name);
         if taken || name.starts_with('.') || all.iter_var2.is_some() {
-            let message = match taken {
-                true => format!("`{name}` is already the variable of the policy"),
-                false => format!("`{name}` cannot be the variable of a macro"),
+            let message = if taken {
+                format!("`{name}` is already the variable of the policy")
+            } else {
+                format!("`{name}` cannot be the variable of a macro")
             };
             let place = self.places.first_argument(id);
             return Err(ConditionRefusal::new(place, message, "use another name, such as `item`"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the bounds of conditions and of their data, each with its reason.
+//! The bounds of conditions and of their data, each with its reason.
 //! Not here: enforcing them (`tokens`, `tree`, `cost`, `project`).
 
 /// Bytes of the text. A person cannot review more, and parsing and dropping any text this short is safe on a small stack.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the names a condition may use, and the nearest of them to a wrong one. Not here: checking (`check`).
+//! The names a condition may use, and the nearest of them to a wrong one. Not here: checking (`check`).
 
 /// The variables. `self` is the whole policy; the others are its members.
 pub(crate) const VARIABLES: [&str; 4] = ["self", "kind", "metadata", "spec"];

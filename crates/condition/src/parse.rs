@@ -64,9 +64,10 @@ impl Places<'_> {
     /// The name of a call, whether it is called on something or not.
     pub(crate) fn function(&self, id: u64, name: &str) -> (usize, usize) {
         let token = self.token(id);
-        match self.tokens.text(token) == name {
-            true => token,
-            false => self.tokens.before(token.0).unwrap_or(token),
+        if self.tokens.text(token) == name {
+            token
+        } else {
+            self.tokens.before(token.0).unwrap_or(token)
         }
     }
 
@@ -94,9 +95,10 @@ fn syntax(text: &str, tokens: &Tokens<'_>, errors: &ParseErrors) -> ConditionRef
     let place = place_of(text, tokens, error);
     let found = tokens.text(place);
     if found.is_empty() {
-        let (message, help) = match tokens.whole() == tokens.end() {
-            true => ("the condition is empty", "write an expression such as `has(spec.limits)`"),
-            false => ("the condition ends too early", "add the missing part at the end"),
+        let (message, help) = if tokens.whole() == tokens.end() {
+            ("the condition is empty", "write an expression such as `has(spec.limits)`")
+        } else {
+            ("the condition ends too early", "add the missing part at the end")
         };
         return ConditionRefusal::new(place, message, help);
     }

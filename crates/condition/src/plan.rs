@@ -153,10 +153,8 @@ impl<'a> Planner<'a> {
             Some((guard, item)) => {
                 let body = guard.into_iter().map(|guard| self.node(guard)).collect();
                 let same = matches!(&item.expr, Expr::Ident(name) if *name == all.iter_var);
-                let yields = match same {
-                    true => Yields::Some,
-                    false => Yields::Each(Box::new(self.node(item))),
-                };
+                let yields =
+                    if same { Yields::Some } else { Yields::Each(Box::new(self.node(item))) };
                 (body, yields)
             }
             None => {

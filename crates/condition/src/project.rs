@@ -75,10 +75,7 @@ fn grow(branches: &mut Vec<Branch>, path: &[Box<str>], read: usize) {
         }
     };
     if let Some(branch) = branches.get_mut(at) {
-        match rest.is_empty() {
-            true => branch.read = Some(read),
-            false => grow(&mut branch.below, rest, read),
-        }
+        if rest.is_empty() { branch.read = Some(read) } else { grow(&mut branch.below, rest, read) }
     }
 }
 
@@ -188,9 +185,10 @@ impl Branch {
             let value = branch.build(data, values, steps);
             members.extend(value.map(|value| (String::from(&*branch.name), value)));
         }
-        let result = match members.is_empty() {
-            false => Some(owned_map_of(members)),
-            true => data.shape(steps).map(empty),
+        let result = if members.is_empty() {
+            data.shape(steps).map(empty)
+        } else {
+            Some(owned_map_of(members))
         };
         steps.pop();
         result

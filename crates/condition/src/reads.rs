@@ -32,10 +32,7 @@ impl ReadMember {
             let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
                 && !name.starts_with(|c: char| c.is_ascii_digit())
                 && !name.is_empty();
-            match plain {
-                true => out.extend([".", name]),
-                false => out.push_str(&format!("[{name:?}]")),
-            }
+            if plain { out.extend([".", name]) } else { out.push_str(&format!("[{name:?}]")) }
         }
         out
     }

@@ -43,6 +43,7 @@ mod room;
 mod standing;
 mod topology;
 mod traced;
+mod unresolved;
 mod words;
 
 pub use effective::{Effective, FoldAction, FoldEntry, Guard, GuardCheck, SeenValue};
@@ -62,4 +63,5 @@ pub use resolution::{
 };
 pub use topology::{Level, Node, NodeId, Topology};
 pub use traced::{FieldKey, Leaf, Place, SharedText, Traced, dotted, pointer_segments};
+pub use unresolved::{Unresolved, UnresolvedTarget};
 pub use words::FamilyWords;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: every "because" as a value. Not here: sentences about particular policies (the `view` crate).
+//! Every "because" as a value. Not here: sentences about particular policies (the `view` crate).
 
 /// A reason a family declares once, as data.
 #[derive(Debug, PartialEq, Eq, Hash)]

@@ -378,9 +378,12 @@ impl Traced {
 
 /// The keys and indexes of a JSON pointer (RFC 6901).
 pub fn pointer_segments(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
-    let unescape = |segment| match str::contains(segment, '~') {
-        true => Cow::Owned(segment.replace("~1", "/").replace("~0", "~")),
-        false => Cow::Borrowed(segment),
+    let unescape = |segment| {
+        if str::contains(segment, '~') {
+            Cow::Owned(segment.replace("~1", "/").replace("~0", "~"))
+        } else {
+            Cow::Borrowed(segment)
+        }
     };
     // The text before the first slash is not a segment.
     pointer.split('/').skip(1).map(unescape)

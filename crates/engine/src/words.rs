@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: what views must know of a family to tell its answers. Not here: sentences (`view`).
+//! What views must know of a family to tell its answers. Not here: sentences (`view`).
 
 /// What views must know of a family. They know nothing else of it.
 pub trait FamilyWords: std::fmt::Debug + Sync {

@@ -216,6 +216,7 @@ impl<'a> Fabric<'a> {
                     !self.world.profile.needs_set_group() || self.spells_group(route, parent);
                 (set.node, set.parent.filter(|_| served && named)?)
             }
+            ParentTarget::Service(_) => return None,
         };
         let (section, port) = (parent.section, parent.port);
         self.serves(gateway).then_some(ManagedParent { target, node, gateway, section, port })
@@ -237,6 +238,7 @@ impl<'a> Fabric<'a> {
         let range = match parent.target {
             ParentTarget::Gateway(ix) => topology.gateway(ix).map(|g| g.listeners.clone()),
             ParentTarget::Set(ix) => topology.set(ix).map(|s| s.listeners.clone()),
+            ParentTarget::Service(_) => None,
         };
         let all = range.unwrap_or(0..0).map(ListenerIx);
         let meant: Vec<ListenerIx> = all

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::kinds::{ALL, GROUP, KindInfo};
 use crate::policy::MergeType;
+use crate::translate::refs::MULTI_CLUSTER;
 use crate::{CONTROLLER, Policies, Profile, Routing, Settings, codes, findings, policy, resolve};
 
 /// The family's name.
@@ -88,6 +89,15 @@ impl Family for EnvoyGateway {
 
     fn groups(&self) -> &'static [&'static str] {
         &[GROUP]
+    }
+
+    /// What its policies refer to, besides what every family reads.
+    fn reads(&self) -> &'static [OwnKind] {
+        static READ: [OwnKind; 2] = [
+            OwnKind { group: "", kind: "ConfigMap" },
+            OwnKind { group: MULTI_CLUSTER, kind: "ServiceImport" },
+        ];
+        &READ
     }
 
     fn codes(&self) -> &'static [Code] {

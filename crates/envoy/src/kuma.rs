@@ -20,7 +20,7 @@ use crate::proto::rbac::RbacAction;
 pub enum Release {
     /// Denies and allows policy by policy.
     V2_13,
-    /// All denies before all allows; also what comes after 2.14.
+    /// All denies before all allows; also in releases after 2.14.
     V2_14,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: what a projection could not express, as data and as a sentence. Not here: finding it.
+//! What a projection could not express, as data and as a sentence. Not here: finding it.
 
 use std::fmt;
 

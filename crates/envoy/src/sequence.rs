@@ -96,7 +96,7 @@ impl<'a> Sequence<'a> {
         self.matchers.is_empty() && self.end.is_none()
     }
 
-    /// As a matcher; `otherwise` is what happens if nothing holds and there is no last answer.
+    /// As a matcher; `otherwise` applies if no condition holds and the sequence has no last answer.
     pub(crate) fn matcher(self, otherwise: Option<OnMatch<'a>>) -> Matcher<'a> {
         let matchers = self.matchers;
         Matcher {

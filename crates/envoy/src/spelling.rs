@@ -76,9 +76,12 @@ fn segment(bytes: &[u8]) -> String {
 /// The escape of a byte, in either case.
 fn escape(byte: u8) -> String {
     let digits = format!("{byte:02X}");
-    let either = |digit: char| match digit.is_ascii_digit() {
-        true => digit.to_string(),
-        false => format!("[{digit}{}]", digit.to_ascii_lowercase()),
+    let either = |digit: char| {
+        if digit.is_ascii_digit() {
+            digit.to_string()
+        } else {
+            format!("[{digit}{}]", digit.to_ascii_lowercase())
+        }
     };
     digits.chars().map(either).fold("%".to_owned(), |text, digit| text + &digit)
 }

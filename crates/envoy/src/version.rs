@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A version of Envoy; what comes after the minor number changes no configuration.
+/// A version of Envoy. Patch releases do not change the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
     /// The first number.

@@ -2,7 +2,7 @@
 //! Out: what a family offers whose targets are called by clients with identities: who may call whom, and what proxies need
 //! to enforce it. Not here: deciding; a family does that with `overrule_access`.
 
-use overrule_access::{AccessRule, Caller, Clause, Effect, Request, Ruling};
+use overrule_access::{AccessRule, Caller, Clause, Effect, Enforcement, Request, Ruling};
 use overrule_model::ObjectId;
 use overrule_source::NodeRef;
 
@@ -60,8 +60,16 @@ pub trait Access<'a> {
     /// The name of an inbound.
     fn name(&self, at: InboundId) -> String;
 
+    /// The object it is of.
+    fn object(&self, _: InboundId) -> Option<ObjectId> {
+        None
+    }
+
     /// An inbound, to ask about its clients.
     fn inbound(&self, at: InboundId) -> Option<Box<dyn Guarded<'a> + 'a>>;
+
+    /// All clients that are in the input.
+    fn clients(&self) -> Vec<ObjectId>;
 
     /// Permissions that count nowhere because they cannot be read.
     fn refused(&self) -> Vec<ObjectId>;
@@ -71,6 +79,15 @@ pub trait Access<'a> {
 pub trait Guarded<'a> {
     /// Decides about a client and its request, whose identity is the client's.
     fn decide(&self, caller: &Caller, request: Request<'_>) -> Option<Ruling<CitedClause<'a>>>;
+
+    /// Whether the proxy knows its clients.
+    fn enforcement(&self) -> Enforcement;
+
+    /// Whether a deny counts wherever it stands; otherwise the first clause that matches does.
+    fn denies_first(&self) -> bool;
+
+    /// Every clause that can decide about somebody, in the order in which they count.
+    fn clauses(&self) -> Vec<CitedClause<'a>>;
 
     /// What the filters of the proxy are made of; `as_shipped`: just as the release in use makes them.
     fn filter_source(&self, as_shipped: bool) -> FilterSource<'a>;

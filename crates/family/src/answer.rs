@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: what every family is asked, and answers. Not here: the resolution itself (`engine`).
+//! What every family is asked, and answers. Not here: the resolution itself (`engine`).
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;

@@ -16,8 +16,8 @@ use overrule_topology::GatewayTopology;
 use serde_json::Value;
 
 use crate::{
-    Access, Affected, Condition, ContentChange, ControllerMetrics, Dialect, Extra, Family, Ground,
-    OwnKind, Reading, ResolveOptions, Resolved, Setting, SettingValues, Updated, World,
+    Access, Affected, Condition, ContentChange, ControllerMetrics, Derived, Dialect, Extra, Family,
+    Ground, OwnKind, Reading, ResolveOptions, Resolved, Setting, SettingValues, Updated, World,
 };
 
 /// What some family read besides policies.
@@ -57,11 +57,14 @@ pub trait AnyFamily: FamilyWords {
     fn profiles(&self) -> &'static [&'static str];
     fn kinds(&self) -> Vec<OwnKind>;
     fn groups(&self) -> &'static [&'static str];
+    fn reads(&self) -> &'static [OwnKind];
+    fn types(&self) -> Vec<&'static str>;
     fn codes(&self) -> &'static [Code];
     fn page(&self, code: &str) -> Option<&'static str>;
     fn settings(&self) -> &'static [Setting];
     fn check(&self, key: &str, value: &Value) -> Result<(), String>;
     fn metrics(&self) -> Option<ControllerMetrics>;
+    fn derived(&self, documents: &Documents, snapshot: &Snapshot) -> Derived;
     fn read(&self, reading: Reading<'_>, settings: &SettingValues) -> Box<dyn AnyGround>;
     fn policies(&self, reading: Reading<'_>, ground: &dyn AnyGround) -> AnyPolicies;
     fn changed_policies(
@@ -140,6 +143,14 @@ impl<F: Family> AnyFamily for F {
         Family::groups(self)
     }
 
+    fn reads(&self) -> &'static [OwnKind] {
+        Family::reads(self)
+    }
+
+    fn types(&self) -> Vec<&'static str> {
+        Family::types(self)
+    }
+
     fn codes(&self) -> &'static [Code] {
         Family::codes(self)
     }
@@ -158,6 +169,10 @@ impl<F: Family> AnyFamily for F {
 
     fn metrics(&self) -> Option<ControllerMetrics> {
         Family::metrics(self)
+    }
+
+    fn derived(&self, documents: &Documents, snapshot: &Snapshot) -> Derived {
+        Family::derived(self, documents, snapshot)
     }
 
     fn read(&self, reading: Reading<'_>, settings: &SettingValues) -> Box<dyn AnyGround> {

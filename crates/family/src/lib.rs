@@ -15,7 +15,10 @@
 mod access;
 mod answer;
 mod any;
+pub mod codes;
+mod derived;
 mod dialect;
+mod profiles;
 mod settings;
 mod update;
 mod words;
@@ -34,13 +37,14 @@ pub use answer::{
     Affected, Ancestor, Condition, ControllerMetrics, Extra, Fit, ResolveOptions, Resolved,
 };
 pub use any::{AnyAnswer, AnyExtra, AnyFamily, AnyGround, AnyPolicies, ReadWorld};
+pub use derived::{Derived, DerivedObject};
 pub use dialect::{Conflicts, Dialect, JudgedKind};
 pub use settings::{Setting, SettingValues};
 pub use update::{
-    About, Before, ContentChange, Incremental, Refolded, Replaced, Updated, kinds_of, position,
-    update,
+    About, Before, ContentChange, Incremental, Refolded, Replaced, Updated, has_kind, kinds_of,
+    position, update,
 };
-pub use words::some_of;
+pub use words::{refused_as_shipped, some_of};
 
 /// Rules by which policies of some kinds become effective policies.
 pub trait Family: FamilyWords + Sized + 'static {
@@ -67,6 +71,17 @@ pub trait Family: FamilyWords + Sized + 'static {
         &[]
     }
 
+    /// Kinds outside of its groups that it reads besides policies; `*` is every kind of a group. Resources that no family
+    /// reads take no part in any answer, and nothing is said about them.
+    fn reads(&self) -> &'static [OwnKind] {
+        &[]
+    }
+
+    /// What its resources say in `type`, if they have that and a `name` instead of `apiVersion` and `kind`.
+    fn types(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// The codes of its findings.
     fn codes(&self) -> &'static [Code];
 
@@ -88,6 +103,11 @@ pub trait Family: FamilyWords + Sized + 'static {
     /// Metrics of its controller that can be computed from answers, so that dashboards work.
     fn metrics(&self) -> Option<ControllerMetrics> {
         None
+    }
+
+    /// Objects that its controller makes of others, and that the input lacks.
+    fn derived(&self, _: &Documents, _: &Snapshot) -> Derived {
+        Derived::default()
     }
 
     /// Reads what does not depend on policies.

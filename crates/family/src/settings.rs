@@ -33,4 +33,17 @@ impl SettingValues {
         let ours = self.0.iter().filter(move |((of, _), _)| *of == family);
         ours.map(|((_, key), value)| (key.as_str(), value))
     }
+
+    /// Those of one family as it reads them; `set` reads one. What cannot be read was refused where it was given.
+    pub fn read<S: Default>(
+        &self,
+        family: &str,
+        set: impl Fn(&mut S, &str, &Value) -> Result<(), String>,
+    ) -> S {
+        let mut settings = S::default();
+        for (key, value) in self.of(family) {
+            let _ = set(&mut settings, key, value);
+        }
+        settings
+    }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: answers of one family, and policies whose content changed. Out: the answers of today, at the cost of the ladders
+//! In: answers of one family, and policies whose content changed. Out: the new answers, at the cost of the ladders
 //! that have these policies, and the findings that change. Not here: any rule of a family.
 //!
 //! It serves policies that are the same objects as before, as old as before, and keep their places: the same targets, the
@@ -19,9 +19,9 @@ use crate::{AnyExtra, AnyGround, AnyPolicies, Family, OwnKind, Reading, World};
 /// Policies of a family whose content changed, and what was there before.
 #[derive(Debug)]
 pub struct ContentChange<'a> {
-    /// Texts and trees of today.
+    /// Texts and trees, after the change.
     pub documents: &'a Documents,
-    /// Resources of today.
+    /// Resources, after the change.
     pub snapshot: &'a mut Snapshot,
     /// The previous texts, trees and resources.
     pub before: (&'a Documents, &'a Snapshot),
@@ -37,7 +37,7 @@ pub struct ContentChange<'a> {
     pub own_kinds: &'a [OwnKind],
     /// Its previous answers, one for each profile.
     pub answers: &'a [Before<'a>],
-    /// Findings of before that point into the texts that changed.
+    /// Earlier findings that point into the texts that changed.
     pub findings: &'a [Arc<Diagnostic>],
 }
 
@@ -60,15 +60,15 @@ pub type Refolded = (Resolution, Vec<LadderId>);
 /// What a change of content comes to.
 #[derive(Debug)]
 pub struct Updated<P> {
-    /// The policies of today.
+    /// The policies, after the change.
     pub policies: P,
     /// What was found while the changed ones were read.
     pub read: Vec<Diagnostic>,
-    /// The answers of today.
+    /// The new answers.
     pub answers: Vec<Refolded>,
     /// What only this family's answers have, by answer, where it is another than before. Answers past the end keep theirs.
     pub extras: Vec<Option<Arc<dyn AnyExtra>>>,
-    /// Findings of today that may not have been there before.
+    /// Findings that may be new.
     pub findings: Vec<Diagnostic>,
     /// Which previous findings they replace.
     pub replaced: Replaced,
@@ -217,7 +217,14 @@ pub fn position<F: Incremental>(policies: &F::Policies, object: ObjectId) -> Opt
     Some(PolicyId(u32::try_from(places.next()?).ok()?))
 }
 
-/// The answers of today. None if more changed than what policies say.
+/// Whether there are policies of the kind with this number.
+pub fn has_kind<F: Incremental>(policies: &F::Policies, kind: usize) -> bool {
+    let list = F::list(policies);
+    let first = list.partition_point(|p| F::identity(p).0 < kind);
+    list.get(first).is_some_and(|p| F::identity(p).0 == kind)
+}
+
+/// The answers after a change. None if more changed than what policies say.
 pub fn update<F: Incremental>(
     family: &F,
     change: ContentChange<'_>,

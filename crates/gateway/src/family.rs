@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: kinds that descriptors describe, as a family of policies. Not here: any rule.
+//! Kinds that descriptors describe, as a family of policies. Not here: any rule.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::kinds::{Kinds, Strategy};
 use crate::policy::{self, AttachOptions, Policy};
 use crate::resolve::{FAMILY, PROFILE};
-use crate::{codes_policy, reasons, resolve};
+use crate::{codes_policy, reasons, requirements, resolve, topology};
 
 /// Policies of kinds that descriptors describe, by the rules of GEP-713.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +54,22 @@ impl Family for Gep713 {
 
     fn kinds(&self) -> Vec<OwnKind> {
         Vec::new()
+    }
+
+    /// What stands under policies, in every family.
+    fn reads(&self) -> &'static [OwnKind] {
+        const fn kind(group: &'static str, kind: &'static str) -> OwnKind {
+            OwnKind { group, kind }
+        }
+        static READ: [OwnKind; 6] = [
+            kind(topology::GROUP, "*"),
+            kind(topology::X_GROUP, "*"),
+            kind(requirements::GROUP, "*"),
+            kind("", "Namespace"),
+            kind("", "Secret"),
+            kind("", "Service"),
+        ];
+        &READ
     }
 
     fn codes(&self) -> &'static [Code] {

@@ -7,10 +7,11 @@ use std::num::NonZero;
 use std::ops::Range;
 
 use overrule_engine::{LadderId, Level, NodeId, PathId, ResolutionBuilder};
+use overrule_model::ObjectId;
 use smallvec::SmallVec;
 
 use overrule_topology::{
-    BackendIx, GatewayTopology, Link, Listener, ListenerIx, RouteKind, RuleIx, level,
+    BackendIx, GatewayTopology, Link, Listener, ListenerIx, RouteIx, RouteKind, RuleIx, level,
 };
 
 /// What a family says about the kinds it resolves; kinds are numbered from 0.
@@ -26,6 +27,11 @@ pub trait Contexts {
     /// Whether it sees ListenerSets.
     fn sees_sets(&self) -> bool {
         true
+    }
+
+    /// Whether it sees routes that are bound to Services.
+    fn sees_mesh(&self) -> bool {
+        false
     }
 
     /// The level at which a kind has its effective policies; none if it has them outside this walk.
@@ -69,7 +75,7 @@ pub trait Contexts {
 pub struct Walked {
     /// For each kind, its ladder at each path, as [`ResolutionBuilder::set_ladders`] takes it.
     pub ladders: Vec<Vec<LadderId>>,
-    /// The paths that end at a class, Gateway, ListenerSet or listener.
+    /// The paths that end at a class, Gateway, ListenerSet, listener, or at the frontend of a Service.
     pub objects: BTreeMap<NodeId, PathId>,
 }
 
@@ -89,9 +95,13 @@ pub fn walk<C: Contexts>(
         walked: Walked { ladders: vec![Vec::new(); kinds], objects: BTreeMap::new() },
         to_backends: deepest.is_some_and(|level| level >= level::BACKEND),
         route: None,
+        called: None,
     };
     walk.reserve();
     walk.gateways();
+    if walk.contexts.sees_mesh() {
+        walk.frontends();
+    }
     walk.walked
 }
 
@@ -107,6 +117,8 @@ struct Walk<'a, 'b, C> {
     to_backends: bool,
     /// Kind of the route the walk is below.
     route: Option<RouteKind>,
+    /// The Service the walk is below: what acts on a Service acts once, though a path ends at the Service again.
+    called: Option<ObjectId>,
 }
 
 impl<C: Contexts> Walk<'_, '_, C> {
@@ -118,7 +130,10 @@ impl<C: Contexts> Walk<'_, '_, C> {
         let above = self.topology.gateways.len()
             + self.topology.classes.len()
             + self.topology.listeners.len();
-        let count = above + routes + rules;
+        let mesh = self.topology.mesh.links.iter().filter(|_| self.contexts.sees_mesh());
+        let bound = mesh.map(|l| 1 + self.topology.route(l.route).map_or(0, |r| r.rules.len()));
+        let frontends = self.topology.mesh.frontends.len() + self.topology.mesh.ports.len();
+        let count = above + routes + rules + frontends + bound.sum::<usize>();
         self.builder.paths.reserve(count, above + routes);
         for ladders in &mut self.walked.ladders {
             ladders.reserve_exact(count);
@@ -130,18 +145,20 @@ impl<C: Contexts> Walk<'_, '_, C> {
         let mut classes: BTreeMap<u32, (PathId, Stack)> = BTreeMap::new();
         for gateway in &self.topology.gateways {
             let (class_path, class_stack) = match classes.get(&gateway.class.0) {
-                Some(known) => known.clone(),
+                Some((path, stack)) => (Some(*path), stack.clone()),
+                // Its class is unknown, and so is what acts there.
+                None if gateway.assumed => (None, smallvec::smallvec![LadderId::EMPTY; self.kinds]),
                 None => {
                     let Some(class) = self.topology.class(gateway.class) else { continue };
                     let empty = smallvec::smallvec![LadderId::EMPTY; self.kinds];
                     let made = self.step(None, &empty, class.node, level::CLASS, false);
                     self.walked.objects.insert(class.node, made.0);
                     classes.insert(gateway.class.0, made.clone());
-                    made
+                    (Some(made.0), made.1)
                 }
             };
             let (path, stack) =
-                self.step(Some(class_path), &class_stack, gateway.node, level::GATEWAY, false);
+                self.step(class_path, &class_stack, gateway.node, level::GATEWAY, false);
             self.walked.objects.insert(gateway.node, path);
             for ix in gateway.listeners.clone().map(ListenerIx) {
                 self.listener(path, &stack, ix);
@@ -167,18 +184,42 @@ impl<C: Contexts> Walk<'_, '_, C> {
         self.walked.objects.insert(listener.node, path);
         for link in topology.links_of_listener(ix) {
             if self.contexts.serves(link) {
-                self.route(path, &stack, link);
+                self.route(path, &stack, link.route);
             }
         }
     }
 
-    fn route(&mut self, parent: PathId, above: &Stack, link: &Link) {
+    /// service [> port] > route > rule [> backend [> port]].
+    fn frontends(&mut self) {
         let topology = self.topology;
-        let Some(route) = topology.route(link.route) else { return };
+        let empty: Stack = smallvec::smallvec![LadderId::EMPTY; self.kinds];
+        for frontend in &topology.mesh.frontends {
+            let (path, stack) = self.step(None, &empty, frontend.node, level::SERVICE, false);
+            self.walked.objects.insert(frontend.node, path);
+            self.called = frontend.object;
+            for links in topology.mesh.links_of(frontend).chunk_by(|a, b| a.port == b.port) {
+                let port = links.first().and_then(|link| topology.mesh.port(link.port?));
+                let (path, stack) = match port {
+                    Some(port) => {
+                        self.step(Some(path), &stack, port.node, level::SERVICE_PORT, false)
+                    }
+                    None => (path, stack.clone()),
+                };
+                for link in links {
+                    self.route(path, &stack, link.route);
+                }
+            }
+            self.called = None;
+        }
+    }
+
+    fn route(&mut self, parent: PathId, above: &Stack, ix: RouteIx) {
+        let topology = self.topology;
+        let Some(route) = topology.route(ix) else { return };
         self.route = Some(route.kind);
         let (path, stack) = self.step(Some(parent), above, route.node, level::ROUTE, false);
         if self.to_backends {
-            for (ix, rule) in topology.rules_of(link.route) {
+            for (ix, rule) in topology.rules_of(ix) {
                 self.rule(path, &stack, ix, rule.node);
             }
         } else {
@@ -235,8 +276,11 @@ impl<C: Contexts> Walk<'_, '_, C> {
     ) -> (PathId, Stack) {
         let path = self.builder.paths.add(parent, node);
         let mut stack = above.clone();
+        let object = self.called.filter(|_| at >= level::BACKEND);
+        let again =
+            object.is_some() && self.topology.nodes.get(node).map(|n| n.object) == Some(object);
         for (kind, slot) in stack.iter_mut().enumerate() {
-            let own = self.contexts.local(kind, node);
+            let own = if again { LadderId::EMPTY } else { self.contexts.local(kind, node) };
             *slot = self.contexts.join(self.builder, kind, *slot, own);
             let said = if inner { LadderId::NONE } else { self.at_level(kind, *slot, at) };
             if let Some(list) = self.walked.ladders.get_mut(kind) {

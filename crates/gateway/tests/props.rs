@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use overrule_engine::{LadderId, Outcome, PolicyId, Rung};
 use overrule_gateway::kinds::Strategy as Merge;
 use overrule_source::Input;
-use overrule_testkit::generate::{SmallWorld, tame_world, world};
+use overrule_testkit::generate::{SmallWorld, mesh_world, tame_world, world};
 use overrule_testkit::rng::Rng;
 use overrule_testkit::run::{Answers, PipelineRun, TracedPolicy, run, run_text};
 use overrule_testkit::{deletion, oracle, yaml};
@@ -120,6 +120,23 @@ fn id_of(run: &PipelineRun, policy: &serde_json::Value) -> Option<PolicyId> {
 }
 
 proptest! {
+    /// The same where routes are bound to Services: values, origins and paths; in any order of the resources.
+    #[test]
+    fn the_engine_agrees_with_the_oracle_about_services(
+        world in mesh_world(),
+        seed in any::<u64>(),
+    ) {
+        let run = run_text(&world.text());
+        let verdict = oracle::judge(&world.resources);
+        prop_assert_eq!(differences(&run.answers(), &verdict.answers), "");
+        let mut shuffled = world.resources.clone();
+        let count = shuffled.len();
+        shuffled.rotate_left(usize::try_from(seed % count as u64).unwrap());
+        shuffled.swap(0, count / 2);
+        let again = run_text(&yaml::documents(&shuffled));
+        prop_assert_eq!(digest(&run), digest(&again));
+    }
+
     /// Values, origins of every leaf, the set of paths, and who has anything in force.
     #[test]
     fn the_engine_agrees_with_the_oracle(

@@ -59,8 +59,8 @@ fn nodes_in_their_documented_order() {
             world.topology.nodes.iter().find(|(id, _)| world.name(*id) == name).unwrap();
         world.topology.nodes.level_name(node.level)
     };
-    assert_eq!(of("ServicePort/shop/cart#http"), levels[7]);
-    assert_eq!(of("Backend/shop/outside"), levels[6]);
+    assert_eq!(of("ServicePort/shop/cart#http"), levels[9]);
+    assert_eq!(of("Backend/shop/outside"), levels[8]);
 }
 
 /// Every index leads to a node, and every node back to its index.

@@ -418,3 +418,35 @@ fn the_default_rule_takes_everything() {
     );
     assert_eq!(ask(&world, "http://a.com/x"), "web r#rule-1");
 }
+
+/// By weight, how many requests lead nowhere.
+#[test]
+fn requests_that_lead_nowhere_are_counted() {
+    let service = "---\napiVersion: v1\nkind: Service\nmetadata: {name: svc, namespace: infra}\nspec: {ports: [{port: 80}]}\n";
+    let route = |backends: &str| {
+        format!(
+            "---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {{name: r, namespace: infra}}\nspec: {{parentRefs: [{{name: gw}}], rules: [{{backendRefs: [{backends}]}}]}}\n"
+        )
+    };
+    let (good, bad, elsewhere) = (
+        "{name: svc, port: 80, weight: 9}",
+        "{name: none, port: 80}",
+        "{name: svc, namespace: shop, port: 80}",
+    );
+    for (backends, expected) in [
+        (good.to_owned(), None),
+        (bad.to_owned(), Some((1, 1))),
+        (format!("{good}, {bad}"), Some((1, 10))),
+        (format!("{good}, {bad}, {elsewhere}"), Some((2, 11))),
+        ("{name: none, port: 80, weight: 0}".to_owned(), Some((0, 0))),
+        (format!("{good}, {{name: none, port: 80, weight: 0}}"), None),
+        ("{group: g.example, kind: K, name: x}".to_owned(), None),
+        (String::new(), None),
+    ] {
+        let world = world(&format!("{CLASS}{service}{}", route(&backends)));
+        let rule = world.topology.all_rules().next().unwrap().0;
+        let share = world.topology.broken_share(rule);
+        assert_eq!(share.map(|s| (s.weight, s.total)), expected, "{backends}");
+        assert_eq!(share.is_some_and(|s| s.is_all()), expected.is_some_and(|(n, of)| n == of));
+    }
+}

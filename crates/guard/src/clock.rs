@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the time. Not here: anything that could be decided without it; those functions take `now`.
+//! The time. Not here: anything that could be decided without it; those functions take `now`.
 
 /// The time, to compare with when tokens and certificates expire.
 #[must_use]

@@ -428,7 +428,7 @@ struct Ids {
 impl Ids {
     fn new() -> Self {
         let mut run = [0; 4];
-        // An id is for finding lines in a log; if there is no randomness, it still counts.
+        // An id is for finding lines in a log; without randomness it still counts up.
         let _ = getrandom::fill(&mut run);
         Self { run: HEXLOWER.encode(&run), next: AtomicU64::new(1) }
     }

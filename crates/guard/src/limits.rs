@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the bounds that keep one stranger from taking what belongs to all. Not here: enforcing them (each
+//! The bounds that keep one stranger from taking what belongs to all. Not here: enforcing them (each
 //! place that would pay does).
 
 use std::time::Duration;

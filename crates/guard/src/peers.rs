@@ -57,9 +57,10 @@ impl Peers {
     /// A seat, if there is one for this address.
     pub(crate) fn seat(&self, address: IpAddr) -> Option<Seat> {
         // A proxy brings the requests of many.
-        let share = match self.proxies.trusts(address) {
-            true => self.by_address.take_any(owner(address), 1),
-            false => self.by_address.take(owner(address), 1),
+        let share = if self.proxies.trusts(address) {
+            self.by_address.take_any(owner(address), 1)
+        } else {
+            self.by_address.take(owner(address), 1)
         };
         let share = share.ok()?;
         let of = Arc::clone(&self.by_caller);

@@ -64,9 +64,10 @@ impl RequestPlace {
     /// Makes room for more bytes of the body.
     pub(crate) fn grow(&self, bytes: usize) -> Result<(), NoRoom> {
         let Held { room, caller, alone, bytes: held, .. } = &*self.0;
-        let share = match alone {
-            true => room.take_any(caller.clone(), bytes),
-            false => room.take(caller.clone(), bytes),
+        let share = if *alone {
+            room.take_any(caller.clone(), bytes)
+        } else {
+            room.take(caller.clone(), bytes)
         };
         let share = share.ok().ok_or(NoRoom)?;
         held.lock().unwrap_or_else(PoisonError::into_inner).push(share);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the words for who is asking, how we know, and why somebody was turned away. Not here: finding out.
+//! The words for who is asking, how we know, and why somebody was turned away. Not here: finding out.
 
 use std::fmt;
 

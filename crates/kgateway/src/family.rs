@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: kgateway as a family of policies. Not here: any rule.
+//! kgateway as a family of policies. Not here: any rule.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -125,7 +125,7 @@ impl Family for Kgateway {
     }
 
     fn read(&self, _: Reading<'_>, given: &Given) -> Settings {
-        Settings::read(given.of(FAMILY))
+        given.read(FAMILY, Settings::set)
     }
 
     fn policies(&self, reading: Reading<'_>, settings: &Settings) -> Policies {

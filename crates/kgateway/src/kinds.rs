@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: kgateway's policy kinds and the units of a TrafficPolicy, as data. Not here: reading policies.
+//! kgateway's policy kinds and the units of a TrafficPolicy, as data. Not here: reading policies.
 
 use overrule_family::OwnKind;
 use overrule_gateway::kinds::{CrossNamespace, Descriptor, FieldPath, PolicyClass, TargetKind};

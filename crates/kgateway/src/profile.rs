@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the two rule sets, what an annotation asks for, and every way in which the rule sets differ, one
+//! The two rule sets, what an annotation asks for, and every way in which the rule sets differ, one
 //! function each. Not here: doing it.
 
 use overrule_engine::Prefer;
@@ -81,25 +81,9 @@ impl InheritedPriority {
     }
 }
 
+overrule_family::profiles!(Design = "design", Shipped = "shipped");
+
 impl Profile {
-    /// All of them, the default first, what is shipped last.
-    pub const ALL: [Self; 2] = [Self::Design, Self::Shipped];
-    /// Their names, in the same order.
-    pub const NAMES: &[&str] = &["design", "shipped"];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Design => "design",
-            Self::Shipped => "shipped",
-        }
-    }
-
-    /// The profile of a name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|p| p.name() == name)
-    }
-
     /// A policy without a creation time is newest, as it will be once applied; the controller reads zero, the oldest.
     pub fn created(self, created: Created) -> i64 {
         match (self, created) {

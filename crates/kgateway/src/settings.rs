@@ -70,15 +70,6 @@ impl Settings {
                {\"extAuth\": \"DeepMerge\"}}`, `delegationWildcardNamespace=every`, `referenceGrantMode=STRICT`. Repeatable",
     }];
 
-    /// What was given; what cannot be read was refused where it was given.
-    pub fn read<'a>(given: impl Iterator<Item = (&'a str, &'a Value)>) -> Self {
-        let mut settings = Self::default();
-        for (key, value) in given {
-            let _ = settings.set(key, value);
-        }
-        settings
-    }
-
     /// Changes one setting. `policyMerge` takes units with `DeepMerge` or `ShallowMerge`, bare or under the kind.
     pub fn set(&mut self, key: &str, value: &Value) -> Result<(), String> {
         match key {

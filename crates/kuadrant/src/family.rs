@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: Kuadrant as a family of policies. Not here: any rule.
+//! Kuadrant as a family of policies. Not here: any rule.
 
 use overrule_engine::{FamilyWords, Resolution};
 use overrule_family::{

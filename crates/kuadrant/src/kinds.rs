@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: Kuadrant's policy kinds as data: targets, the places of their rules, the words of their CRDs.
+//! Kuadrant's policy kinds as data: targets, the places of their rules, the words of their CRDs.
 //! Not here: reading policies.
 
 use overrule_family::OwnKind;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the three rule sets and every way in which they differ, one function each.
+//! The three rule sets and every way in which they differ, one function each.
 
 use overrule_gateway::topology::{HostFit, Link};
 
@@ -15,26 +15,9 @@ pub enum Profile {
     Operator,
 }
 
+overrule_family::profiles!(Design = "design", Latest = "latest", Operator = "operator");
+
 impl Profile {
-    /// All of them, the default first, what is shipped last.
-    pub const ALL: [Self; 3] = [Self::Design, Self::Latest, Self::Operator];
-    /// Their names, in the same order.
-    pub const NAMES: &[&str] = &["design", "latest", "operator"];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Design => "design",
-            Self::Latest => "latest",
-            Self::Operator => "operator",
-        }
-    }
-
-    /// The profile of a name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|p| p.name() == name)
-    }
-
     /// Whether a route counts as served by a listener. The operator asks for a hostname within that of the listener
     /// and looks at nothing else; the others follow the Gateway API.
     pub fn serves(self, link: &Link) -> bool {

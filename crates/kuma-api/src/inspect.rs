@@ -53,7 +53,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
     inspect(
         "kumaInboundPolicies",
         "/meshes/{mesh}/dataplanes/{name}/_inbounds/{kri}/_policies",
-        "Rules for what comes in, each with its origin.",
+        "Rules for inbound traffic, each with its origin.",
         &[],
         ANSWER,
     ),

@@ -99,11 +99,8 @@ impl Extension for KumaApi {
 
     /// Kuma's tools strip documents, which shows in a block of text at the end of one.
     fn kept<'t>(&self, text: &'t str, options: &Options) -> &'t str {
-        if Settings::read(options.settings.of(FAMILY)).labels == LabelSource::AsWritten {
-            text.trim()
-        } else {
-            text
-        }
+        let settings: Settings = options.settings.read(FAMILY, Settings::set);
+        if settings.labels == LabelSource::AsWritten { text.trim() } else { text }
     }
 }
 

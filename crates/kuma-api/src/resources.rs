@@ -231,9 +231,10 @@ fn violation(field: &str, message: &str) -> Problem {
 async fn manifest(call: &Call, named: &Named) -> Result<Manifest, Problem> {
     let admitted = write::read(call).await?;
     let [manifest] = admitted.manifests.as_slice() else {
-        return Err(match admitted.refusals.is_empty() {
-            true => Problem::bad("bad request: the body must be one resource"),
-            false => Problem::bad(admitted.refusals.first().map_or("", |d| &d.message)),
+        return Err(if admitted.refusals.is_empty() {
+            Problem::bad("bad request: the body must be one resource")
+        } else {
+            Problem::bad(admitted.refusals.first().map_or("", |d| &d.message))
         });
     };
     let key = &manifest.key;
@@ -273,7 +274,7 @@ fn violations(call: &Call, documents: &Documents) -> Vec<shapes::RefusedField> {
     let Some(doc) = documents.ids().next() else { return Vec::new() };
     let root = NodeRef { doc, node: documents.root(doc).id() };
     let profile = options.profiles.get(FAMILY).map_or("", String::as_str);
-    let settings = Settings::read(options.settings.of(FAMILY));
+    let settings: Settings = options.settings.read(FAMILY, Settings::set);
     let profile = Profile::from_name(profile, &settings);
     overrule_mesh::admission::violations(documents, root, &settings, &profile)
 }

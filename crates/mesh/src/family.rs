@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: Kuma as a family of policies. Not here: any rule.
+//! Kuma as a family of policies. Not here: any rule.
 
 use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashMap;
 use overrule_engine::{FamilyWords, NodeId, Resolution, Topology};
 use overrule_family::{
-    Access, ContentChange, Dialect, Extra, Family, Ground, NamedIdentity, OwnKind, Reading,
-    ResolveOptions as Asked, Resolved as Answer, Setting, SettingValues as Given, Updated,
+    Access, ContentChange, Derived, Dialect, Extra, Family, Ground, NamedIdentity, OwnKind,
+    Reading, ResolveOptions as Asked, Resolved as Answer, Setting, SettingValues as Given, Updated,
     World as Known,
 };
 use overrule_model::{ObjectId, Snapshot, Sym};
@@ -20,6 +20,7 @@ use crate::gate::Gates;
 use crate::inbounds::Lookup;
 use crate::kri::Kri;
 use crate::policy::Policy;
+use crate::read::derive;
 use crate::resolve::{FAMILY, ProxyRules, update};
 use crate::resources::MeshResources;
 use crate::topology::{self, MeshTopology};
@@ -178,6 +179,22 @@ impl Family for Kuma {
         &[GROUP]
     }
 
+    /// What proxies run beside: where the input has none, they are derived from these.
+    fn reads(&self) -> &'static [OwnKind] {
+        static READ: [OwnKind; 5] = [
+            OwnKind { group: "apps", kind: "DaemonSet" },
+            OwnKind { group: "apps", kind: "Deployment" },
+            OwnKind { group: "apps", kind: "StatefulSet" },
+            OwnKind { group: "batch", kind: "Job" },
+            OwnKind { group: "", kind: "Pod" },
+        ];
+        &READ
+    }
+
+    fn types(&self) -> Vec<&'static str> {
+        kinds::KINDS.iter().map(|kind| kind.name).collect()
+    }
+
     fn codes(&self) -> &'static [Code] {
         codes::ALL
     }
@@ -190,8 +207,12 @@ impl Family for Kuma {
         Settings::default().set(key, value)
     }
 
+    fn derived(&self, documents: &Documents, snapshot: &Snapshot) -> Derived {
+        derive::derived(documents, snapshot)
+    }
+
     fn read(&self, reading: Reading<'_>, given: &Given) -> Meshes {
-        let settings = Settings::read(given.of(FAMILY));
+        let settings: Settings = given.read(FAMILY, Settings::set);
         let (resources, found) = parse(reading.documents, reading.snapshot, &settings);
         reading.diagnostics.extend(found);
         Meshes { resources, ..Meshes::default() }

@@ -46,14 +46,16 @@ pub use resolve::{FAMILY, MeshResolution, ProxyOptions, World, concerns, reasons
 pub use select::{matched, targets};
 pub use settings::{LabelSource, Settings};
 
+use overrule_family::refused_as_shipped;
 use overrule_source::Diagnostic;
 
 /// What a person should know about an answer.
 pub fn report(world: World<'_>, resolved: &MeshResolution) -> Vec<Diagnostic> {
     let World { documents, snapshot, resources, profile, .. } = world;
     let mut found = findings::report(documents, snapshot, resources, &resolved.found, profile);
-    if *profile == Profile::Release {
-        found.extend(resources.by_release.iter().cloned());
-    }
+    found.extend(resources.by_release.iter().map(|d| match profile {
+        Profile::Release => d.clone(),
+        _ => refused_as_shipped("Kuma 2.13", d),
+    }));
     found
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the two rule sets. Not here: what they decide (`order`, `select`).
+//! The two rule sets. Not here: what they decide (`order`, `select`).
 
 use crate::settings::Settings;
 

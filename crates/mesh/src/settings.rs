@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: what is known of the control plane that resources are written for. Not here: what follows from it
+//! What is known of the control plane that resources are written for. Not here: what follows from it
 //! (`labels`, `order`).
 
 use overrule_family::Setting;
@@ -65,15 +65,6 @@ impl Settings {
             help: "The namespace it runs in [default: kuma-system]",
         },
     ];
-
-    /// What was given; what cannot be read was refused where it was given.
-    pub fn read<'a>(given: impl Iterator<Item = (&'a str, &'a Value)>) -> Self {
-        let mut settings = Self::default();
-        for (key, value) in given {
-            let _ = settings.set(key, value);
-        }
-        settings
-    }
 
     /// Changes one setting.
     pub fn set(&mut self, key: &str, value: &Value) -> Result<(), String> {

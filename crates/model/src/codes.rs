@@ -26,4 +26,12 @@ overrule_source::codes! {
     BEING_DELETED = "OV1111", Note, Document, "resource is being deleted";
     /// A deletion time that is not an RFC 3339 time.
     BAD_DELETION_TIME = "OV1112", Error, Document, "deletion time is invalid";
+    /// An object whose name the API server is to make.
+    UNNAMED = "OV1113", Note, Document, "resource has no name yet";
+    /// A value that a tool fills in before the object is applied.
+    PLACEHOLDER = "OV1114", Note, Document, "placeholder";
+    /// Files of one folder that define one resource differently.
+    ALTERNATIVES = "OV1115", Warning, Batch, "alternatives in one folder";
+    /// Folders that define one resource differently.
+    VARIANTS = "OV1116", Note, Batch, "variants in several folders";
 }

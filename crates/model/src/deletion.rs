@@ -39,10 +39,13 @@ impl Deleted {
 
 /// What is to be told of objects that are being deleted. Nothing of those that no answer is about anyway: a dump of a
 /// cluster is full of Pods on their way out.
-pub(crate) fn findings(snapshot: &Snapshot) -> impl Iterator<Item = Diagnostic> {
-    let told = |object: &&Object| {
+pub(crate) fn findings(
+    snapshot: &Snapshot,
+    takes_part: impl Fn(GroupKind) -> bool,
+) -> impl Iterator<Item = Diagnostic> {
+    let told = move |object: &&Object| {
         let GroupKind { group, kind } = object.kind;
-        !is_workload(snapshot.text(group), snapshot.text(kind))
+        takes_part(object.kind) && !is_workload(snapshot.text(group), snapshot.text(kind))
     };
     snapshot.deleted().iter().filter(told).filter_map(|object| {
         let d = Diagnostic::new(&codes::BEING_DELETED, snapshot.deletion(object)?);

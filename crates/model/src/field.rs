@@ -11,6 +11,9 @@ use overrule_source::{Code, Diagnostic, NodeKind, View};
 
 use crate::codes;
 
+/// Unknown fields of a mapping that are told one by one: twenty show the pattern, a million hide everything else.
+pub const UNKNOWN_SHOWN: usize = 20;
+
 /// One step of a field path.
 #[derive(Debug, Clone, Copy)]
 pub enum Seg<'p> {
@@ -65,6 +68,10 @@ impl fmt::Display for At<'_> {
 pub struct Fields {
     /// What was found, in reading order.
     pub diagnostics: Vec<Diagnostic>,
+    /// Whether types, bounds, missing and unknown members are somebody else's business: the schema of the kind.
+    pub by_schema: bool,
+    /// How many of those there were, reported or not.
+    pub flaws: usize,
 }
 
 impl Fields {
@@ -72,6 +79,21 @@ impl Fields {
     pub fn report(&mut self, code: Code, at: &At<'_>, view: View<'_>, message: String, help: &str) {
         let d = Diagnostic::new(code, message).at(view.span()).field(at.to_string());
         self.diagnostics.push(if help.is_empty() { d } else { d.help(help.to_owned()) });
+    }
+
+    /// Reports what a schema reports too, if there is one.
+    pub fn flaw(&mut self, code: Code, at: &At<'_>, view: View<'_>, message: String, help: &str) {
+        self.flaws += 1;
+        if !self.by_schema {
+            self.report(code, at, view, message, help);
+        }
+    }
+
+    /// What no schema says: this is reported in any case.
+    pub fn beyond_schema(&mut self, report: impl FnOnce(&mut Self)) {
+        let by_schema = std::mem::take(&mut self.by_schema);
+        report(self);
+        self.by_schema = by_schema;
     }
 
     /// The value is not of the type it must be.
@@ -84,13 +106,13 @@ impl Fields {
             (NodeKind::Map, "a list") => "start each element with `- `",
             _ => "change the value to the expected type",
         };
-        self.report(&codes::WRONG_TYPE, at, view, message, help);
+        self.flaw(&codes::WRONG_TYPE, at, view, message, help);
     }
 
     /// A member that must be there is not. Points at the mapping that lacks it.
     pub fn missing(&mut self, at: &At<'_>, inside: View<'_>) {
         let message = format!("`{at}` is missing");
-        self.report(&codes::MISSING_FIELD, at, inside, message, "add the field");
+        self.flaw(&codes::MISSING_FIELD, at, inside, message, "add the field");
     }
 
     /// A value outside of the allowed ones.
@@ -100,7 +122,7 @@ impl Fields {
             None => format!("allowed: {}", allowed.join(", ")),
         };
         let message = format!("`{at}` is `{got}`, which is not allowed here");
-        self.report(&codes::BAD_VALUE, at, view, message, &hint);
+        self.flaw(&codes::BAD_VALUE, at, view, message, &hint);
     }
 
     /// A member that exists and is not null.
@@ -172,7 +194,7 @@ impl Fields {
             Some(n) if (min..=max).contains(&n) => Some(n),
             Some(n) => {
                 let message = format!("`{at}` is {n}, outside of {min} to {max}");
-                self.report(&codes::BAD_VALUE, &at, view, message, "use a number in that range");
+                self.flaw(&codes::BAD_VALUE, &at, view, message, "use a number in that range");
                 None
             }
             None => {
@@ -208,20 +230,27 @@ impl Fields {
         None
     }
 
-    /// Warns about members that are not in the list, with the nearest known name.
+    /// Warns about members that are not in the list, with the nearest known name. Of very many the first are told.
     pub fn only(&mut self, of: View<'_>, at: &At<'_>, known: &[&str]) {
-        for (key, _) in of.entries() {
+        let keys = of.entries().map(|(key, _)| key);
+        let mut unknown = keys.filter(|key| !known.contains(&key.key_text()));
+        for key in unknown.by_ref().take(UNKNOWN_SHOWN) {
             let name = key.key_text();
-            if known.contains(&name) {
-                continue;
-            }
             let at = at.key(name);
             let help = match crate::nearest(name, known.iter().copied(), 1).first() {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("known fields: {}", known.join(", ")),
             };
             let message = format!("`{at}` is not a field of this API and has no effect");
-            self.report(&codes::UNKNOWN_FIELD, &at, key, message, &help);
+            self.flaw(&codes::UNKNOWN_FIELD, &at, key, message, &help);
+        }
+        if let Some(first) = unknown.next() {
+            let more = 1 + unknown.count();
+            let inside =
+                if at.up.is_none() { "the document".to_owned() } else { format!("`{at}`") };
+            let message = format!("{more} more fields of {inside} are not of this API");
+            let help = format!("known fields: {}", known.join(", "));
+            self.report(&codes::UNKNOWN_FIELD, at, first, message, &help);
         }
     }
 }

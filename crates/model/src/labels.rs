@@ -76,6 +76,18 @@ pub enum SelectorClause {
 }
 
 impl SelectorClause {
+    /// The label it asks about.
+    pub fn key(&self) -> Sym {
+        match self {
+            Self::Equals(key, _)
+            | Self::NotEquals(key, _)
+            | Self::In(key, _)
+            | Self::NotIn(key, _)
+            | Self::Exists(key)
+            | Self::Absent(key) => *key,
+        }
+    }
+
     /// Whether the labels meet this clause.
     pub fn matches(&self, labels: &Labels) -> bool {
         match self {

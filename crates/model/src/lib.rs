@@ -11,14 +11,19 @@
 //! ```
 
 mod article;
+mod assumed;
 pub mod codes;
 mod created;
+mod definitions;
 mod deletion;
 mod field;
+mod head;
 mod labels;
 mod names;
 mod object;
 mod parse;
+pub mod placeholder;
+mod rendered;
 mod scope;
 mod snapshot;
 mod suggest;
@@ -26,14 +31,15 @@ mod target;
 mod universal;
 
 pub use article::with_article;
+pub use assumed::{Assumed, Placeholder, assume};
 pub use created::Created;
-pub use field::{At, Fields, Seg};
+pub use field::{At, Fields, Seg, UNKNOWN_SHOWN};
 pub use labels::{Labels, Selector, SelectorClause, SelectorError};
 pub use names::{Names, Sym};
 pub use object::{GroupKind, Object, ObjectId, Scope};
-pub use parse::{Parsed, again, parse};
+pub use parse::{DEFAULT_NAMESPACE, Parsed, again, parse, parse_for};
 pub use scope::{cluster_scoped, short_names};
-pub use snapshot::{Display, ObjectKey, Snapshot, is_called};
+pub use snapshot::{Display, ObjectKey, Snapshot, is_called, key_of};
 pub use suggest::nearest;
 pub use target::{TargetName, TargetNameError};
 pub use universal::GROUP as UNIVERSAL_GROUP;

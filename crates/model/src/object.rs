@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the identity of resources. Not here: their specs.
+//! The identity of resources. Not here: their specs.
 
 use overrule_source::{NodeRef, Span};
 

@@ -2,22 +2,32 @@
 //! In: documents. Out: the [`Snapshot`] and what was wrong with the rest.
 //! Not here: specs. Everything here is `apiVersion`, `kind` and `metadata` (or Kuma's `type`, `mesh`, `name`).
 
-use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
-use overrule_source::{Diagnostic, DocId, Documents, NodeKind, NodeRef, TreeNodeId, View};
+use overrule_source::{
+    Concerns, Diagnostic, DocId, Documents, NodeKind, NodeRef, Passed, SourceId, TreeNodeId, View,
+    Why,
+};
 
-use crate::deletion;
+use crate::definitions::{self, source_name};
+use crate::head::{Head, is_list, is_policy_test};
+use crate::rendered::{self, Kustomizations};
 use crate::scope::cluster_scoped;
 use crate::universal::{self, MeshScope, mesh_scoped};
 use crate::{
     At, Created, Fields, GroupKind, Labels, Names, Object, ObjectId, Scope, Snapshot, Sym, codes,
 };
+use crate::{deletion, placeholder};
 
 /// The snapshot and every finding of this stage.
 #[derive(Debug, Default)]
 pub struct Parsed {
     /// The resources.
     pub snapshot: Snapshot,
+    /// Other definitions of resources that have several, in the order of the resources. They take no part.
+    pub variants: Vec<Object>,
+    /// Documents that are none of the reader's business, and in which texts they are.
+    pub passed: Vec<(SourceId, Passed)>,
     /// What was wrong.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -25,11 +35,22 @@ pub struct Parsed {
 /// Turns documents into resources. Order of files and documents does not matter; where two documents define one
 /// resource, the first by source name and position stays.
 pub fn parse(documents: &Documents) -> Parsed {
-    let mut parser = Parser::new(documents, Names::default());
+    parse_for(documents, &Concerns::default(), DEFAULT_NAMESPACE)
+}
+
+/// The same for a reader whom not every kind of resource concerns: nothing is wrong with the others. `namespace` is that of
+/// resources that are written without one.
+pub fn parse_for(documents: &Documents, concerns: &Concerns, namespace: &str) -> Parsed {
+    let mut parser = Parser::new(documents, Names::default(), concerns, namespace);
+    parser.kustomizations = Kustomizations::of(documents);
     parser.objects.reserve_exact(documents.len());
     for doc in documents.ids() {
         let root = documents.root(doc);
-        parser.document(root, NodeRef { doc, node: root.id() });
+        if parser.kustomizations.is_patch(root.span().source) {
+            parser.pass(NodeRef { doc, node: root.id() }, Why::Patch);
+        } else {
+            parser.document(root, NodeRef { doc, node: root.id() });
+        }
     }
     parser.finish()
 }
@@ -40,8 +61,10 @@ pub fn again(
     before: &Snapshot,
     documents: &Documents,
     changed: &[DocId],
+    namespace: &str,
 ) -> Option<(Snapshot, Vec<ObjectId>)> {
-    let mut parser = Parser::new(documents, before.names().clone());
+    let concerns = Concerns::default();
+    let mut parser = Parser::new(documents, before.names().clone(), &concerns, namespace);
     for doc in changed {
         let root = documents.root(*doc);
         parser.document(root, NodeRef { doc: *doc, node: root.id() });
@@ -54,26 +77,49 @@ pub fn again(
     (!told && whole).then(|| before.with(parser.names, parser.objects)).flatten()
 }
 
+/// The namespace of resources that are written without one, unless somebody says otherwise.
+pub const DEFAULT_NAMESPACE: &str = "default";
+
 struct Parser<'a> {
     documents: &'a Documents,
+    concerns: &'a Concerns,
     names: Names,
+    /// Of resources that are written without one.
+    namespace: &'a str,
     fields: Fields,
     objects: Vec<Object>,
     /// Kinds that a CustomResourceDefinition of the input declares cluster-scoped.
     cluster_scoped: Vec<GroupKind>,
+    /// Kinds that a document of the input describes as policies.
+    described: BTreeSet<(String, String)>,
+    /// Findings about resources of kinds that concern the reader only if they are described.
+    doubtful: Vec<(GroupKind, Diagnostic)>,
     /// Sources whose non-resource documents were reported already.
-    reported: Vec<u32>,
+    reported: BTreeSet<SourceId>,
+    kustomizations: Kustomizations<'a>,
+    passed: Vec<(SourceId, Passed)>,
 }
 
 impl<'a> Parser<'a> {
-    fn new(documents: &'a Documents, names: Names) -> Self {
+    fn new(
+        documents: &'a Documents,
+        names: Names,
+        concerns: &'a Concerns,
+        namespace: &'a str,
+    ) -> Self {
         Self {
             documents,
+            concerns,
             names,
+            namespace,
             fields: Fields::default(),
             objects: Vec::new(),
             cluster_scoped: Vec::new(),
-            reported: Vec::new(),
+            described: BTreeSet::new(),
+            doubtful: Vec::new(),
+            reported: BTreeSet::new(),
+            kustomizations: Kustomizations::default(),
+            passed: Vec::new(),
         }
     }
 
@@ -87,7 +133,7 @@ impl<'a> Parser<'a> {
                 }
             }
             NodeKind::Map => self.mapping(root, place),
-            _ => self.not_a_resource(root),
+            _ => self.not_a_resource(root, place),
         }
     }
 
@@ -97,26 +143,41 @@ impl<'a> Parser<'a> {
             for item in root.get("items").into_iter().flat_map(View::items) {
                 self.document(item, NodeRef { node: item.id(), ..place });
             }
-        } else if !head.is_plain() && is_kustomization(root) {
-            self.kustomization(root);
+        } else if !head.is_plain() && rendered::is_kustomization(root) {
+            self.pass(place, Why::Kustomization);
         } else if let Head { api_version: Some(api_version), kind: Some(kind), .. } = head {
             self.kubernetes(root, (api_version, kind), place);
-        } else if root.get("type").is_some() && root.get("name").is_some() {
+        } else if root.get("name").is_some() && self.is_universal(root) {
             self.universal(root, place);
         } else {
-            self.not_a_resource(root);
+            self.not_a_resource(root, place);
         }
     }
 
-    fn not_a_resource(&mut self, root: View<'a>) {
+    /// Whether a document says what it is by its `type`.
+    fn is_universal(&self, root: View<'a>) -> bool {
+        let Some(word) = root.get("type") else { return false };
+        self.concerns.everything() || word.as_str().is_some_and(|w| self.concerns.has_type(w))
+    }
+
+    fn pass(&mut self, place: NodeRef, why: Why) {
+        let Some(document) = self.documents.get(place.doc) else { return };
+        let at = self.documents.view(place).span().start;
+        self.passed.push((document.source, Passed { document: document.index, at, why }));
+    }
+
+    fn not_a_resource(&mut self, root: View<'a>, place: NodeRef) {
         if is_policy_test(root) {
+            self.pass(place, Why::PolicyTest);
             return;
         }
-        let source = root.span().source.0;
-        if self.reported.contains(&source) {
+        if !self.concerns.everything() && !self.concerns.is_meant(root) {
+            self.pass(place, Why::NoResource);
             return;
         }
-        self.reported.push(source);
+        if !self.reported.insert(root.span().source) {
+            return;
+        }
         let missing = match (root.get("kind").is_some(), root.get("apiVersion").is_some()) {
             (true, false) => "it has `kind` but no `apiVersion`",
             (false, true) => "it has `apiVersion` but no `kind`",
@@ -132,45 +193,73 @@ impl<'a> Parser<'a> {
         );
     }
 
-    fn kustomization(&mut self, root: View<'a>) {
-        self.fields.report(
-            &codes::KUSTOMIZATION,
-            &At::ROOT,
-            root,
-            "this is a kustomization, not a resource; it is not applied".to_owned(),
-            "build it first: kustomize build DIR | overrule check -f -",
-        );
+    fn kubernetes(&mut self, root: View<'a>, head: (View<'a>, View<'a>), place: NodeRef) {
+        let before = self.fields.diagnostics.len();
+        let known = self.objects.len() + self.passed.len();
+        let kind = self.kubernetes_object(root, head, place);
+        let doubtful = match kind {
+            Some(kind) => !self.has(kind),
+            None => !self.concerns.everything(),
+        };
+        if doubtful {
+            if self.objects.len() + self.passed.len() == known {
+                self.pass(place, Why::OtherKind);
+            }
+            // Whether anything matters of a resource of such a kind is known when all descriptions are.
+            let found = self.fields.diagnostics.drain(before..);
+            self.doubtful.extend(found.filter_map(|d| Some((kind?, d))));
+        }
     }
 
-    fn kubernetes(&mut self, root: View<'a>, head: (View<'a>, View<'a>), place: NodeRef) {
+    /// Whether a kind concerns the reader by itself.
+    fn has(&self, kind: GroupKind) -> bool {
+        self.concerns.has(self.names.text(kind.group), self.names.text(kind.kind))
+    }
+
+    /// Takes in an object of Kubernetes. Gives its kind, if it has one.
+    fn kubernetes_object(
+        &mut self,
+        root: View<'a>,
+        head: (View<'a>, View<'a>),
+        place: NodeRef,
+    ) -> Option<GroupKind> {
         let mut word = |view, key| self.fields.needed(Some(view), root, &At::ROOT, key);
-        let Some((api_version, _)) = word(head.0, "apiVersion") else { return };
-        let Some((kind_name, _)) = word(head.1, "kind") else { return };
+        let (api_version, _) = word(head.0, "apiVersion")?;
+        let (kind_name, _) = word(head.1, "kind")?;
         let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+        let kind =
+            GroupKind { group: self.names.intern(group), kind: self.names.intern(kind_name) };
+        let told = Some(kind);
         let at = At::ROOT.key("metadata");
         let Some(metadata) = self.fields.map(root, &At::ROOT, "metadata") else {
             if self.fields.member(root, "metadata").is_none() {
                 self.fields.missing(&at, root);
             }
-            return;
+            return told;
         };
-        let Some((name, name_view)) = self.fields.required(metadata, &at, "name") else { return };
-        if !self.check_name(name, name_view, &at.key("name")) {
-            return;
+        if self.fields.member(metadata, "name").is_none()
+            && let Some(made) = self.fields.member(metadata, "generateName")
+        {
+            self.unnamed(kind_name, made, place);
+            return told;
         }
-        let kind =
-            GroupKind { group: self.names.intern(group), kind: self.names.intern(kind_name) };
+        let Some((name, name_view)) = self.fields.required(metadata, &at, "name") else {
+            return told;
+        };
+        if !self.check_name(name, name_view, &at.key("name")) {
+            return told;
+        }
         let namespace = self.fields.string(metadata, &at, "namespace");
         if let Some((text, view)) = namespace
             && !self.check_name(text, view, &at.key("namespace"))
         {
-            return;
+            return told;
         }
-        self.note_scope(root, group, kind);
+        self.note_kind(root, group, kind);
         let labels = self.labels(metadata, &at);
         let created = self.created(metadata, &at);
         let deleted = self.deleted(metadata, &at);
-        let namespace = namespace.map_or("default", |(text, _)| text);
+        let namespace = namespace.map_or(self.namespace, |(text, _)| text);
         let (scope, name) = match mesh_scoped(group, kind_name) {
             None => (Scope::Namespace(self.names.intern(namespace)), self.names.intern(name)),
             Some(told_apart) => {
@@ -205,6 +294,17 @@ impl<'a> Parser<'a> {
             root: place,
             at: name_view.span(),
         });
+        told
+    }
+
+    /// An object whose name will be made by the server.
+    fn unnamed(&mut self, kind: &str, made: View<'a>, place: NodeRef) {
+        let at = At::ROOT.key("metadata");
+        let message =
+            format!("this {kind} gets its name when it is created, so it takes no part in answers");
+        let help = "give it a name in `metadata.name` to have it answered";
+        self.fields.report(&codes::UNNAMED, &at.key("generateName"), made, message, help);
+        self.pass(place, Why::Unnamed);
     }
 
     /// Kuma's universal form: `type`, `mesh`, `name`, `labels`.
@@ -247,8 +347,10 @@ impl<'a> Parser<'a> {
         };
         let ok = name.len() <= 253 && name.bytes().all(&mut fits) && !matches!(before, b'.' | b'-');
         // RBAC objects and some others allow more; only what could be mistaken for a path is refused outright.
-        let tolerable =
-            !name.is_empty() && !name.contains(['/', '#', '%']) && name != "." && name != "..";
+        let tolerable = !name.is_empty()
+            && (!name.contains(['/', '#', '%']) || placeholder::first(name).is_some())
+            && name != "."
+            && name != "..";
         if !ok {
             let message = format!("`{at}` is `{name}`, which is not a valid Kubernetes name");
             self.fields.report(&codes::INVALID_NAME, at, view, message, "use lower-case letters, digits, `-` and `.`, at most 253 characters, starting and ending with a letter or digit");
@@ -297,35 +399,54 @@ impl<'a> Parser<'a> {
         None
     }
 
-    fn note_scope(&mut self, root: View<'a>, group: &str, kind: GroupKind) {
-        if group == "apiextensions.k8s.io"
-            && self.names.text(kind.kind) == "CustomResourceDefinition"
-        {
-            let spec = root.get("spec");
-            let text =
-                |view: Option<View<'a>>, key| view.and_then(|v| v.get(key)).and_then(View::as_str);
-            let names = spec.and_then(|s| s.get("names"));
-            if let (Some(group), Some(kind), Some("Cluster")) =
-                (text(spec, "group"), text(names, "kind"), text(spec, "scope"))
-            {
-                let kind =
-                    GroupKind { group: self.names.intern(group), kind: self.names.intern(kind) };
-                self.cluster_scoped.push(kind);
+    /// Notes what a document says about kinds.
+    fn note_kind(&mut self, root: View<'a>, group: &str, kind: GroupKind) {
+        let spec = root.get("spec");
+        let text =
+            |view: Option<View<'a>>, key| view.and_then(|v| v.get(key)).and_then(View::as_str);
+        let names = spec.and_then(|s| s.get("names"));
+        match (group, self.names.text(kind.kind)) {
+            ("apiextensions.k8s.io", "CustomResourceDefinition") => {
+                let Some((group, kind)) = text(spec, "group").zip(text(names, "kind")) else {
+                    return;
+                };
+                if text(spec, "scope") == Some("Cluster") {
+                    let (group, kind) = (self.names.intern(group), self.names.intern(kind));
+                    self.cluster_scoped.push(GroupKind { group, kind });
+                }
+                let labels = root.get("metadata").and_then(|m| m.get("labels"));
+                if labels.is_some_and(|labels| labels.get(POLICY_LABEL).is_some()) {
+                    self.described.insert((group.to_owned(), kind.to_owned()));
+                }
             }
+            (DESCRIPTORS, _) => {
+                if let Some((group, kind)) = text(spec, "group").zip(text(spec, "kind")) {
+                    self.described.insert((group.to_owned(), kind.to_owned()));
+                }
+            }
+            _ => {}
         }
     }
 
-    /// Settles scopes, sorts, drops duplicates, freezes.
+    /// Whether a kind takes part in an answer, now that all descriptions are known.
+    fn takes_part(&self, kind: GroupKind) -> bool {
+        let (group, name) = (self.names.text(kind.group), self.names.text(kind.kind));
+        self.concerns.has(group, name)
+            || self.described.contains(&(group.to_owned(), name.to_owned()))
+    }
+
+    /// Settles scopes, sorts, settles definitions, freezes.
     fn finish(mut self) -> Parsed {
-        let default = self.names.intern("default");
-        for object in &mut self.objects {
+        let default = self.names.intern(self.namespace);
+        let mut objects = std::mem::take(&mut self.objects);
+        for object in &mut objects {
             let Scope::Namespace(namespace) = object.scope else { continue };
             let known = cluster_scoped(
                 self.names.text(object.kind.group),
                 self.names.text(object.kind.kind),
             );
             if known.unwrap_or_else(|| self.cluster_scoped.contains(&object.kind)) {
-                if namespace != default {
+                if namespace != default && self.takes_part(object.kind) {
                     let kind = self.names.text(object.kind.kind);
                     let d = Diagnostic::new(
                         &codes::NAMESPACE_ON_CLUSTER_SCOPED,
@@ -340,98 +461,34 @@ impl<'a> Parser<'a> {
                 object.scope = Scope::Cluster;
             }
         }
+        let doubtful = std::mem::take(&mut self.doubtful);
+        let counts = doubtful.into_iter().filter(|(kind, _)| self.takes_part(*kind));
+        let mut diagnostics: Vec<Diagnostic> = counts.map(|(_, d)| d).collect();
+        diagnostics.append(&mut self.fields.diagnostics);
         let (names, sources) = (&self.names, &self.documents.sources);
-        let scope_rank = |s: Scope| matches!(s, Scope::Mesh(_));
-        self.objects.sort_by(|a, b| {
-            let text = |sym| names.text(sym);
-            // Most neighbours are of one kind and namespace: equal symbols need no look at their texts.
-            let by = |a: Sym, b: Sym| if a == b { Ordering::Equal } else { text(a).cmp(text(b)) };
-            by(a.kind.group, b.kind.group)
-                .then_with(|| by(a.kind.kind, b.kind.kind))
-                .then_with(|| by(a.scope.name(), b.scope.name()))
-                .then_with(|| by(a.name, b.name))
-                .then_with(|| scope_rank(a.scope).cmp(&scope_rank(b.scope)))
-                .then_with(|| source_name(sources, a).cmp(source_name(sources, b)))
-                .then_with(|| a.at.cmp(&b.at))
-        });
-        let mut kept: Vec<Object> = Vec::with_capacity(self.objects.len());
-        for object in self.objects {
-            match kept.last() {
-                Some(first)
-                    if first.kind == object.kind
-                        && first.scope == object.scope
-                        && first.name == object.name =>
-                {
-                    let message = format!(
-                        "{} `{}` is defined twice; the first one by file and line is used",
-                        names.text(object.kind.kind),
-                        names.text(object.name)
-                    );
-                    let d = Diagnostic::new(&codes::DUPLICATE_RESOURCE, message)
-                        .at_with(object.at, "this one is ignored")
-                        .see(first.at, "this one is used")
-                        .field("metadata.name")
-                        .help("remove one of them, or give it another name or namespace");
-                    self.fields.diagnostics.push(d);
-                }
-                _ => kept.push(object),
-            }
-        }
-        let (snapshot, mut diagnostics) =
-            (Snapshot::freeze(self.names, kept), self.fields.diagnostics);
-        diagnostics.extend(deletion::findings(&snapshot));
-        Parsed { snapshot, diagnostics }
+        definitions::sort(names, sources, &mut objects);
+        let takes_part = |kind| self.takes_part(kind);
+        let mut settled = definitions::settle(self.documents, names, objects, &takes_part);
+        diagnostics.append(&mut settled.diagnostics);
+        let answered: Vec<&str> = settled
+            .kept
+            .iter()
+            .filter(|object| self.takes_part(object.kind))
+            .map(|object| source_name(sources, object))
+            .collect();
+        diagnostics.extend(self.kustomizations.findings(answered));
+        diagnostics.extend(rendered::templates(sources));
+        let Self { concerns, described, passed, .. } = self;
+        let snapshot = Snapshot::freeze(self.names, settled.kept);
+        diagnostics.extend(deletion::findings(&snapshot, |kind| {
+            let (group, name) = (snapshot.text(kind.group), snapshot.text(kind.kind));
+            concerns.has(group, name) || described.contains(&(group.to_owned(), name.to_owned()))
+        }));
+        Parsed { snapshot, variants: settled.variants, passed, diagnostics }
     }
 }
 
-/// What tells what a document is.
-#[derive(Clone, Copy)]
-struct Head<'a> {
-    api_version: Option<View<'a>>,
-    kind: Option<View<'a>>,
-    metadata: Option<View<'a>>,
-}
-
-impl<'a> Head<'a> {
-    fn of(root: View<'a>) -> Self {
-        let [api_version, kind, metadata] = ["apiVersion", "kind", "metadata"].map(|k| root.get(k));
-        Self { api_version, kind, metadata }
-    }
-
-    /// Whether it can be nothing but a single resource, as nearly all documents are: no list, no kustomization.
-    fn is_plain(self) -> bool {
-        let text = |view: Option<View<'a>>| view.and_then(View::as_str);
-        self.metadata.is_some()
-            && text(self.kind).is_some_and(|kind| !kind.ends_with("List"))
-            && text(self.api_version).is_some_and(|api| !api.contains("kustomize"))
-    }
-}
-
-fn source_name<'s>(sources: &'s overrule_source::SourceMap, object: &Object) -> &'s str {
-    sources.get(object.at.source).map_or("", |s| s.name())
-}
-
-/// A policy test: manifests and expectations. It is run by `overrule test` and says nothing about this input.
-fn is_policy_test(root: View<'_>) -> bool {
-    let has = |key: &str| root.get(key).is_some();
-    has("name") && (has("input") || has("files")) && !has("kind")
-}
-
-/// `kind: List`, `kind: HTTPRouteList`, and kumactl's `{items: [...], total: n}`.
-fn is_list(root: View<'_>) -> bool {
-    let Some(items) = root.get("items") else { return false };
-    let kind = root.get("kind").and_then(View::as_str);
-    items.kind() == NodeKind::List
-        && (kind.is_none_or(|k| k.ends_with("List")) || root.get("metadata").is_none())
-}
-
-fn is_kustomization(root: View<'_>) -> bool {
-    let api = root.get("apiVersion").and_then(View::as_str).unwrap_or("");
-    let kind = root.get("kind").and_then(View::as_str).unwrap_or("");
-    api.starts_with("kustomize.config.k8s.io/")
-        || (root.get("kind").is_none()
-            && ["resources", "patches", "bases", "patchesStrategicMerge"]
-                .iter()
-                .any(|k| root.get(k).is_some_and(|v| v.kind() == NodeKind::List)))
-        || matches!(kind, "Kustomization" | "Component") && api.contains("kustomize")
-}
+/// The label by which a definition says that its kind is a policy.
+const POLICY_LABEL: &str = "gateway.networking.k8s.io/policy";
+/// The API group of documents that describe kinds of policies.
+const DESCRIPTORS: &str = "overrule";

@@ -2,15 +2,18 @@
 //! In: parsed objects. Out: the frozen, sorted set everything below reads, with lookup by identity.
 //! Not here: reading documents (`parse.rs`).
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::hash::BuildHasher;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashSet, HashTable};
-use overrule_source::{CowVec, Diagnostic, ItemsRun, SourceMap};
+use overrule_source::{CowVec, Diagnostic, Documents, ItemsRun, NodeRef, SourceMap, Span};
 
+use crate::assumed::Assumed;
+use crate::definitions;
 use crate::deletion::Deleted;
 use crate::scope::short_names;
 use crate::{Created, GroupKind, Names, Object, ObjectId, Scope, Sym, TargetName};
@@ -26,6 +29,9 @@ pub struct ObjectKey {
     pub name: Sym,
 }
 
+/// Objects by their root, in order.
+type ByRoot = Box<[(NodeRef, ObjectId)]>;
+
 /// The frozen set of resources one answer is computed from.
 ///
 /// An object that is being deleted takes no part: no lookup and no list finds it but those that say so. Whatever reads
@@ -40,6 +46,10 @@ pub struct Snapshot {
     kinds: Arc<[(GroupKind, u32, u32)]>,
     deleted: Arc<Deleted>,
     by_kind: Arc<KindIndex>,
+    /// Every object that was read by where it is written, once somebody has asked for one so.
+    by_root: Arc<OnceLock<ByRoot>>,
+    /// Objects that no document of the input is.
+    assumed: Arc<BTreeMap<ObjectId, Assumed>>,
 }
 
 /// Kinds by what they are looked up by.
@@ -84,7 +94,58 @@ impl Snapshot {
         }
         let by_kind = Arc::new(KindIndex::new(&names, &kinds));
         let (objects, by_key, kinds) = (objects.into(), Arc::new(by_key), kinds.into());
-        Self { names, objects, by_key, hasher, kinds, deleted: Arc::new(deleted), by_kind }
+        let (deleted, by_root, assumed) = (Arc::new(deleted), Arc::default(), Arc::default());
+        Self { names, objects, by_key, hasher, kinds, deleted, by_kind, by_root, assumed }
+    }
+
+    /// Sets of other definitions, in which each object has one, together with the objects of this set that are asked for.
+    /// With each comes where these definitions stand, in order.
+    pub fn of_variants(
+        &self,
+        documents: &Documents,
+        variants: Vec<Object>,
+        besides: impl Fn(&Object) -> bool,
+    ) -> Vec<(Vec<Span>, Self)> {
+        let mut rounds: Vec<Vec<Object>> = Vec::new();
+        let mut last: Option<(ObjectKey, usize)> = None;
+        for object in variants {
+            let key = key_of(&object);
+            let round = last.filter(|(before, _)| *before == key).map_or(0, |(_, round)| round + 1);
+            last = Some((key, round));
+            match rounds.get_mut(round) {
+                Some(objects) => objects.push(object),
+                None => rounds.push(vec![object]),
+            }
+        }
+        if rounds.is_empty() {
+            return Vec::new();
+        }
+        let besides: Vec<Object> =
+            self.written(documents).filter(|o| besides(o)).cloned().collect();
+        let rounds = rounds.into_iter().map(|mut objects| {
+            let mut spans: Vec<Span> =
+                objects.iter().map(|object| documents.view(object.root).span()).collect();
+            spans.sort_unstable();
+            let own: HashSet<ObjectKey> = objects.iter().map(key_of).collect();
+            objects.extend(besides.iter().filter(|o| !own.contains(&key_of(o))).cloned());
+            definitions::sort(&self.names, &documents.sources, &mut objects);
+            (spans, Self::freeze(self.names.clone(), objects))
+        });
+        rounds.collect()
+    }
+
+    /// Everything that was read, without what is only assumed.
+    fn written(&self, documents: &Documents) -> impl Iterator<Item = &Object> {
+        self.all_read().filter(|object| documents.get(object.root.doc).is_some())
+    }
+
+    /// The same set with other definitions of some of its objects.
+    pub fn choosing(&self, documents: &Documents, chosen: &[&Object]) -> Self {
+        let own: HashSet<ObjectKey> = chosen.iter().map(|object| key_of(object)).collect();
+        let others = self.written(documents).filter(|object| !own.contains(&key_of(object)));
+        let mut objects: Vec<Object> = others.chain(chosen.iter().copied()).cloned().collect();
+        definitions::sort(&self.names, &documents.sources, &mut objects);
+        Self::freeze(self.names.clone(), objects)
     }
 
     /// The same set with other words of some of its objects, and which these are; none if one of them is not in it, or
@@ -98,6 +159,9 @@ impl Snapshot {
             kinds: Arc::clone(&self.kinds),
             deleted: Arc::clone(&self.deleted),
             by_kind: Arc::clone(&self.by_kind),
+            // Roots stay where they are, as is seen to below.
+            by_root: Arc::clone(&self.by_root),
+            assumed: Arc::clone(&self.assumed),
         };
         let mut changed = Vec::with_capacity(objects.len());
         for mut object in objects {
@@ -108,6 +172,33 @@ impl Snapshot {
             same.then(|| next.objects.set(object.id.0 as usize, object))?;
         }
         Some((next, changed))
+    }
+
+    /// The same set with objects that no document of the input is.
+    pub(crate) fn with_assumed(self, more: Vec<(Object, Assumed)>) -> Self {
+        let assumed: Vec<(ObjectKey, Assumed)> =
+            more.iter().map(|(object, assumed)| (key_of(object), *assumed)).collect();
+        let before = self.assumed.iter().filter_map(|(id, a)| Some((key_of(self.get(*id)?), *a)));
+        let assumed: Vec<(ObjectKey, Assumed)> = before.chain(assumed).collect();
+        let all = self.all_read().cloned().chain(more.into_iter().map(|(object, _)| object));
+        let mut all: Vec<Object> = all.collect();
+        all.sort_by(|a, b| by_identity(&self.names, a, b));
+        let mut next = Self::freeze(self.names, all);
+        let ids = assumed.into_iter().filter_map(|(key, a)| Some((next.find(key)?.id, a)));
+        next.assumed = Arc::new(ids.collect());
+        next
+    }
+
+    /// Notes what objects are derived from, and where that is written.
+    pub fn note_derived(&mut self, derived: Vec<(ObjectId, ObjectKey, Span)>) {
+        let mut assumed = BTreeMap::clone(&self.assumed);
+        for (id, from, at) in derived {
+            if let Some(object) = self.get(id).cloned() {
+                self.objects.set(id.0 as usize, Object { at, ..object });
+                assumed.insert(id, Assumed::Derived(from));
+            }
+        }
+        self.assumed = Arc::new(assumed);
     }
 
     /// From now on copies share everything, and differences between this one and what it is a copy of cost nothing more.
@@ -174,6 +265,24 @@ impl Snapshot {
         self.objects().chain(self.deleted())
     }
 
+    /// The object that is written around a place. The documents must be those it was parsed from.
+    pub fn written_at(&self, documents: &Documents, place: Span) -> Option<ObjectId> {
+        let doc = documents.at(place)?;
+        let all = self.by_root.get_or_init(|| {
+            let mut all: Vec<_> = self.all_read().map(|o| (o.root, o.id)).collect();
+            all.sort_unstable();
+            all.into()
+        });
+        let from = all.partition_point(|(root, _)| root.doc < doc);
+        let here = all.get(from..)?;
+        let here = here.get(..here.partition_point(|(root, _)| root.doc == doc))?;
+        let span = |root: NodeRef| documents.view(root).span();
+        let before = here.partition_point(|(root, _)| span(*root).start <= place.start);
+        let (root, object) = here.get(before.checked_sub(1)?)?;
+        let span = span(*root);
+        (place.start < span.end && place.end <= span.end).then_some(*object)
+    }
+
     /// Objects that are being deleted, in the same order. They take no part, and are told so.
     pub fn deleted(&self) -> &[Object] {
         &self.deleted.objects
@@ -198,6 +307,23 @@ impl Snapshot {
             Some(help) => found.see(object.at, "it is being deleted").help(help),
             None => found,
         }
+    }
+
+    /// Why an object is here that no document of the input is; none if one is.
+    pub fn assumed(&self, id: ObjectId) -> Option<Assumed> {
+        self.assumed.get(&id).copied()
+    }
+
+    /// Every object that no document of the input is, in order.
+    pub fn all_assumed(&self) -> impl Iterator<Item = (&Object, Assumed)> {
+        self.assumed.iter().filter_map(|(id, assumed)| Some((self.get(*id)?, *assumed)))
+    }
+
+    /// Whether the input has an object of a kind that takes part.
+    pub fn was_read(&self, kind: GroupKind) -> bool {
+        let of_kind = self.by_kind.places.get(&kind).and_then(|place| self.kinds.get(*place));
+        let mut of_kind = of_kind.map_or(0..0, |(_, start, end)| *start..*end).map(ObjectId);
+        of_kind.any(|id| self.assumed(id).is_none())
     }
 
     /// Every object, by group, kind, namespace, name.
@@ -317,7 +443,21 @@ fn plural(lower: &str) -> String {
     }
 }
 
-pub(crate) fn key_of(object: &Object) -> ObjectKey {
+/// The order of objects: by group, kind, namespace and name, compared as text.
+pub(crate) fn by_identity(names: &Names, a: &Object, b: &Object) -> Ordering {
+    let text = |sym| names.text(sym);
+    // Most neighbours are of one kind and namespace: equal symbols need no look at their texts.
+    let by = |a: Sym, b: Sym| if a == b { Ordering::Equal } else { text(a).cmp(text(b)) };
+    let scope_rank = |s: Scope| matches!(s, Scope::Mesh(_));
+    by(a.kind.group, b.kind.group)
+        .then_with(|| by(a.kind.kind, b.kind.kind))
+        .then_with(|| by(a.scope.name(), b.scope.name()))
+        .then_with(|| by(a.name, b.name))
+        .then_with(|| scope_rank(a.scope).cmp(&scope_rank(b.scope)))
+}
+
+/// What makes an object the same object.
+pub fn key_of(object: &Object) -> ObjectKey {
     ObjectKey { kind: object.kind, scope: object.scope, name: object.name }
 }
 

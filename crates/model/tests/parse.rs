@@ -3,8 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests that fails is a failing test")]
 
-use overrule_model::{Created, Parsed, TargetName, parse};
-use overrule_source::{Documents, Input, ReadOptions, read};
+use overrule_model::{Created, Parsed, TargetName, parse, parse_for};
+use overrule_source::{ConcernedKinds, Concerns, Documents, Input, ReadOptions, read};
 
 fn load(files: &[(&str, &str)]) -> (Documents, Parsed) {
     let inputs = files.iter().map(|(name, text)| Input::new(*name, *text)).collect();
@@ -88,7 +88,17 @@ fn what_is_wrong_is_said_with_its_place() {
     let rows: &[(&str, &str, &[&str])] = &[
         ("no resource", "a: b\n---\nc: d\n", &["OV1101 a.yaml:1:1 "]),
         ("kind alone", "kind: Gateway\n", &["OV1101 a.yaml:1:1 "]),
-        ("kustomization", "resources: [a.yaml]\n", &["OV1108 a.yaml:1:1 "]),
+        (
+            "kustomization",
+            "resources: [a.yaml]\nnamePrefix: eu-\n---\n{apiVersion: v1, kind: Service, metadata: {name: a}}\n",
+            &["OV1108 a.yaml:1:1 "],
+        ),
+        ("kustomization that changes nothing", "resources: [a.yaml]\n", &[]),
+        (
+            "name to be made",
+            "apiVersion: v1\nkind: Service\nmetadata: {generateName: a-}\n",
+            &["OV1113 a.yaml:3:26 metadata.generateName"],
+        ),
         ("no metadata", "apiVersion: v1\nkind: Service\n", &["OV1106 a.yaml:1:1 metadata"]),
         (
             "no name",
@@ -132,18 +142,108 @@ fn what_is_wrong_is_said_with_its_place() {
 }
 
 #[test]
-fn of_two_definitions_the_first_by_file_and_line_stays_whatever_the_order_of_files() {
+fn of_several_definitions_the_first_by_file_and_line_is_used_whatever_the_order_of_files() {
     let service = |port: u16| {
         format!("apiVersion: v1\nkind: Service\nmetadata: {{name: a}}\nspec: {{port: {port}}}\n")
     };
     let (one, two) = (service(1), service(2));
-    for files in [[("a.yaml", &*one), ("b.yaml", &*two)], [("b.yaml", &*two), ("a.yaml", &*one)]] {
-        let (documents, parsed) = load(&files);
-        assert_eq!(found(&documents, &parsed), ["OV1102 b.yaml:3:18 metadata.name"]);
-        let kept = parsed.snapshot.objects().next().unwrap();
-        let port = documents.view(kept.root).get("spec").unwrap().get("port").unwrap();
-        assert_eq!(port.as_i64(), Some(1));
+    let same = "# The same in other words.\n{spec: {port: 1}, kind: Service, apiVersion: v1, metadata: {name: a}}";
+    let both = format!("{one}---\n{two}");
+    type Files<'a> = &'a [(&'a str, &'a str)];
+    let rows: [(&str, Files<'_>, &[&str]); 6] = [
+        ("in one folder", &[("a.yaml", &one), ("b.yaml", &two)], &["OV1115 a.yaml:3:18 "]),
+        ("in one file", &[("a.yaml", &both)], &["OV1102 a.yaml:8:18 metadata.name"]),
+        (
+            "in two folders",
+            &[("dev/a.yaml", &one), ("prod/a.yaml", &two)],
+            &["OV1116 dev/a.yaml:3:18 "],
+        ),
+        ("the same", &[("a.yaml", &one), ("b.yaml", same)], &[]),
+        ("the same, elsewhere", &[("a/a.yaml", &one), ("b/b.yaml", &one)], &[]),
+        (
+            "the same, and another one",
+            &[("a/a.yaml", &one), ("b/b.yaml", same), ("c/c.yaml", &two)],
+            &["OV1116 a/a.yaml:3:18 "],
+        ),
+    ];
+    for (what, files, expected) in rows {
+        let mut files = files.to_vec();
+        for _ in 0..2 {
+            let (documents, parsed) = load(&files);
+            assert_eq!(found(&documents, &parsed), *expected, "{what}");
+            assert!(parsed.diagnostics.iter().all(|d| d.help.is_some()), "{what}");
+            let kept = parsed.snapshot.objects().next().unwrap();
+            let port = documents.view(kept.root).get("spec").unwrap().get("port").unwrap();
+            assert_eq!(port.as_i64(), Some(1), "{what}");
+            assert_eq!(parsed.variants.len(), expected.len(), "{what}");
+            files.reverse();
+        }
     }
+}
+
+#[test]
+fn a_folder_is_told_once_however_many_of_its_resources_have_variants() {
+    let services = |port: u16| {
+        let one = |name| {
+            format!(
+                "{{apiVersion: v1, kind: Service, metadata: {{name: {name}}}, spec: {{port: {port}}}}}\n"
+            )
+        };
+        ["a", "b", "c", "d", "e"].map(one).join("---\n")
+    };
+    let (documents, parsed) = load(&[
+        ("dev/a.yaml", &services(1)),
+        ("prod/a.yaml", &services(2)),
+        ("stage/a.yaml", &services(3)),
+    ]);
+    assert_eq!(found(&documents, &parsed), ["OV1116 dev/a.yaml:1:50 "]);
+    let message = &*parsed.diagnostics[0].message;
+    assert_eq!(
+        message,
+        "Service `a`, Service `b`, Service `c` and 2 more are defined differently in `prod`, `stage`; those in `dev` are used"
+    );
+}
+
+#[test]
+fn nothing_is_wrong_with_what_is_none_of_ours() {
+    let mine = ConcernedKinds {
+        groups: ["gateway.networking.k8s.io", "overrule"].into(),
+        kinds: [("", "Service")].into(),
+        types: ["MeshTimeout"].into(),
+        ..ConcernedKinds::default()
+    };
+    let concerns = Concerns::only(mine);
+    let described = "apiVersion: overrule/v1\nkind: PolicyKind\nmetadata: {name: a}\nspec: {group: acme.io, kind: Policy}\n";
+    let bad = |group: &str, kind: &str| {
+        format!(
+            "apiVersion: {group}/v1\nkind: {kind}\nmetadata: {{name: 'A:b', labels: {{x: 1}}}}\n"
+        )
+    };
+    let (role, policy) = (bad("rbac.authorization.k8s.io", "Role"), bad("acme.io", "Policy"));
+    let rows: [(&str, &[&str]); 10] = [
+        (&role, &[]),
+        ("{apiVersion: v1, kind: Pod, metadata: {generateName: a}}", &[]),
+        ("{apiVersion: v2, name: chart}", &[]),
+        ("{type: module, name: package}", &[]),
+        ("title: Cart", &[]),
+        ("{apiVersion: kubeadm.k8s.io/v1, kind: ClusterConfiguration}", &[]),
+        (&policy, &[]),
+        ("{kind: MeshTimeout, name: a}", &["OV1101"]),
+        ("{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway}", &["OV1106"]),
+        ("{apiVersion: v1, kind: Service, metadata: {name: 'A:b'}}", &["OV1103"]),
+    ];
+    for (text, expected) in rows {
+        let read = read(vec![Input::new("a.yaml", text)], &ReadOptions::default());
+        let parsed = parse_for(&read.documents, &concerns, "default");
+        let codes: Vec<&str> = parsed.diagnostics.iter().map(|d| d.code.id).collect();
+        assert_eq!(codes, *expected, "{text}");
+    }
+    // What somebody describes as a policy is one.
+    let text = format!("{described}---\n{policy}");
+    let read = read(vec![Input::new("a.yaml", text)], &ReadOptions::default());
+    let parsed = parse_for(&read.documents, &concerns, "default");
+    let codes: Vec<&str> = parsed.diagnostics.iter().map(|d| d.code.id).collect();
+    assert_eq!(codes, ["OV1103", "OV1105"]);
 }
 
 #[test]
@@ -228,7 +328,7 @@ fn of_two_documents_the_first_counts_also_if_it_is_being_deleted() {
     for (files, live) in [([&one, &other], 0), ([&other, &one], 1)] {
         let (_, parsed) = load(&[("a.yaml", files[0]), ("b.yaml", files[1])]);
         assert_eq!(parsed.snapshot.len(), live);
-        assert!(parsed.diagnostics.iter().any(|d| d.code.id == "OV1102"));
+        assert!(parsed.diagnostics.iter().any(|d| d.code.id == "OV1115"));
     }
 }
 
@@ -242,6 +342,36 @@ fn to_come_or_go_is_more_than_a_change() {
         let before = parse(&read(before).documents).snapshot;
         let after = read(after).documents;
         let docs: Vec<_> = after.ids().collect();
-        assert_eq!(overrule_model::again(&before, &after, &docs[..1]).is_some(), same);
+        assert_eq!(overrule_model::again(&before, &after, &docs[..1], "default").is_some(), same);
+    }
+}
+
+/// The object around a place is found by lookup, in texts of several documents and in lists, deleted ones too.
+#[test]
+fn the_object_that_is_written_around_a_place_is_found() {
+    let service =
+        |name: &str| format!("{{apiVersion: v1, kind: Service, metadata: {{name: s{name}}}}}");
+    let list = format!("apiVersion: v1\nkind: List\nitems: [{}, {}]\n", service("z"), service("b"));
+    let gone = "{apiVersion: v1, kind: Service, metadata: {name: x, deletionTimestamp: '2026-01-01T00:00:00Z'}}";
+    let files = [
+        ("0", String::new()),
+        ("a", format!("{}\n---\n{list}---\n{gone}\n", service("y"))),
+        ("b", service("a")),
+        ("c", format!("---\n{}\n---\n{}", service("d"), service("c"))),
+    ];
+    let files = files.each_ref().map(|(name, text)| (*name, text.as_str()));
+    let (documents, parsed) = load(&files);
+    let snapshot = &parsed.snapshot;
+    assert_eq!(snapshot.all_read().count(), 7);
+    for object in snapshot.all_read() {
+        let span = documents.view(object.root).span();
+        for start in span.start..span.end {
+            let place = overrule_source::Span { start, ..span };
+            assert_eq!(snapshot.written_at(&documents, place), Some(object.id), "{place:?}");
+        }
+        let behind = overrule_source::Span { start: span.end, end: span.end + 1, ..span };
+        assert_ne!(snapshot.written_at(&documents, behind), Some(object.id));
+        let over = overrule_source::Span { end: span.end + 1, ..span };
+        assert_eq!(snapshot.written_at(&documents, over), None);
     }
 }

@@ -5,7 +5,7 @@
 use overrule_access::{Because, Caller, Http, Request, Ruling, Verdict, spiffe};
 use overrule_family::{Access, CitedClause, Client, FilterSource, Guarded, InboundId};
 use overrule_model::ObjectId;
-use overrule_view::access::{self, AccessAnswer, Cited};
+use overrule_view::access::{self, AccessAnswer, Cited, InboundCallers};
 use overrule_view::v1;
 
 use crate::{Analysis, Answered};
@@ -46,6 +46,8 @@ pub struct InboundAccess<'a> {
     analysis: &'a Analysis,
     name: String,
     profile: &'static str,
+    /// What answers about it rest on.
+    assumptions: Vec<v1::Assumption>,
     shown: Box<dyn Guarded<'a> + 'a>,
     others: Vec<(&'static str, Box<dyn Guarded<'a> + 'a>)>,
 }
@@ -77,6 +79,11 @@ impl Analysis {
         self.is_client(object).then_some(Client::Object(object))
     }
 
+    /// An object as something that answers rest on; nothing if it is in the input.
+    pub fn assumptions(&self, object: ObjectId) -> Vec<v1::Assumption> {
+        overrule_view::assumptions(&self.documents, &self.snapshot, [&object])
+    }
+
     /// Whether an object is a client of some family's.
     pub fn is_client(&self, object: ObjectId) -> bool {
         self.accesses().any(|access| access.is_client(object))
@@ -85,6 +92,11 @@ impl Analysis {
     /// Whether the targets of an answer have identities, so that it says who may call whom.
     pub fn has_identities(&self, answer: &Answered) -> bool {
         self.access_of(answer).is_some()
+    }
+
+    /// All clients that are in the input.
+    pub fn clients(&self) -> impl Iterator<Item = ObjectId> {
+        self.accesses().flat_map(|access| access.clients())
     }
 
     /// What a client shows of itself.
@@ -124,6 +136,11 @@ impl Analysis {
         Some(InboundAccess {
             analysis: self,
             name: access.name(at),
+            assumptions: overrule_view::assumptions(
+                &self.documents,
+                &self.snapshot,
+                access.object(at).iter(),
+            ),
             profile: answer.profile,
             shown: access.inbound(at)?,
             others: others.collect::<Option<_>>()?,
@@ -179,6 +196,7 @@ impl<'a> InboundAccess<'a> {
             from,
             identity: caller.identity.as_deref(),
             to: &self.name,
+            assumptions: self.assumptions.clone(),
             method,
             path,
             sni,
@@ -189,6 +207,25 @@ impl<'a> InboundAccess<'a> {
                 .map(|ruling| (if shown == Http::One { Http::Two } else { Http::One }, ruling)),
             others: others.collect::<Option<_>>()?,
         })
+    }
+
+    /// Everybody who gets in: by the clauses that say so, and of these clients by name.
+    pub fn callers(&self, clients: &[ObjectId]) -> InboundCallers<'a> {
+        let snapshot = &self.analysis.snapshot;
+        let is_in = |client: &&ObjectId| {
+            let caller = self.analysis.caller(Client::Object(**client));
+            let answer = self.ask("", &caller, Request::default(), None);
+            answer.is_some_and(|answer| answer.ruling.verdict == Verdict::Allowed)
+        };
+        let names = clients.iter().filter(is_in).map(|id| snapshot.display(*id).to_string());
+        InboundCallers {
+            to: self.name.clone(),
+            profile: self.profile,
+            enforcement: self.shown.enforcement(),
+            denies_first: self.shown.denies_first(),
+            clauses: self.shown.clauses().into_iter().map(|c| self.cited(c)).collect(),
+            clients: names.collect(),
+        }
     }
 
     /// What an inbound decides, with the policies that decide.

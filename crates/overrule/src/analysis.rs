@@ -1,80 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: bytes. Out: their whole analysis. Not here: files, printing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Deref;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
-use overrule_engine::{LadderId, Resolution};
-use overrule_family::{AnyGround, AnyPolicies, Family, Reading, SettingValues};
-use overrule_gateway::kinds::Kinds;
+use overrule_engine::{LadderId, Resolution, Unresolved};
+use overrule_family::{AnyGround, AnyPolicies, Derived, Family, Reading};
+use overrule_gateway::kinds::{self, Kinds};
 use overrule_gateway::requirements::{self, Requirement};
-use overrule_gateway::topology::{self, GatewayResources, GatewayTopology};
+use overrule_gateway::topology::{self, Assumptions, GatewayResources, GatewayTopology};
 use overrule_gateway::{Gep713, KnownKinds};
-use overrule_model::{Created, GroupKind, ObjectId, Snapshot};
-use overrule_source::{
-    Diagnostic, Documents, DuplicateKeys, Input, ParseCount, Read, ReadOptions, Redaction,
-    SingleLetters, SourceId,
-};
+use overrule_model::{GroupKind, Object, ObjectId, Parsed, Snapshot};
+use overrule_source::{Diagnostic, Documents, Input, Passed, Read, SourceId};
 use overrule_view::{Other, PlacedFindings, Scene, ScenePart};
 
 use crate::answers::{Answered, Resolving, nothing};
-use crate::families;
+use crate::concerns::concerns;
 use crate::families::own_kinds;
 use crate::finding_set::FindingSet;
+use crate::judged::judge_variants;
+use crate::options::{Assume, Options};
 use crate::patch::Patch;
-
-/// What to assume about objects that carry no creation time.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Assume {
-    /// They are the newest; between two of them, the name decides.
-    #[default]
-    Newest,
-    /// The order of files and lines.
-    FileOrder,
-    /// All were created at one time.
-    Time(Created),
-    /// The times that their keeper knows, by the name of their source.
-    Kept(Arc<BTreeMap<Box<str>, Created>>),
-}
-
-/// How to analyse.
-#[derive(Debug, Clone, Default)]
-pub struct Options {
-    /// Duplicate keys: an error, or the last one wins.
-    pub duplicate_keys: DuplicateKeys,
-    /// Plain `y` and `n`: booleans, as Kubernetes reads them, or text.
-    pub single_letters: SingleLetters,
-    /// Creation times.
-    pub assume_created: Assume,
-    /// Kinds to resolve even if the input has no policy of them.
-    pub include_kinds: Vec<String>,
-    /// Names of sources that may only contain descriptors of policy kinds.
-    pub kind_sources: Vec<String>,
-    /// The profile of each family; its default where none is named. See [`families`](crate::families()).
-    pub profiles: BTreeMap<String, String>,
-    /// Whether to resolve under the other profiles of each family too, for comparison.
-    pub compare: bool,
-    /// Settings of families' controllers.
-    pub settings: SettingValues,
-    /// Targets of the question, as typed: their paths are never left out, however large the fleet is.
-    pub focus: Vec<String>,
-    /// Counts the documents that are parsed.
-    pub parsed: ParseCount,
-}
-
-impl Options {
-    /// How texts are read for an analysis with these options.
-    pub fn reading(&self) -> ReadOptions {
-        ReadOptions {
-            duplicate_keys: self.duplicate_keys,
-            single_letters: self.single_letters,
-            redactions: SECRETS.to_vec(),
-            parsed: self.parsed.clone(),
-            ..ReadOptions::default()
-        }
-    }
-}
+use crate::{derived, families, placeholders, worlds};
 
 /// The progress of an analysis.
 pub trait Stages: Sync {
@@ -98,6 +46,8 @@ pub struct Analysis {
     pub answers: Vec<Arc<Answered>>,
     /// Every finding of every stage, by place, none twice.
     pub diagnostics: FindingSet,
+    /// Whether some findings were about values that are filled in later.
+    pub(crate) has_placeholders: bool,
     /// What may differ from the previous analysis. A [`Workspace`](crate::live::Workspace) makes each
     /// analysis of the one before.
     pub touched: Touched,
@@ -144,10 +94,16 @@ pub struct Base {
     pub topology: GatewayTopology,
     /// What each family read besides policies.
     pub(crate) grounds: Vec<Box<dyn AnyGround>>,
+    /// Documents that are none of ours, and in which texts they are, beyond those that reading passed over.
+    pub(crate) passed: Vec<(SourceId, Passed)>,
+    /// Texts with other definitions of resources.
+    pub(crate) variants: BTreeSet<SourceId>,
     /// Policies that must exist.
     pub requirements: Vec<Requirement>,
     /// What was found on the way here.
     pub(crate) diagnostics: FindingSet,
+    /// Policies that no family resolves; found when somebody first asks.
+    unresolved: OnceLock<Vec<Unresolved>>,
 }
 
 impl Deref for Analysis {
@@ -159,28 +115,68 @@ impl Deref for Analysis {
 }
 
 impl Base {
-    fn of(documents: &Documents, options: &Options) -> (Snapshot, Arc<Self>) {
-        let (mut snapshot, resources, mut base) = Self::unconnected(documents, options);
+    fn of(
+        documents: &Documents,
+        derived: Derived,
+        options: &Options,
+    ) -> (Snapshot, Arc<Self>, Vec<Object>) {
+        let namespace = options.default_namespace();
+        let mut parsed = overrule_model::parse_for(documents, concerns(), namespace);
+        derived::note(documents, &mut parsed.snapshot, &derived.objects);
+        parsed.diagnostics.extend(derived.diagnostics);
+        let (variants, passed) =
+            (std::mem::take(&mut parsed.variants), std::mem::take(&mut parsed.passed));
+        let (snapshot, mut base) = Self::connected(documents, parsed, options);
+        base.passed = passed;
+        base.variants = variants.iter().map(|object| object.at.source).collect();
+        let found = judge_variants(documents, &snapshot, &variants, options);
+        found.into_iter().for_each(|d| base.diagnostics.insert(d));
+        (snapshot, Arc::new(base), variants)
+    }
+
+    /// Everything that does not depend on policies.
+    pub(crate) fn connected(
+        documents: &Documents,
+        parsed: Parsed,
+        options: &Options,
+    ) -> (Snapshot, Self) {
+        let (mut snapshot, resources, mut base) = Self::unconnected(documents, parsed, options);
         let built = resources.connect(&snapshot);
-        built.diagnostics.into_iter().for_each(|d| base.diagnostics.insert(d));
+        for found in built.diagnostics {
+            base.forget_what_it_restates(&found);
+            base.diagnostics.insert(found);
+        }
         base.topology = built.topology;
         for ground in &mut base.grounds {
             ground.connect(documents, &mut snapshot, &mut base.topology.nodes);
         }
-        (snapshot, Arc::new(base))
+        (snapshot, base)
+    }
+
+    /// Removes what schemas say about a mistake of which a link between objects says more.
+    fn forget_what_it_restates(&mut self, found: &Diagnostic) {
+        let Some(at) = found.primary.as_ref().filter(|_| topology::restates(found)) else { return };
+        let here = self.diagnostics.within(at.span).into_iter();
+        let less: Vec<_> = here.filter(|d| topology::says_more(found, d)).cloned().collect();
+        less.iter().for_each(|d| self.diagnostics.remove(d));
     }
 
     /// Everything that is read without asking how resources belong together. The topology is empty.
     pub(crate) fn unconnected(
         documents: &Documents,
+        parsed: Parsed,
         options: &Options,
     ) -> (Snapshot, GatewayResources, Self) {
-        let parsed = overrule_model::parse(documents);
         let (mut snapshot, mut diagnostics) = (parsed.snapshot, parsed.diagnostics);
         assume(&mut snapshot, documents, options);
         diagnostics.extend(misplaced(documents, &snapshot, &options.kind_sources));
-        let (resources, found) = topology::parse(documents, &mut snapshot);
-        diagnostics.extend(found);
+        let mut assumed = Assumptions::default();
+        if options.assume_missing {
+            assumed = topology::assume(documents, &mut snapshot);
+            diagnostics.append(&mut assumed.diagnostics);
+        }
+        let (resources, found) = topology::parse_assuming(documents, &mut snapshot, &assumed);
+        diagnostics.extend(topology::merged(found, topology::validate(documents, &snapshot)));
         let mut grounds: Vec<Box<dyn AnyGround>> = Vec::new();
         for family in families() {
             let (snapshot, diagnostics) = (&mut snapshot, &mut diagnostics);
@@ -191,7 +187,8 @@ impl Base {
         let (requirements, found) = requirements::parse(documents, &mut snapshot);
         diagnostics.extend(found);
         let (topology, diagnostics) = (GatewayTopology::default(), diagnostics.into());
-        (snapshot, resources, Self { topology, grounds, requirements, diagnostics })
+        let base = Self { topology, grounds, requirements, diagnostics, ..Self::default() };
+        (snapshot, resources, base)
     }
 
     /// The policies of every family.
@@ -233,12 +230,6 @@ fn assume(snapshot: &mut Snapshot, documents: &Documents, options: &Options) {
     }
 }
 
-/// Payloads nothing may show or store. `last-applied-configuration` repeats them, hence the annotations.
-static SECRETS: &[Redaction] = &[Redaction {
-    kind: "Secret",
-    fields: &[&["data"], &["stringData"], &["metadata", "annotations"]],
-}];
-
 impl Analysis {
     /// Runs the pipeline.
     pub fn new(inputs: Vec<Input>, options: &Options) -> Self {
@@ -249,18 +240,21 @@ impl Analysis {
     pub fn with_progress(mut inputs: Vec<Input>, options: &Options, stages: &dyn Stages) -> Self {
         // Names, not the order of arguments, decide everything that depends on order.
         inputs.sort_by(|a, b| a.name.cmp(&b.name));
-        let read =
-            overrule_source::read_with(inputs, &options.reading(), &|bytes| stages.read(bytes));
+        let reading = options.reading_of(&inputs);
+        let read = overrule_source::read_with(inputs, &reading, &|bytes| stages.read(bytes));
         Self::of(read, options)
     }
 
     /// Runs the pipeline on texts that were read with the same options. Give them by name: where two texts have the same
     /// resource, the first one counts.
     pub fn of(read: Read, options: &Options) -> Self {
-        let Read { documents, diagnostics } = read;
-        let (mut snapshot, base) = Base::of(&documents, options);
+        let Read { mut documents, diagnostics } = read;
+        let derived = derived::add(&mut documents, options);
+        let (mut snapshot, base, variants) = Base::of(&documents, derived, options);
         let written = base.read_policies(&documents, &mut snapshot);
-        Self::on(base, documents, snapshot, written, diagnostics, options)
+        let mut analysis = Self::on(base, documents, snapshot, written, diagnostics, options);
+        worlds::confirm(&mut analysis, &variants, options);
+        analysis
     }
 
     /// The same, when these texts changed and have nothing but policies. What does not depend on policies is taken from
@@ -273,7 +267,10 @@ impl Analysis {
     ) -> Option<Self> {
         let texts = patch.texts();
         let policies = patch.objects.iter().all(|object| self.is_policy(*object));
-        if !policies || !self.base.diagnostics.concerning(&texts).is_empty() {
+        if !policies
+            || !self.base.variants.is_empty()
+            || !self.base.diagnostics.concerning(&texts).is_empty()
+        {
             return None;
         }
         let Patch { mut documents, mut snapshot, objects, .. } = patch;
@@ -313,6 +310,38 @@ impl Analysis {
         mut diagnostics: Vec<Diagnostic>,
         options: &Options,
     ) -> Self {
+        let answers =
+            Self::answers_on(&base, &documents, &snapshot, &written, options, &mut diagnostics);
+        let has_placeholders = placeholders::soften(&documents.sources, &mut diagnostics);
+        let diagnostics = diagnostics.into();
+        // Whatever is made of this one shares its names with it.
+        snapshot.compact();
+        let answers = answers.into_iter().map(Arc::new).collect();
+        let touched = Touched::Everything;
+        Self { documents, snapshot, base, written, answers, diagnostics, has_placeholders, touched }
+    }
+
+    /// What is found when everything is resolved.
+    pub(crate) fn findings_on(
+        base: &Base,
+        documents: &Documents,
+        snapshot: &Snapshot,
+        written: &[Written],
+        options: &Options,
+    ) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
+        Self::answers_on(base, documents, snapshot, written, options, &mut found);
+        found
+    }
+
+    fn answers_on(
+        base: &Base,
+        documents: &Documents,
+        snapshot: &Snapshot,
+        written: &[Written],
+        options: &Options,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Vec<Answered> {
         let reading = written.iter().flat_map(|written| written.diagnostics.iter());
         diagnostics.extend(base.diagnostics.iter().chain(reading).cloned());
         // What must exist is asked about, whether a policy of the kind is there or not.
@@ -320,20 +349,30 @@ impl Analysis {
         include_kinds.extend(base.requirements.iter().map(|r| r.kind.to_lowercase()));
         let policies: Vec<AnyPolicies> = written.iter().map(|w| Arc::clone(&w.policies)).collect();
         let resolving = Resolving {
-            documents: &documents,
-            snapshot: &snapshot,
-            base: &base,
+            documents,
+            snapshot,
+            base,
             policies: &policies,
             include_kinds: &include_kinds,
             options,
         };
-        let answers = resolving.resolve(&mut diagnostics);
-        let diagnostics = diagnostics.into();
-        // Whatever is made of this one shares its names with it.
-        snapshot.compact();
-        let answers = answers.into_iter().map(Arc::new).collect();
-        let touched = Touched::Everything;
-        Self { documents, snapshot, base, written, answers, diagnostics, touched }
+        let answers = resolving.resolve(diagnostics);
+        derived::forget(documents, diagnostics);
+        answers
+    }
+
+    /// Objects that look like policies and that no family resolves.
+    pub fn unresolved(&self) -> &[Unresolved] {
+        let find = || {
+            let Self { documents, snapshot, base, .. } = self;
+            kinds::unresolved(documents, snapshot, &base.topology, own_kinds(), base.kinds())
+        };
+        self.base.unresolved.get_or_init(find)
+    }
+
+    /// How many texts were read; not what was derived from them.
+    pub fn texts_read(&self) -> usize {
+        derived::texts_read(&self.documents)
     }
 
     /// The policies of a family as written.
@@ -393,19 +432,21 @@ impl<'a> Stage<'a> {
     pub fn scene(&'a self) -> Scene<'a> {
         let scene = Scene::new(&self.analysis.documents, &self.analysis.snapshot, &self.parts);
         let findings = self.findings.map(|findings| findings as &dyn PlacedFindings);
-        Scene { findings, others: &self.others, ..scene }
+        let unresolved = self.analysis.unresolved();
+        Scene { findings, others: &self.others, unresolved, ..scene }
     }
 }
 
 /// Files given as policy kinds that contain something else.
 fn misplaced(documents: &Documents, snapshot: &Snapshot, sources: &[String]) -> Vec<Diagnostic> {
-    let is_kind_source = |o: &&overrule_model::Object| {
+    let is_kind_source = |o: &&Object| {
         let name = documents.sources.get(o.at.source).map_or("", |s| s.name());
         sources.iter().any(|s| s == name)
     };
-    let other = snapshot.objects().filter(is_kind_source).filter(|o| {
-        !overrule_gateway::kinds::is_descriptor(snapshot.names(), o.kind.group, o.kind.kind)
-    });
+    let other = snapshot
+        .objects()
+        .filter(is_kind_source)
+        .filter(|o| !kinds::is_descriptor(snapshot.names(), o.kind.group, o.kind.kind));
     other
         .map(|o| {
             let message = format!(

@@ -37,6 +37,8 @@ pub struct File {
     pub name: String,
     /// Path to open; `-` is standard input.
     pub path: PathBuf,
+    /// Whether it was found in a folder that was named.
+    pub found: bool,
 }
 
 /// What the given paths lead to.
@@ -44,12 +46,26 @@ pub struct File {
 pub struct FoundFiles {
     /// Files, by name, each once.
     pub files: Vec<File>,
+    /// Sources of which a tool makes manifests. They are no manifests, but somebody may take them for such.
+    pub sources: Vec<File>,
     /// What the world refused.
     pub errors: Vec<WorldError>,
 }
 
 /// Directories that are never part of a folder of manifests.
 const SKIPPED: &[&str] = &["node_modules", "target", "vendor", "__pycache__"];
+/// A file that says what below its folder is not read, written like a `.gitignore`.
+pub const IGNORE_FILE: &str = ".overruleignore";
+
+/// Whether a folder within a folder of manifests is looked into, by its name.
+pub fn enters(folder: &str) -> bool {
+    !folder.starts_with('.') && !SKIPPED.contains(&folder)
+}
+
+/// Whether a file within a folder of manifests is read, by its name.
+pub fn reads(file: &str) -> bool {
+    !file.starts_with('.') && is_manifest(Path::new(file))
+}
 
 /// Finds every manifest below the given paths. A file that is named is read whatever its ending.
 pub fn find(paths: &[PathBuf]) -> FoundFiles {
@@ -58,7 +74,8 @@ pub fn find(paths: &[PathBuf]) -> FoundFiles {
     for path in paths {
         if path.as_os_str() == "-" {
             if seen.insert(PathBuf::from("-")) {
-                found.files.push(File { name: "<stdin>".to_owned(), path: path.clone() });
+                let (name, path) = ("<stdin>".to_owned(), path.clone());
+                found.files.push(File { name, path, found: false });
             }
             continue;
         }
@@ -66,7 +83,7 @@ pub fn find(paths: &[PathBuf]) -> FoundFiles {
             Ok(meta) if meta.is_dir() => walk(path, &mut seen, &mut found),
             Ok(_) => {
                 let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-                add(path, real, &mut seen, &mut found);
+                add(path, real, false, (&mut seen, &mut found));
             }
             Err(error) => found.errors.push(WorldError {
                 path: path.clone(),
@@ -90,10 +107,19 @@ fn explain(error: &std::io::Error) -> String {
     }
 }
 
-fn add(path: &Path, real: PathBuf, seen: &mut BTreeSet<PathBuf>, found: &mut FoundFiles) {
+fn add(
+    path: &Path,
+    real: PathBuf,
+    is_found: bool,
+    (seen, all): (&mut BTreeSet<PathBuf>, &mut FoundFiles),
+) {
     if seen.insert(real) {
         let name = path.strip_prefix("./").unwrap_or(path).to_string_lossy().into_owned();
-        found.files.push(File { name, path: path.to_path_buf() });
+        let file = File { name, path: path.to_path_buf(), found: is_found };
+        match is_found && is_source(path) {
+            true => all.sources.push(file),
+            false => all.files.push(file),
+        }
     }
 }
 
@@ -130,7 +156,7 @@ fn walk(root: &Path, seen: &mut BTreeSet<PathBuf>, found: &mut FoundFiles) {
         .follow_links(true)
         .standard_filters(false)
         .hidden(true)
-        .add_custom_ignore_filename(".overruleignore")
+        .add_custom_ignore_filename(IGNORE_FILE)
         .sort_by_file_name(Ord::cmp)
         .filter_entry(move |entry| {
             let name = entry.file_name().to_string_lossy();
@@ -155,10 +181,11 @@ fn walk(root: &Path, seen: &mut BTreeSet<PathBuf>, found: &mut FoundFiles) {
     for entry in walker {
         match entry {
             Ok(entry)
-                if entry.file_type().is_some_and(|t| t.is_file()) && is_manifest(entry.path()) =>
+                if entry.file_type().is_some_and(|t| t.is_file())
+                    && (is_manifest(entry.path()) || is_source(entry.path())) =>
             {
                 let real = folder.real(entry.path(), entry.path_is_symlink());
-                add(entry.path(), real, seen, found);
+                add(entry.path(), real, true, (seen, found));
             }
             Ok(_) => {}
             Err(error) => found.errors.push(walk_error(root, &error)),
@@ -191,6 +218,12 @@ fn walk_error(root: &Path, error: &ignore::Error) -> WorldError {
 fn is_manifest(path: &Path) -> bool {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
     ["yaml", "yml", "json"].iter().any(|e| extension.eq_ignore_ascii_case(e))
+}
+
+/// Jsonnet.
+fn is_source(path: &Path) -> bool {
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+    matches!(extension, "jsonnet" | "libsonnet")
 }
 
 /// Files and bytes that are read before help is called: starting threads costs more than reading that much.
@@ -230,7 +263,7 @@ fn read_one(file: File) -> Result<Input, WorldError> {
         std::fs::read(&file.path)
     };
     match bytes {
-        Ok(bytes) => Ok(Input::new(file.name, bytes)),
+        Ok(bytes) => Ok(Input { found: file.found, ..Input::new(file.name, bytes) }),
         Err(error) => Err(WorldError { path: file.path, message: explain(&error), fatal: true }),
     }
 }

@@ -105,6 +105,12 @@ impl FindingSet {
         self.severities.get(&severity).copied().unwrap_or(0)
     }
 
+    /// Those that point into a text first, by place.
+    pub fn of_source(&self, source: SourceId) -> impl Iterator<Item = &Diagnostic> {
+        let here = self.places.range(Some((source, 0))..=Some((source, u32::MAX)));
+        here.flat_map(|p| p.findings.iter().map(|d| &**d))
+    }
+
     /// Those of a code, by place.
     pub fn of_code(&self, code: Code) -> impl Iterator<Item = &Diagnostic> {
         let last = (SourceId(u32::MAX), u32::MAX);

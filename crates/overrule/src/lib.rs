@@ -26,7 +26,10 @@
 mod access;
 mod analysis;
 mod answers;
+mod aside;
+mod concerns;
 mod conditions;
+mod derived;
 mod families;
 pub mod files;
 mod finding_set;
@@ -35,17 +38,21 @@ pub mod live;
 pub mod lookup;
 mod manifests;
 mod meshes;
+mod options;
 mod patch;
+mod placeholders;
 mod targets;
+mod worlds;
 
 pub use access::{InboundAccess, Question};
-pub use analysis::{Analysis, Assume, Base, Options, Stage, Stages, Touched};
+pub use analysis::{Analysis, Base, Stage, Stages, Touched};
 pub use answers::Answered;
 pub use families::{families, family, register, setting_keys};
 pub use finding_set::FindingSet;
 pub use judged::Judged;
 pub use lookup::{LookupError, Suggestions};
 pub use manifests::{Manifests, MeshCall, Unread};
+pub use options::{Assume, Options};
 pub use overrule_access;
 pub use overrule_engine as engine;
 pub use overrule_envoy_gateway as envoy_gateway;
@@ -69,9 +76,11 @@ pub fn doc_example() -> &'static str {
 
 /// Every code this version can report, by number.
 pub fn codes() -> Vec<source::Code> {
-    let shared = [source::codes::ALL, model::codes::ALL, gateway::codes::ALL];
+    let schema = gateway::topology::schema_codes::ALL;
+    let shared = [source::codes::ALL, schema, model::codes::ALL, gateway::codes::ALL];
+    let shared = shared.into_iter().chain([overrule_family::codes::ALL]);
     let own = families().iter().map(|family| family.codes());
-    let all = shared.into_iter().chain(own).flatten();
+    let all = shared.chain(own).flatten();
     let mut codes: Vec<source::Code> = all.copied().collect();
     codes.sort_by_key(|c| c.id);
     codes

@@ -60,16 +60,17 @@ pub struct MeshCall<'a> {
 
 impl Manifests {
     /// Reads and resolves a file, or every manifest below a folder. All profiles are resolved, so that answers show
-    /// where they differ.
+    /// where they differ. What is referred to and missing is assumed, and answers say so.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Box<Unread>> {
-        let options = Options { compare: true, ..Options::default() };
+        let options = Options { compare: true, assume_missing: true, ..Options::default() };
         Self::open_with(&[path.as_ref().to_path_buf()], options)
     }
 
     /// The same for many paths, with options.
     pub fn open_with(paths: &[PathBuf], options: Options) -> Result<Self, Box<Unread>> {
         let found = files::find(paths);
-        let (inputs, refused) = files::read(found.files);
+        let all = found.files.into_iter().chain(found.sources).collect();
+        let (inputs, refused) = files::read(all);
         let all = found.errors.into_iter().chain(refused);
         let (errors, skipped): (Vec<_>, Vec<_>) = all.partition(|error| error.fatal);
         let manifests = Self { skipped, ..Self::from_inputs(inputs, options) };

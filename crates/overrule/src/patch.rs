@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: an analysis, and texts whose policies say something else now. Out: an analysis with the answers of today that shares
+//! In: an analysis, and texts whose policies say something else now. Out: an analysis with the new answers that shares
 //! everything else with the one before. Not here: how a family goes on from its answers (`family::update`).
 //!
 //! Only if nothing but the content of policies changed: who they are, what they target and how old they are stays. That is
@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use overrule_family::{AnyFamily, Before, ContentChange, Replaced, Updated};
+use overrule_gateway::topology::rests_on_assumptions;
 use overrule_model::{Created, ObjectId, Snapshot};
 use overrule_source::{Diagnostic, DocId, Documents, Piece, SourceId};
 
@@ -16,7 +17,7 @@ use crate::analysis::Touched;
 use crate::answers::Answered;
 use crate::families::own_kinds;
 use crate::finding_set::FindingSet;
-use crate::{Analysis, Assume, Options, families};
+use crate::{Analysis, Assume, Options, families, placeholders};
 
 /// A text that says something else now.
 #[derive(Debug, Clone, Copy)]
@@ -49,12 +50,22 @@ impl Analysis {
         for text in texts {
             let (docs, ids);
             (documents, docs) = documents.with(text.piece)?;
-            (snapshot, ids) = overrule_model::again(&snapshot, &documents, &docs)?;
+            (snapshot, ids) =
+                overrule_model::again(&snapshot, &documents, &docs, options.default_namespace())?;
             if let Some(created) = text.created {
                 ids.iter().for_each(|id| snapshot.assume_created_of(*id, created));
             }
             changed.extend(docs);
             objects.extend(ids);
+        }
+        let rests = |documents: &Documents, snapshot: &Snapshot| {
+            objects.iter().any(|object| rests_on_assumptions(documents, snapshot, *object))
+        };
+        // What is assumed, and the place that asks for it, may be another now.
+        if options.assume_missing
+            && (rests(&self.documents, &self.snapshot) || rests(&documents, &snapshot))
+        {
+            return None;
         }
         Some(Patch { documents, snapshot, changed, objects })
     }
@@ -64,7 +75,9 @@ impl Analysis {
     pub(crate) fn updated(&self, patch: Patch, read: Vec<Diagnostic>) -> Option<Self> {
         let texts = patch.texts();
         // Requirements are about all paths.
-        if !self.requirements.is_empty() || !self.base.diagnostics.concerning(&texts).is_empty() {
+        let unsure = self.has_placeholders || !self.base.variants.is_empty();
+        let known = self.base.diagnostics.concerning(&texts);
+        if unsure || !self.requirements.is_empty() || !known.is_empty() {
             return None;
         }
         let Patch { mut documents, mut snapshot, objects, .. } = patch;
@@ -112,11 +125,24 @@ impl Analysis {
         if known.len() < objects.len() {
             return None;
         }
+        if placeholders::soften(&documents.sources, &mut findings) {
+            return None;
+        }
         let diagnostics = self.with_findings(&texts, &replaced, findings)?;
         documents.compact();
         snapshot.compact();
         let (base, touched) = (Arc::clone(&self.base), Touched::Ladders(touched));
-        Some(Self { documents, snapshot, base, written, answers, diagnostics, touched })
+        let has_placeholders = false;
+        Some(Self {
+            documents,
+            snapshot,
+            base,
+            written,
+            answers,
+            diagnostics,
+            has_placeholders,
+            touched,
+        })
     }
 
     /// The answers of a family, with their places.

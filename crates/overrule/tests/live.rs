@@ -11,6 +11,9 @@
     reason = "a test stops at the first surprise"
 )]
 
+#[path = "live/everything.rs"]
+mod everything;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -19,13 +22,15 @@ use overrule::gateway::Gep713;
 use overrule::live::{Edit, KeyedText, Workspace};
 use overrule::model::Created;
 use overrule::source::Input;
-use overrule::{Analysis, Assume, Client, Options, Question, Touched};
+use overrule::{Analysis, Assume, Options, Touched};
 use overrule_testkit::fleet::{FleetSpec, ManifestFormat, PerLevel, manifests};
 use overrule_testkit::rng::Rng;
 use overrule_testkit::{envoygateway, generate, kgateway, kuadrant, kuma, yaml};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::Value;
+
+use everything::everything;
 
 /// A text, and since when its keeper has it.
 struct Kept {
@@ -182,49 +187,6 @@ fn family_of(policy: &Value) -> &'static str {
 fn is_policy(resource: &&Value) -> bool {
     resource["kind"].as_str().is_some_and(|kind| kind.ends_with("Policy"))
         || kuma::change::is_policy(resource)
-}
-
-/// Everything an analysis says, under the profiles that are compared with too: every effective policy, every outcome, every
-/// finding.
-fn everything(analysis: &Analysis) -> Vec<String> {
-    let stage = analysis.stage();
-    let scene = stage.scene();
-    let mut said = Vec::new();
-    for part in scene.parts.iter().chain(scene.others.iter().map(|other| &other.part)) {
-        for (kind, _) in part.resolution.kinds() {
-            for (path, _) in part.resolution.contexts(kind) {
-                let effective = overrule::view::effective(&scene, part, kind, path);
-                said.push(overrule::view::json_line(&effective));
-            }
-        }
-        for (policy, entry) in part.resolution.policies() {
-            let (outcome, tally) = (part.resolution.outcome(policy), part.resolution.tally(policy));
-            let name = analysis.snapshot.display(entry.object);
-            let landed: Vec<_> = part.resolution.attachments_of(policy).map(|a| a.at).collect();
-            said.push(format!("{name} {} {tally:?} {landed:?}", outcome.word()));
-        }
-    }
-    said.extend(decisions(analysis));
-    let found: Vec<_> = analysis.diagnostics.iter().cloned().collect();
-    let found = overrule::view::diagnostics(&analysis.documents.sources, &found);
-    said.extend(found.items.iter().map(overrule::view::json_line));
-    said
-}
-
-/// Whom each inbound takes of all clients there are.
-fn decisions(analysis: &Analysis) -> Vec<String> {
-    let objects = || analysis.snapshot.objects().map(|object| object.id);
-    let clients: Vec<_> = objects().filter(|object| analysis.is_client(*object)).collect();
-    let mut said = Vec::new();
-    for at in clients.iter().flat_map(|object| analysis.inbounds(*object, None)) {
-        for client in &clients {
-            let (from, question) = (Client::Object(*client), Question::default());
-            let (method, path) = (Some("GET"), Some("/a"));
-            let answer = analysis.can(Question { from, method, path, ..question }, "client", at);
-            said.extend(answer.map(|answer| overrule::view::json_line(&answer)));
-        }
-    }
-    said
 }
 
 /// A policy that says something else of what it says, about the same targets.
@@ -399,6 +361,24 @@ fn families_together() {
         (all, Options::default())
     };
     histories((count(4), "kuadrant", 0), world);
+}
+
+#[test]
+fn with_assumptions() {
+    let assuming = |(resources, options): (Vec<Value>, Options)| {
+        (resources, Options { assume_missing: true, ..options })
+    };
+    histories((count(4), "gateway", 0), |seed| assuming(gateway_world(seed)));
+    let world = |seed: u64| {
+        let mut rng = Rng::new(seed, "live-assumed", 0);
+        let mut all = kuadrant::world(&mut rng, &kuadrant::WorldShape::default());
+        all.extend(kgateway::world::objects(seed).0);
+        all.extend(kuma::world::documents(seed).into_iter().take(20));
+        // What is gone is referred to, and comes back with some edit.
+        all.retain(|r| r["kind"] != "Gateway" || rng.percent(50));
+        assuming((all, Options::default()))
+    };
+    histories((count(2), "kuadrant", 0), world);
 }
 
 #[test]

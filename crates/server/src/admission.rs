@@ -2,14 +2,19 @@
 //! In: the body of a request, or a file. Out: the resources in it, each with its own text, and what is wrong with them.
 //! Not here: who may write them, whether they are stored.
 
+use std::cell::LazyCell;
+use std::collections::BTreeMap;
+
 use overrule::model::{self, Object, Scope, Snapshot, UNIVERSAL_GROUP};
 use overrule::source::{
     self, Basis, Diagnostic, DocId, Documents, Input, Limits, Piece, Read, ReadOptions, Severity,
+    SourceMap,
 };
 use overrule::view::{self, v1};
 use overrule::{Judged, Options};
 use overrule_store::{ResourceKey, ResourceScope, TextFormat};
 
+use crate::changes::gravest;
 use crate::extension::Extensions;
 
 /// A resource and its own text.
@@ -79,9 +84,21 @@ pub fn admit_within(
         // Where the last one wins, it does among documents too.
         found.retain(|d| d.code.id != model::codes::DUPLICATE_RESOURCE.id);
     }
-    let findings = view::diagnostics(&read.documents.sources, &found);
+    let findings = listed(&read.documents.sources, &found);
     found.retain(refuses);
     Admitted { manifests, refusals: found, findings, documents: read.documents }
+}
+
+/// Findings as an answer lists them: the gravest, and how many there are in all.
+fn listed(sources: &SourceMap, found: &[Diagnostic]) -> v1::DiagnosticList {
+    let (first, _) = gravest(found.iter().collect(), |d| Some(d.clone()));
+    let count = |severity| found.iter().filter(|d| d.severity() == severity).count();
+    v1::DiagnosticList {
+        errors: count(Severity::Error),
+        warnings: count(Severity::Warning),
+        notes: count(Severity::Note),
+        ..view::diagnostics(sources, &first)
+    }
 }
 
 /// Every resource of a body, repeated ones too.
@@ -92,6 +109,14 @@ fn split(
     extensions: &Extensions,
 ) -> Vec<Manifest> {
     let documents = &read.documents;
+    // Looked through once, however many documents need it.
+    let by_document = LazyCell::new(|| {
+        let mut all: BTreeMap<DocId, Vec<&Object>> = BTreeMap::new();
+        for object in snapshot.all_read() {
+            all.entry(object.root.doc).or_default().push(object);
+        }
+        all
+    });
     let mut found = Vec::new();
     for doc in documents.ids() {
         match alone(read, doc, options, extensions) {
@@ -99,8 +124,7 @@ fn split(
             Some(manifest) if manifest.key.kind != "Secret" => found.push(manifest),
             // A List, a Secret, or a layout that does not stand by itself.
             _ => {
-                let inside = snapshot.all_read().filter(|o| o.root.doc == doc);
-                let mut inside: Vec<&Object> = inside.collect();
+                let mut inside = by_document.get(&doc).cloned().unwrap_or_default();
                 inside.sort_by_key(|o| o.at.start);
                 for object in inside {
                     let text = documents.view(object.root).to_json().to_string();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: a store and settings. Out: the running parts that endpoints share. Not here: HTTP, endpoints.
 
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -21,6 +20,7 @@ use crate::live::Live;
 use crate::metrics::Metrics;
 use crate::otlp::Spans;
 use crate::readiness::Readiness;
+use crate::vitals::StoreSize;
 use crate::work::WorkTurns;
 
 /// How many clients may watch at a time.
@@ -60,8 +60,8 @@ pub struct App {
     pub acceptor: OnceLock<Option<Arc<Acceptor>>>,
     /// Requests in flight.
     pub in_flight: OnceLock<Arc<Shares<CallerId>>>,
-    /// The folder of the embedded store.
-    pub data: Option<PathBuf>,
+    /// What the store takes, as measured last.
+    pub store_size: StoreSize,
     watchers: Arc<Shares<CallerId>>,
     ending: watch::Sender<bool>,
 }
@@ -84,14 +84,12 @@ pub struct Parts {
     pub limits: overrule::source::Limits,
     /// Where endpoints run.
     pub runtime: Handle,
-    /// The folder of the embedded store.
-    pub data: Option<PathBuf>,
 }
 
 impl App {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Arc<Self> {
-        let Parts { store, live, reading, extensions, doors, request_limit, limits, runtime, data } =
+        let Parts { store, live, reading, extensions, doors, request_limit, limits, runtime } =
             parts;
         let processors = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         let app = Arc::new(Self {
@@ -111,7 +109,7 @@ impl App {
             spans: Spans::default(),
             acceptor: OnceLock::new(),
             in_flight: OnceLock::new(),
-            data,
+            store_size: StoreSize::default(),
             watchers: Shares::fair(WATCHERS),
             ending: watch::channel(false).0,
         });

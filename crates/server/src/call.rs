@@ -110,9 +110,10 @@ impl Query {
         for (name, value) in pairs(text) {
             let Some(param) = endpoint.query.iter().find(|p| p.name == name) else {
                 let known: Vec<&str> = endpoint.query.iter().map(|p| p.name).collect();
-                let known = match known.is_empty() {
-                    true => "it takes none".to_owned(),
-                    false => format!("it takes {}", known.join(", ")),
+                let known = if known.is_empty() {
+                    "it takes none".to_owned()
+                } else {
+                    format!("it takes {}", known.join(", "))
                 };
                 return Err(Problem::bad(format!(
                     "bad request: unknown parameter `{name}`; {known}"
@@ -186,8 +187,12 @@ fn check(kind: Type, value: &str) -> Result<(), String> {
             Ok(number) if number <= largest => Ok(()),
             _ => Err(format!("must be a number from 0 to {largest}")),
         },
-        Type::Word(words) if words.contains(&value) => Ok(()),
+        Type::Word(words) | Type::WordOr(words, _) if words.contains(&value) => Ok(()),
+        Type::WordOr(_, begin) if value.starts_with(begin) => Ok(()),
         Type::Word(words) => Err(format!("must be one of {}", words.join(", "))),
+        Type::WordOr(words, begin) => {
+            Err(format!("must be one of {}, or begin with {begin}", words.join(", ")))
+        }
     }
 }
 

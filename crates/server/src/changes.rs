@@ -2,6 +2,8 @@
 //! In: two states, and who asks. Out: which effective policies differ between them, as far as that reader may know.
 //! Not here: comparing (`overrule::view`).
 
+use std::cmp::Reverse;
+
 use overrule::engine::LadderId;
 use overrule::source::Diagnostic;
 use overrule::view::{self, EffectiveDiff, Styles, tenancy, v1};
@@ -51,14 +53,34 @@ pub fn text(changes: &v1::EffectiveChanges) -> String {
     out
 }
 
-/// Findings as a reader may know them.
-pub fn visible(state: &State, reader: &Reader<'_>, found: &[Diagnostic]) -> Vec<Diagnostic> {
+/// Findings that an answer to a write lists. A body can give reason for as many as it has letters.
+pub const LISTED: usize = 1_000;
+
+/// Findings as a reader may know them: the gravest, as many as an answer lists, and how many more there are.
+pub fn visible(
+    state: &State,
+    reader: &Reader<'_>,
+    found: Vec<&Diagnostic>,
+) -> (Vec<Diagnostic>, usize) {
     use tenancy::Sees;
     if reader.everything() {
-        return found.to_vec();
+        return gravest(found, |d| Some(d.clone()));
     }
     let stage = state.analysis.stage();
     let scene = stage.scene();
     let restricted = tenancy::Reader::new(&scene, reader);
-    found.iter().filter_map(|d| restricted.finding(d)).collect()
+    gravest(found, |d| restricted.finding(d))
+}
+
+/// The gravest findings, as they are told, and how many more would be. Only what is listed is kept.
+pub fn gravest(
+    mut found: Vec<&Diagnostic>,
+    tell: impl Fn(&Diagnostic) -> Option<Diagnostic>,
+) -> (Vec<Diagnostic>, usize) {
+    if found.len() > LISTED {
+        found.sort_by_key(|d| Reverse(d.severity()));
+    }
+    let mut told = found.into_iter().filter_map(tell);
+    let listed = told.by_ref().take(LISTED).collect();
+    (listed, told.count())
 }

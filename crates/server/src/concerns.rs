@@ -15,7 +15,7 @@ pub async fn tell(store: Arc<dyn Store>) {
     let (mut clock, mut schema) = (None, None);
     loop {
         let (found, other) = (store.clock_trouble(), store.other_schema());
-        // By how much changes all the time; that is no news.
+        // How far the clock is off changes all the time, and is not worth a line in the log.
         let kind = found.as_ref().map(std::mem::discriminant);
         if kind != clock {
             match found {

@@ -21,7 +21,7 @@ impl Derived {
         let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let slot = slots.entry(TypeId::of::<T>());
         let slot = slot.or_insert_with(|| Arc::new(OnceLock::<Arc<T>>::new()));
-        // A slot is of the type that it is found by; there is no other.
+        // A slot is found by its type, so it always has that type.
         Arc::clone(slot).downcast().unwrap_or_default()
     }
 }

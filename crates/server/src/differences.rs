@@ -152,7 +152,7 @@ impl Between {
         }
     }
 
-    /// Counts an answer that was made, and lets go of it if there is no room.
+    /// Counts an answer, and drops it if it does not fit.
     fn keep(&self, audience: &Audience, bytes: usize) {
         let mut told = self.told();
         if told.bytes + bytes > ANSWERS {

@@ -88,13 +88,12 @@ pub fn import(
             }
         }
     }
-    let revision = match changes.is_empty() {
-        true => None,
-        false => {
-            let Committed { revision, .. } =
-                store.commit_before(Deadline::long(), &author(), &changes)?;
-            Some(revision)
-        }
+    let revision = if changes.is_empty() {
+        None
+    } else {
+        let Committed { revision, .. } =
+            store.commit_before(Deadline::long(), &author(), &changes)?;
+        Some(revision)
     };
     Ok(Imported { keys, problems, revision })
 }

@@ -305,13 +305,14 @@ fn permitted(endpoint: &Endpoint, who: &Principal) -> Result<(), Problem> {
         EndpointAccess::ReadsAll => who.grants.reads_all(),
         EndpointAccess::Admin => who.grants.is_admin(),
     };
-    match fine {
-        true => Ok(()),
-        false => Err(Problem::forbidden(match endpoint.access {
+    if fine {
+        Ok(())
+    } else {
+        Err(Problem::forbidden(match endpoint.access {
             EndpointAccess::Admin => "this needs a token with the grant `admin`",
             EndpointAccess::ReadsAll => "this needs a token that may read everything",
             _ => "this needs a token that grants something",
-        })),
+        }))
     }
 }
 
@@ -330,13 +331,14 @@ fn media(kind: BodySpec, headers: &HeaderMap) -> Result<(), Problem> {
         BodySpec::Manifests => json || yaml || unsaid,
         BodySpec::None => true,
     };
-    match fine {
-        true => Ok(()),
-        false => Err(Problem::new(
+    if fine {
+        Ok(())
+    } else {
+        Err(Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "Unsupported Media Type",
             format!("`{said}` is not read here; send application/yaml or application/json"),
-        )),
+        ))
     }
 }
 

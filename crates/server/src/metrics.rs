@@ -286,10 +286,7 @@ fn policies(state: &State, gauges: &mut Gauges<'_>) {
             let name = scene.snapshot.text(kind.kind).to_owned();
             let entry = effective.entry((name, part.family)).or_default();
             for (_, ladder) in part.resolution.contexts(id) {
-                match ladder == LadderId::EMPTY {
-                    true => entry.1 += 1,
-                    false => entry.0 += 1,
-                }
+                if ladder == LadderId::EMPTY { entry.1 += 1 } else { entry.0 += 1 }
             }
         }
     }

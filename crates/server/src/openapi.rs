@@ -104,6 +104,10 @@ fn parameter(param: &Param) -> Value {
         Type::Bool => json!({"type": "boolean"}),
         Type::Number(largest) => json!({"type": "integer", "minimum": 0, "maximum": largest}),
         Type::Word(words) => json!({"type": "string", "enum": words}),
+        Type::WordOr(words, begin) => json!({"type": "string", "anyOf": [
+            {"enum": words},
+            {"pattern": format!("^{begin}")},
+        ]}),
     };
     json!({"name": param.name, "in": "query", "required": param.required, "description": param.about, "schema": schema})
 }
@@ -160,7 +164,7 @@ fn reference(schema: &str) -> Value {
         "Anything" => json!({}),
         "Effective" => one_of(&["EffectivePolicyList", "EffectivePolicy"]),
         "Explained" => one_of(&["Explanation", "ExplanationList", "Reach"]),
-        "Decision" => one_of(&["AccessDecision", "AccessDecisionList"]),
+        "Decision" => one_of(&["AccessDecision", "AccessDecisionList", "CallerList"]),
         "Listed" => one_of(&["ResourceList", "PolicyList", "UncoveredList"]),
         name => json!({"$ref": format!("#/components/schemas/{name}")}),
     }

@@ -179,7 +179,7 @@ fn body(batch: &[RequestSpan]) -> Value {
     }]})
 }
 
-/// An id of so many bytes, in lower-case digits. Never zero: that is no id.
+/// An id of so many bytes, in lower-case digits. Never zero, which is not a valid id.
 fn random<const N: usize>() -> String {
     let mut bytes = [0_u8; N];
     if getrandom::fill(&mut bytes).is_err() || bytes == [0; N] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: settings. Out: a server that runs until it is told to stop, and then loses nothing. Not here: what settings mean
+//! In: settings. Out: a server that runs until it is stopped, and then loses nothing. Not here: what settings mean
 //! to each part.
 
 use std::fmt;
@@ -31,6 +31,7 @@ use crate::probes::Probes;
 use crate::problem::Problem;
 use crate::settings::{DOCUMENTS, limits, reading, retention, tls};
 use crate::stop::told_to_stop;
+use crate::vitals;
 
 /// The port of Kuma's API, so that its clients find us.
 const PORT: u16 = 5681;
@@ -231,10 +232,8 @@ fn start_with(
     signals: bool,
 ) -> Result<Running, ServeError> {
     let listen = config.listen.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, PORT).into());
-    let auth = config.auth.unwrap_or(match listen.ip().is_loopback() {
-        true => Auth::None,
-        false => Auth::Token,
-    });
+    let auth =
+        config.auth.unwrap_or(if listen.ip().is_loopback() { Auth::None } else { Auth::Token });
     let tls = tls(&config)?;
     check_address(listen, tls.is_some(), auth == Auth::Token).map_err(usage)?;
     let certificates = Certificates::new(config.certificates.clone()).map_err(usage)?;
@@ -244,17 +243,13 @@ fn start_with(
     let proxies = TrustedProxies::new(&config.trusted_proxy).map_err(usage)?;
     let names = HostNames::new(&config.host).map_err(usage)?;
     let acceptor = tls.map(Tls::load).transpose().map_err(usage)?;
-    let embedded = !config.ephemeral && config.postgres.is_none() && config.postgres_file.is_none();
     let store = store(&config)?;
     if let Some(file) = &config.restore {
         restore(&*store, file)?;
     }
     let reading = reading(&config, options);
     // What these files had when the server ran last, and have no longer, is removed now.
-    let before = match config.watch_files {
-        true => folder::kept(&*store)?,
-        false => Default::default(),
-    };
+    let before = if config.watch_files { folder::kept(&*store)? } else { Default::default() };
     let imported = folder::import(&*store, &files, &reading, &config.extensions, &before)?;
     for problem in &imported.problems {
         tracing::warn!(problem, "not imported");
@@ -298,7 +293,6 @@ fn start_with(
             ..Default::default()
         },
         runtime: runtime.handle().clone(),
-        data: embedded.then(|| config.data.clone().unwrap_or_else(default_data)),
     });
     app.metrics.set_tls(acceptor.is_some());
     if let Some(collector) = &config.otlp {
@@ -310,13 +304,12 @@ fn start_with(
         None => None,
     };
     app.metrics.resolved(app.live.state().took);
-    let watcher = match config.watch_files && !files.is_empty() {
-        true => {
-            let (store, extensions) = (Arc::clone(&store), config.extensions.clone());
-            let followed = folder::follow(store, files, reading, extensions, imported.keys);
-            Some(followed.map_err(|e| world(format!("cannot watch files: {e}")))?)
-        }
-        false => None,
+    let watcher = if config.watch_files && !files.is_empty() {
+        let (store, extensions) = (Arc::clone(&store), config.extensions.clone());
+        let followed = folder::follow(store, files, reading, extensions, imported.keys);
+        Some(followed.map_err(|e| world(format!("cannot watch files: {e}")))?)
+    } else {
+        None
     };
     let bound = connections.block_on(TcpListener::bind(listen));
     let listener = bound.map_err(|e| world(format!("cannot listen on {listen}: {e}")))?;
@@ -350,6 +343,7 @@ fn start_with(
             app.runtime.spawn(keep_tokens(Arc::clone(&app)));
             app.runtime.spawn(keep_short(Arc::clone(&app), history, audit));
             app.runtime.spawn(concerns::tell(Arc::clone(&app.store)));
+            app.runtime.spawn(vitals::measure(Arc::clone(&app)));
             let ending = Arc::clone(&app);
             let shutdown = async move {
                 told_to_stop(stopped, signals).await;

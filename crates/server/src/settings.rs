@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use overrule::Options;
-use overrule_guard::{ClientCerts, ListenerLimits, Tls};
+use overrule_guard::{ClientCerts, ListenerLimits, Tls, fair_part};
 use overrule_store::Retention;
 
 use crate::config::Config;
@@ -21,7 +21,8 @@ pub(crate) fn limits(config: &Config) -> ListenerLimits {
         body_bytes: config.max_body.unwrap_or(usual.body_bytes),
         request_timeout: Duration::from_secs(config.request_timeout.unwrap_or(60)),
         connections: config.max_connections.unwrap_or(usual.connections),
-        connections_per_ip: config.max_connections.unwrap_or(usual.connections_per_ip),
+        // However many there are, one address must not have all of them.
+        connections_per_ip: config.max_connections.map_or(usual.connections_per_ip, fair_part),
         requests_in_flight: config.max_requests.unwrap_or(usual.requests_in_flight),
         grace: config.grace.map_or(usual.grace, Duration::from_secs),
         ..usual
@@ -67,8 +68,9 @@ pub(crate) fn retention(
 
 /// How resources are read.
 pub(crate) fn reading(config: &Config, options: Options) -> Options {
-    // Questions about one target show where profiles differ.
-    let mut options = Options { compare: true, ..options };
+    // Questions about one target show where profiles differ. A store is a whole world, which clients add to: what is
+    // missing in it is missing.
+    let mut options = Options { compare: true, assume_missing: false, ..options };
     config.extensions.reading(&mut options);
     options
 }

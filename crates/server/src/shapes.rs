@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the JSON of the server's own answers, beside the model `overrule/v1` that it shares with the command
+//! The JSON of the server's own answers, beside the model `overrule/v1` that it shares with the command
 //! line. Not here: filling them.
 
 use overrule::view::v1;
@@ -96,8 +96,11 @@ pub struct WriteResult {
     pub dry_run: bool,
     /// One per resource.
     pub items: Vec<WrittenItem>,
-    /// What is wrong with them, without being a reason to refuse them.
+    /// What is wrong with them, without being a reason to refuse them; of very many the gravest.
     pub diagnostics: Vec<v1::DiagnosticItem>,
+    /// How many more there are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more_diagnostics: Option<usize>,
     /// What changes, or would change, in effective policies; of a dry run only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<v1::EffectiveChanges>,

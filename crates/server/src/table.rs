@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: what an endpoint is: the one description that the router, the checks of requests and the OpenAPI
+//! What an endpoint is: the one description that the router, the checks of requests and the OpenAPI
 //! document are all made of. Not here: the endpoints themselves.
 
 use std::future::Future;
@@ -27,6 +27,8 @@ pub enum Type {
     Number(u64),
     /// One of these words.
     Word(&'static [&'static str]),
+    /// One of these words, or a text that begins like this.
+    WordOr(&'static [&'static str], &'static str),
 }
 
 /// A parameter of the query.
@@ -51,6 +53,9 @@ impl Param {
     /// A parameter of a question.
     pub fn of(parameter: &Parameter) -> Self {
         let kind = match parameter.takes {
+            Takes::Choice { words, or: Some((begin, _)), .. } => {
+                Type::WordOr(parameter.http_words.unwrap_or(words), begin)
+            }
             Takes::Word(words) | Takes::Choice { words, .. } => {
                 Type::Word(parameter.http_words.unwrap_or(words))
             }
@@ -112,7 +117,7 @@ pub enum EndpointAccess {
     /// Whoever has proved who they are; the answer depends on what they may read.
     Known,
     /// Whoever may write what the path names, or anything where it names nothing. It is asked before the body is read;
-    /// what stands in the body is judged after.
+    /// the content of the body is checked afterwards.
     Writes,
     /// Whoever may read everything.
     ReadsAll,

@@ -2,9 +2,11 @@
 //! In: a server that runs. Out: what it uses now and what it is doing, as figures. Not here: what has been counted since
 //! it started (`metrics`).
 
-use std::path::Path;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use overrule_store::StoreConnections;
 use prometheus_client::encoding::text::encode_registry;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::registry::Registry;
@@ -12,6 +14,9 @@ use prometheus_client::registry::Registry;
 use crate::app::App;
 use crate::metrics::{Gauges, number};
 use crate::work::WorkClass;
+
+/// How often the store is measured.
+const MEASURING: Duration = Duration::from_secs(15);
 
 /// The figures of this moment, in the text form of OpenMetrics.
 pub fn text(app: &App) -> String {
@@ -40,9 +45,17 @@ pub fn text(app: &App) -> String {
         let name = "overrule_certificate_expiry_timestamp_seconds";
         gauges.add(name, "When the certificate of the server expires", one(expires));
     }
-    if let Some(data) = &app.data {
-        let bytes = i64::try_from(size(data)).unwrap_or(i64::MAX);
-        gauges.add("overrule_store_bytes", "Bytes of the files of the embedded store", one(bytes));
+    if let Some(bytes) = app.store_size.known() {
+        let help = "Bytes of the store: its files, or its tables in PostgreSQL";
+        gauges.add("overrule_store_bytes", help, one(bytes));
+    }
+    if let Some(StoreConnections { used, idle, most }) = app.store.connections() {
+        let state = |state: &str| vec![("state", state.to_owned())];
+        let all = [("used", used), ("idle", idle)].map(|(word, n)| (state(word), number(n)));
+        let help = "Connections to PostgreSQL, by what they do";
+        gauges.add("overrule_store_connections", help, all);
+        let help = "Most connections to PostgreSQL that there may be";
+        gauges.add("overrule_store_connections_max", help, one(number(most)));
     }
     if app.spans.wanted() {
         let dropped = i64::try_from(app.spans.dropped()).unwrap_or(i64::MAX);
@@ -55,11 +68,30 @@ pub fn text(app: &App) -> String {
     out
 }
 
-/// Bytes of the files in a folder.
-fn size(folder: &Path) -> u64 {
-    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
-    let files = entries.flatten().filter_map(|entry| entry.metadata().ok());
-    files.filter(std::fs::Metadata::is_file).map(|file| file.len()).sum()
+/// What the store takes, as measured last: whoever asks for figures must not wait for a store that stands still.
+#[derive(Debug, Default)]
+pub struct StoreSize(OnceLock<AtomicI64>);
+
+impl StoreSize {
+    fn known(&self) -> Option<i64> {
+        self.0.get().map(|bytes| bytes.load(Ordering::Relaxed))
+    }
+
+    fn set(&self, bytes: u64) {
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        self.0.get_or_init(AtomicI64::default).store(bytes, Ordering::Relaxed);
+    }
+}
+
+/// Measures the store now and then. If it does not answer, the last figure stays.
+pub async fn measure(app: Arc<App>) {
+    loop {
+        let store = Arc::clone(&app.store);
+        if let Ok(Ok(bytes)) = tokio::task::spawn_blocking(move || store.size()).await {
+            app.store_size.set(bytes);
+        }
+        tokio::time::sleep(MEASURING).await;
+    }
 }
 
 /// What the process uses, under the names that all programs have for it. Only what this system tells.

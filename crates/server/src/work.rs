@@ -31,7 +31,7 @@ pub enum WorkClass {
     DryRun,
     /// Resolving a state again, for a question that needs more than is kept ready.
     Closer,
-    /// Holding what came of it.
+    /// Holding the result.
     CloserState,
     /// Preparing what an extension needs of a state.
     Derive,
@@ -100,7 +100,7 @@ impl WorkClass {
 #[derive(Debug)]
 pub struct WorkTurns(BTreeMap<WorkClass, Arc<Line>>);
 
-/// The right to do some work, or to hold what came of it, until it is dropped.
+/// The right to do some work, or to hold its result, until it is dropped.
 #[derive(Debug)]
 pub struct WorkTurn {
     line: Arc<Line>,

@@ -7,13 +7,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::builder::{Builder, Refusal};
 use crate::codes;
+use crate::concern::{ConcernedKinds, Concerns};
 use crate::diagnostic::Diagnostic;
 use crate::findings::{Findings, Mark};
+use crate::look::{Look, look, mentions};
+use crate::passed::{Passed, Why};
 use crate::reader::ReadOptions;
 use crate::redact::{Ranges, concerns, redact};
 use crate::shape;
 use crate::source_map::{SourceId, to_u32};
-use crate::tree::Tree;
+use crate::tree::{Tree, TreeNodeId, View};
 use crate::{json, quick, yaml};
 
 /// What came of a run of chunks.
@@ -27,6 +30,8 @@ pub(crate) struct Outcome {
     pub(crate) blanks: Ranges,
     /// The first Helm action.
     pub(crate) template: Option<u32>,
+    /// Documents that were passed over, counted from the first of these.
+    pub(crate) passed: Vec<Passed>,
     /// Whether there were more documents than may be read.
     pub(crate) too_many: bool,
 }
@@ -56,8 +61,7 @@ impl Allowance {
 
 /// Reads chunks one after the other, each on its own.
 pub(crate) fn read_chunks(
-    text: &str,
-    source: SourceId,
+    (text, source, concerns): (&str, SourceId, &Concerns),
     chunks: &[Range<usize>],
     options: &ReadOptions,
     allowance: &Allowance,
@@ -68,7 +72,8 @@ pub(crate) fn read_chunks(
         if outcome.too_many {
             break;
         }
-        read_chunk(&mut builder, chunk.clone(), options, allowance, &mut outcome);
+        let chunk = (chunk.clone(), concerns);
+        read_chunk(&mut builder, chunk, options, allowance, &mut outcome);
     }
     options.parsed.add(outcome.documents.len());
     outcome.findings = builder.findings;
@@ -77,16 +82,25 @@ pub(crate) fn read_chunks(
 
 fn read_chunk(
     builder: &mut Builder<'_>,
-    chunk: Range<usize>,
+    (chunk, matters): (Range<usize>, &Concerns),
     options: &ReadOptions,
     allowance: &Allowance,
     outcome: &mut Outcome,
 ) {
     let text = builder.text.get(chunk.clone()).unwrap_or("");
+    let look = matters.kinds().map_or(Look::Ours, |kinds| look(text, kinds));
+    if look == Look::Other {
+        if !allowance.take() {
+            outcome.too_many = true;
+            return;
+        }
+        outcome.pass(chunk.start, Why::NoResource);
+        return;
+    }
     let templated = text.contains("{{");
     builder.watch_for_templates(templated);
     let mark = builder.findings.mark();
-    let mut taken = Taken { outcome, options, allowance, end: chunk.start, mark };
+    let mut taken = Taken { outcome, options, matters, allowance, end: chunk.start, mark, look };
     let refusal = match shape::json_start(text) {
         Some(offset) => {
             let range = chunk.start + offset..chunk.end;
@@ -111,7 +125,7 @@ fn read_chunk(
                 other => other.err(),
             }
         }
-        None => match quick::parse(builder, chunk.clone()) {
+        None => match first_try(builder, chunk.clone(), look) {
             Some(tree) => {
                 if let Some(tree) = tree {
                     taken.take(tree, chunk.end, chunk.end, builder);
@@ -126,24 +140,59 @@ fn read_chunk(
         },
     };
     let Taken { end, mark, .. } = taken;
-    if let Some(at) = builder.seen_template() {
+    // Who reads only what concerns them is told of templates folder by folder.
+    if let Some(at) = builder.seen_template().filter(|_| matters.everything()) {
         outcome.template.get_or_insert(at);
     }
     let Some(refusal) = refusal else { return };
     builder.abandon();
     // What is doubtful in a document that is not there does not matter, and may not be quotable.
     builder.findings.forget(&mark);
-    outcome.documents.push(None);
     let rest = builder.text.get(end..chunk.end).unwrap_or("");
     let action = if templated { shape::template_action(rest) } else { None };
     let secret = concerns(rest, &options.redactions);
-    if let Some(at) = action {
-        outcome.template.get_or_insert(to_u32(end + at));
+    if let Some(kinds) = matters.kinds()
+        && let Some(why) = passed_over(rest, look, action.is_some(), kinds)
+    {
+        outcome.pass(end + action.unwrap_or(0), why);
     } else {
-        outcome.errors.push(if secret { without_quotes(*refusal) } else { *refusal });
+        outcome.documents.push(None);
+        if let Some(at) = action {
+            outcome.template.get_or_insert(to_u32(end + at));
+        } else {
+            outcome.errors.push(if secret { without_quotes(*refusal) } else { *refusal });
+        }
     }
     if secret {
         outcome.blanks.push((to_u32(end), to_u32(chunk.end)));
+    }
+}
+
+impl Outcome {
+    fn pass(&mut self, at: usize, why: Why) {
+        let document = to_u32(self.documents.len());
+        self.passed.push(Passed { document, at: to_u32(at), why });
+        self.documents.push(None);
+    }
+}
+
+/// What reads nearly all documents in block style; none if the full parser must look.
+fn first_try(builder: &mut Builder<'_>, chunk: Range<usize>, look: Look) -> Option<Option<Tree>> {
+    match look {
+        Look::Stranger { defines } => quick::identity(builder, chunk, defines),
+        _ => quick::parse(builder, chunk),
+    }
+}
+
+/// Why a document that cannot be read is passed over; none if that must be told.
+fn passed_over(text: &str, look: Look, is_template: bool, kinds: &ConcernedKinds) -> Option<Why> {
+    let ours = || mentions(text, kinds);
+    match (is_template, look) {
+        (true, Look::Ours | Look::Maybe) => Some(Why::Template { ours: true }),
+        (true, _) => Some(Why::Template { ours: ours() }),
+        (false, Look::Ours) => None,
+        (false, Look::Maybe) => (!ours()).then_some(Why::Unreadable),
+        (false, _) => Some(Why::Unreadable),
     }
 }
 
@@ -155,11 +204,13 @@ fn is_syntax(refusal: &Refusal) -> bool {
 struct Taken<'a> {
     outcome: &'a mut Outcome,
     options: &'a ReadOptions,
+    matters: &'a Concerns,
     allowance: &'a Allowance,
     /// Where the last complete document ends.
     end: usize,
     /// What was found up to there.
     mark: Mark,
+    look: Look,
 }
 
 impl Taken<'_> {
@@ -174,13 +225,22 @@ impl Taken<'_> {
             builder.findings.redact(&blanks);
             self.outcome.blanks.extend(blanks);
         }
+        let root = View::new(builder.text, &tree, SourceId(0), TreeNodeId(0));
+        let ours = match self.look {
+            Look::Ours => true,
+            Look::Stranger { .. } => false,
+            _ => self.matters.is_ours(root),
+        };
+        if !ours {
+            builder.findings.forget(&self.mark);
+        }
         self.outcome.documents.push(Some(tree));
         self.end = end;
         self.mark = builder.findings.mark();
     }
 }
 
-/// A message about a document that may not be quoted: what stands in backticks is left out.
+/// A message about a document that may not be quoted: the text in backticks is left out.
 fn without_quotes(mut diagnostic: Diagnostic) -> Diagnostic {
     let quoted = diagnostic.message.split('`').enumerate();
     diagnostic.message = quoted.map(|(i, part)| if i % 2 == 0 { part } else { "`…`" }).collect();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::cow_vec::CowVec;
 use crate::piece::Piece;
-use crate::source_map::{SourceId, SourceMap};
+use crate::source_map::{SourceId, SourceMap, Span};
 use crate::tree::{Tree, TreeNodeId, View};
 
 /// Index of a [`Document`] in its [`Documents`].
@@ -125,6 +125,41 @@ impl Documents {
         };
         let end = (start..).find(|at| of(*at) != Some(source));
         start..end.unwrap_or(start)
+    }
+
+    /// The document that a place is in.
+    pub fn at(&self, place: Span) -> Option<DocId> {
+        let range = self.of_source(place.source);
+        let id = |at: usize| u32::try_from(at).ok().map(DocId);
+        let begins =
+            |at: usize| id(at).is_some_and(|doc| self.root(doc).span().start <= place.start);
+        // The last one that begins before it.
+        let (mut from, mut to) = (range.start, range.end);
+        while from < to {
+            let middle = from.midpoint(to);
+            if begins(middle) { from = middle + 1 } else { to = middle }
+        }
+        id(from.checked_sub(1).filter(|at| *at >= range.start)?)
+    }
+
+    /// The same with one more text, after all others.
+    #[must_use]
+    pub fn added(mut self, piece: &Piece) -> Self {
+        let source = self.sources.add(piece.source());
+        let documents = piece.trees().map(|(index, tree)| Document { source, index, tree });
+        self.documents.edit().extend(documents);
+        self
+    }
+
+    /// The same without its last text, if that has this name.
+    #[must_use]
+    pub fn without_last(mut self, name: &str) -> Self {
+        let last = self.sources.iter().last().filter(|(_, source)| source.name() == name);
+        if let Some((source, _)) = last {
+            self.documents.edit().retain(|document| document.source != source);
+            self.sources.remove_last();
+        }
+        self
     }
 
     /// The same with other words in one of the texts, which has as many documents as it had; all that is not about it is

@@ -16,6 +16,7 @@
 mod builder;
 mod chunk;
 pub mod codes;
+mod concern;
 mod cow_vec;
 mod cut;
 mod diagnostic;
@@ -25,6 +26,8 @@ mod findings;
 mod json;
 mod limits;
 mod locate;
+mod look;
+mod passed;
 mod piece;
 mod quick;
 mod reader;
@@ -38,11 +41,13 @@ mod to_json;
 mod tree;
 mod yaml;
 
+pub use concern::{ConcernedKinds, Concerns};
 pub use cow_vec::{CowVec, Items, ItemsRun};
 pub use diagnostic::{Basis, Code, CodeInfo, Diagnostic, Label, MessageText, Severity};
 pub use document::{DocId, Document, Documents, NodeRef};
 pub use limits::Limits;
 pub use locate::locate;
+pub use passed::{Passed, Why};
 pub use piece::Piece;
 pub use reader::{
     DuplicateKeys, Input, ParseCount, Read, ReadOptions, SingleLetters, read, read_one, read_piece,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the bounds that keep hostile input from costing more than its size.
+//! The bounds that keep hostile input from costing more than its size.
 //! Not here: enforcing them (the reader and the tree builder do, each at the place where the cost would arise).
 
 /// Bounds on what is read. Hitting one is a finding (`OV1004`), never a crash; the other documents stay.

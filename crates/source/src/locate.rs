@@ -287,7 +287,7 @@ fn text_from(written: &str, start: usize) -> &str {
     written.get(start..).unwrap_or("")
 }
 
-/// What is between two lines of a block, once it is known what comes after it.
+/// The text between two lines of a block, once the line after it is known.
 struct Gap {
     /// The break behind the last line with text.
     after: (usize, usize),

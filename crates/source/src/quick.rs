@@ -8,6 +8,7 @@
 
 mod flow;
 mod literal;
+mod strangers;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +17,9 @@ use std::ops::Range;
 use crate::builder::{Builder, Slot};
 use crate::source_map::to_u32;
 use crate::tree::{NodeKind, Tree};
+
+use strangers::Identity;
+pub(crate) use strangers::identity;
 
 /// Not certain: let the full parser look at it.
 #[derive(Debug)]
@@ -29,17 +33,21 @@ pub(crate) fn parse(builder: &mut Builder<'_>, chunk: Range<usize>) -> Option<Op
     if !is_ordinary(text.get(chunk.start..)?) {
         return None;
     }
+    document(builder, text, chunk.start, None)
+}
+
+fn document<'t>(
+    builder: &mut Builder<'t>,
+    text: &'t str,
+    start: usize,
+    identity: Option<Identity>,
+) -> Option<Option<Tree>> {
     builder.abandon();
     let mark = builder.findings.mark();
-    let mut reader = Reader {
-        builder,
-        text,
-        bytes: text.as_bytes(),
-        at: chunk.start,
-        line: chunk.start,
-        last_end: chunk.start,
-        open: Vec::new(),
-    };
+    let bytes = text.as_bytes();
+    let (at, line, last_end) = (start, start, start);
+    let open = Vec::new();
+    let mut reader = Reader { builder, text, bytes, at, line, last_end, open, identity };
     match reader.document() {
         Ok(()) => Some(reader.builder.finish()),
         Err(Unsure) => {
@@ -87,6 +95,8 @@ struct Reader<'b, 't> {
     /// Where the last token ended.
     last_end: usize,
     open: Vec<Block>,
+    /// What is kept, if that is not everything.
+    identity: Option<Identity>,
 }
 
 impl<'t> Reader<'_, 't> {
@@ -160,6 +170,10 @@ impl<'t> Reader<'_, 't> {
             }
             self.at = start;
             self.find_place(column, NodeKind::Map)?;
+            if self.is_left_out(&token) {
+                self.skip_entry(column);
+                return Ok(());
+            }
             self.at = token.end;
             self.scalar(token)?;
             self.skip_blanks();

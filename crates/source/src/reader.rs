@@ -10,12 +10,15 @@ use rayon::prelude::*;
 
 use crate::chunk::{Allowance, Outcome, read_chunks};
 use crate::codes;
+use crate::concern::Concerns;
 use crate::diagnostic::Diagnostic;
 use crate::document::{Document, Documents};
 use crate::findings::Findings;
 use crate::limits::Limits;
+use crate::look;
+use crate::passed::{Passed, Why};
 use crate::piece::Piece;
-use crate::redact::{Ranges, Redaction, blank, concerns};
+use crate::redact::{self, Ranges, Redaction, blank};
 use crate::source_map::{Source, SourceId, SourceMap, Span, to_u32};
 use crate::split::split;
 use crate::tree::Tree;
@@ -27,12 +30,14 @@ pub struct Input {
     pub name: Box<str>,
     /// Its content.
     pub bytes: Vec<u8>,
+    /// Whether nobody named it: it was found in a folder, and may be anything.
+    pub found: bool,
 }
 
 impl Input {
     /// An input from its name and content.
     pub fn new(name: impl Into<Box<str>>, bytes: impl Into<Vec<u8>>) -> Self {
-        Self { name: name.into(), bytes: bytes.into() }
+        Self { name: name.into(), bytes: bytes.into(), found: false }
     }
 }
 
@@ -93,6 +98,9 @@ pub struct ReadOptions {
     pub redactions: Vec<Redaction>,
     /// Counts what is parsed.
     pub parsed: ParseCount,
+    /// Which documents of texts that were found in a folder matter. Of others no more is read than who they are, and
+    /// nothing is found wrong with them.
+    pub concerns: Concerns,
 }
 
 /// What reading yields.
@@ -128,8 +136,8 @@ pub fn read_with(
             None
         } else {
             let outcomes = share.each(batches, |batch: Batch<'_>| {
-                let outcome =
-                    read_chunks(batch.text, batch.source, &batch.chunks, options, &allowance);
+                let of = (batch.text, batch.source, batch.concerns);
+                let outcome = read_chunks(of, &batch.chunks, options, &allowance);
                 progress(batch.bytes);
                 (batch.source, outcome)
             });
@@ -143,14 +151,17 @@ pub fn read_with(
     assemble(texts, outcomes, share)
 }
 
-/// Of too many documents, none is read.
+/// Of too many documents, none is read. A text that is refused anyway keeps its own reason, and the text that shows it.
 fn refuse(text: &mut Text, most: usize) {
+    if text.problem.is_some() {
+        return;
+    }
     let message = format!("there are more than {most} documents, the most that are read at once");
     let diagnostic = Diagnostic::new(&codes::LIMIT, message)
         .help("send them in several parts; none of them was read");
     // Nobody has looked for secrets in it.
     text.text = String::new();
-    text.problem.get_or_insert(Problem { at: 0, diagnostic });
+    text.problem = Some(Problem { at: 0, diagnostic });
 }
 
 /// Whether work is shared out. Waking other threads takes longer than reading a few small files, and a process that reads
@@ -190,11 +201,12 @@ pub fn read_piece(input: Input, options: &ReadOptions) -> Piece {
     let options = &ReadOptions { limits: options.limits.clamped(), ..options.clone() };
     let (mut text, source) = (decode(input, options), SourceId(0));
     let (mut about, mut trees) = (Gathered::default(), Vec::new());
-    if text.problem.is_none() {
+    about.passed.extend(text.passed());
+    if text.problem.is_none() && text.passed.is_none() {
         let (chunks, most) = (split(&text.text), options.limits.documents);
         let allowance = Allowance::new(most);
         let all = chunks.get(..most.min(chunks.len())).unwrap_or_default();
-        let outcome = read_chunks(&text.text, source, all, options, &allowance);
+        let outcome = read_chunks((&text.text, source, &text.concerns), all, options, &allowance);
         if outcome.too_many || all.len() < chunks.len() {
             refuse(&mut text, most);
         } else {
@@ -211,6 +223,9 @@ struct Text {
     name: Box<str>,
     text: String,
     problem: Option<Problem>,
+    concerns: Concerns,
+    /// Why it is passed over as a whole.
+    passed: Option<Why>,
 }
 
 /// Why nothing of an input is read: a finding whose place is still an offset.
@@ -223,6 +238,7 @@ struct Problem {
 struct Batch<'t> {
     source: SourceId,
     text: &'t str,
+    concerns: &'t Concerns,
     chunks: Vec<Range<usize>>,
     bytes: usize,
 }
@@ -231,10 +247,10 @@ struct Batch<'t> {
 const BATCH: usize = 256 << 10;
 
 fn batches(source: SourceId, text: &Text) -> Vec<Batch<'_>> {
-    if text.problem.is_some() {
+    if text.problem.is_some() || text.passed.is_some() {
         return Vec::new();
     }
-    let text = text.text.as_str();
+    let (text, concerns) = (text.text.as_str(), &text.concerns);
     let mut batches: Vec<Batch<'_>> = Vec::new();
     for chunk in split(text) {
         match batches.last_mut() {
@@ -242,49 +258,84 @@ fn batches(source: SourceId, text: &Text) -> Vec<Batch<'_>> {
                 batch.bytes += chunk.len();
                 batch.chunks.push(chunk);
             }
-            _ => batches.push(Batch { source, text, bytes: chunk.len(), chunks: vec![chunk] }),
+            _ => {
+                let bytes = chunk.len();
+                batches.push(Batch { source, text, concerns, bytes, chunks: vec![chunk] });
+            }
         }
     }
     batches
 }
 
 fn decode(input: Input, options: &ReadOptions) -> Text {
-    let Input { name, mut bytes } = input;
+    let Input { name, mut bytes, found } = input;
+    let concerns = if found { options.concerns.clone() } else { Concerns::default() };
     let limit = options.limits.source_bytes;
     if bytes.len() > limit {
         let message = format!("the text has {} bytes, more than the limit of {limit}", bytes.len());
         let diagnostic =
             Diagnostic::new(&codes::LIMIT, message).help("split the file; none of it was read");
-        return Text { name, text: String::new(), problem: Some(Problem { at: 0, diagnostic }) };
+        return Text::refused(name, &bytes, diagnostic, concerns);
     }
     if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
         let diagnostic = Diagnostic::new(&codes::NOT_UTF8, "the text is UTF-16, not UTF-8")
             .help("convert to UTF-8, for example with `iconv -f UTF-16 -t UTF-8`");
-        return Text { name, text: String::new(), problem: Some(Problem { at: 0, diagnostic }) };
+        return Text::refused(name, &bytes, diagnostic, concerns);
     }
     if bytes.starts_with(&[0xEF, 0xBB, 0xBF]) {
         bytes.drain(..3);
     }
     match String::from_utf8(bytes) {
-        Ok(text) => Text { name, text, problem: None },
+        Ok(text) => {
+            let passed = concerns.kinds().filter(|_| is_jsonnet(&name)).map(|kinds| {
+                let ours = look::mentions(&text, kinds);
+                Why::Template { ours }
+            });
+            Text { name, text, problem: None, concerns, passed }
+        }
         Err(error) => {
             let at = error.utf8_error().valid_up_to();
             let mut bytes = error.into_bytes();
             let byte = bytes.get(at).copied().unwrap_or(0);
+            let message = format!("the byte 0x{byte:02X} is not UTF-8");
+            let diagnostic = Diagnostic::new(&codes::NOT_UTF8, message)
+                .help("convert to UTF-8; none of this file was read");
+            let refused = Text::refused(name, &bytes, diagnostic, concerns);
+            let Some(problem) = refused.problem else { return refused };
             bytes.truncate(at);
             // What is before the bad byte is kept to show the place; it is valid, so that nothing is replaced.
             let mut text = String::from_utf8(bytes).unwrap_or_default();
-            if concerns(&text, &options.redactions) {
+            if redact::concerns(&text, &options.redactions) {
                 let all = [(0, to_u32(text.len()))];
                 text = blank(text, &all);
             }
             text.push(char::REPLACEMENT_CHARACTER);
-            let message = format!("the byte 0x{byte:02X} is not UTF-8");
-            let diagnostic = Diagnostic::new(&codes::NOT_UTF8, message)
-                .help("convert to UTF-8; none of this file was read");
-            Text { name, text, problem: Some(Problem { at, diagnostic }) }
+            Text { text, problem: Some(Problem { at, ..problem }), ..refused }
         }
     }
+}
+
+impl Text {
+    /// A text of which nothing is read. That matters only if it would be about something that concerns the reader.
+    fn refused(name: Box<str>, bytes: &[u8], diagnostic: Diagnostic, concerns: Concerns) -> Self {
+        let mentions = |kinds| {
+            // UTF-16 has a zero beside each letter.
+            let letters: Vec<u8> = bytes.iter().copied().filter(|b| *b != 0).collect();
+            look::mentions(&String::from_utf8_lossy(&letters), kinds)
+        };
+        let foreign = concerns.kinds().is_some_and(|kinds| !mentions(kinds));
+        let passed = foreign.then_some(Why::Unreadable);
+        let problem = (!foreign).then_some(Problem { at: 0, diagnostic });
+        Self { name, text: String::new(), problem, concerns, passed }
+    }
+
+    fn passed(&self) -> Option<Passed> {
+        self.passed.map(|why| Passed { document: 0, at: 0, why })
+    }
+}
+
+fn is_jsonnet(name: &str) -> bool {
+    name.ends_with(".jsonnet") || name.ends_with(".libsonnet")
 }
 
 /// Everything about one source, before it gets its final form.
@@ -296,11 +347,14 @@ struct Gathered {
     blanks: Ranges,
     /// How many documents it has so far, those included that could not be read.
     documents: u32,
+    passed: Vec<Passed>,
 }
 
 impl Gathered {
     /// Adds the result of the next run of chunks; `keep` gets each document with its number.
     fn add(&mut self, outcome: Outcome, mut keep: impl FnMut(u32, Tree)) {
+        let number = |p: Passed| Passed { document: self.documents + p.document, ..p };
+        self.passed.extend(outcome.passed.into_iter().map(number));
         for tree in outcome.documents {
             if let Some(tree) = tree {
                 keep(self.documents, tree);
@@ -316,7 +370,11 @@ impl Gathered {
 
 fn assemble(texts: Vec<Text>, outcomes: Vec<(SourceId, Outcome)>, share: Share) -> Read {
     let mut documents = Vec::with_capacity(outcomes.len());
-    let mut gathered: Vec<Gathered> = texts.iter().map(|_| Gathered::default()).collect();
+    let gathered = |text: &Text| {
+        let passed = text.passed().into_iter().collect();
+        Gathered { passed, ..Gathered::default() }
+    };
+    let mut gathered: Vec<Gathered> = texts.iter().map(gathered).collect();
     for (source, outcome) in outcomes {
         let Some(about) = gathered.get_mut(source.0 as usize) else { continue };
         about.add(outcome, |index, tree| {
@@ -352,5 +410,11 @@ fn finish(source: SourceId, text: Text, about: Gathered) -> (Source, Vec<Diagnos
     }
     // By place; those at one place stay in the order they were found.
     diagnostics.sort_by_key(|diagnostic| diagnostic.primary.as_ref().map(|at| at.span.start));
-    (Source::new(text.name, blank(text.text, &about.blanks)), diagnostics)
+    // Nobody will look at a text of which nothing was read.
+    let unseen = diagnostics.is_empty()
+        && !about.passed.is_empty()
+        && about.passed.len() == (about.documents as usize).max(1)
+        && about.passed.iter().all(|passed| !matches!(passed.why, Why::Template { ours: true }));
+    let text_kept = if unseen { String::new() } else { blank(text.text, &about.blanks) };
+    (Source::new(text.name, text_kept).passing(about.passed), diagnostics)
 }

@@ -3,21 +3,37 @@
 //! Not here: parsing. This is the only place that knows how a source is called.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::cow_vec::CowVec;
+use crate::passed::Passed;
 
 /// One text that was read: a file, standard input, a request body.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Source {
     name: Box<str>,
     text: Box<str>,
+    /// Where lines and characters are; found when that is first asked, as it is of few texts.
+    places: OnceLock<Places>,
+    passed: Box<[Passed]>,
+}
+
+#[derive(Debug, Clone)]
+struct Places {
     /// Byte offset at which each line starts; the first is 0.
     lines: Box<[u32]>,
     /// How many bytes before each multiple of [`STRIDE`] do not begin a character; empty if the text is ASCII.
     /// It makes columns cheap also in a line of many megabytes.
     inner: Box<[u32]>,
 }
+
+impl PartialEq for Source {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.name, &self.text, &self.passed) == (&other.name, &other.text, &other.passed)
+    }
+}
+
+impl Eq for Source {}
 
 /// Distance of the entries of [`Source::inner`].
 const STRIDE: usize = 1024;
@@ -57,10 +73,25 @@ impl fmt::Display for Position {
 impl Source {
     /// A source from its name and text. Texts are under 4 GiB: the reader refuses larger ones.
     pub fn new(name: impl Into<Box<str>>, text: impl Into<Box<str>>) -> Self {
-        let text = text.into();
-        let lines = line_starts(&text);
-        let inner = inner_bytes(&text);
-        Self { name: name.into(), text, lines, inner }
+        let (name, text) = (name.into(), text.into());
+        Self { name, text, places: OnceLock::new(), passed: Box::default() }
+    }
+
+    fn places(&self) -> &Places {
+        self.places.get_or_init(|| {
+            let (lines, inner) = (line_starts(&self.text), inner_bytes(&self.text));
+            Places { lines, inner }
+        })
+    }
+
+    /// The same with documents that were passed over.
+    pub(crate) fn passing(self, passed: Vec<Passed>) -> Self {
+        Self { passed: passed.into(), ..self }
+    }
+
+    /// Documents of this text that were passed over, in order.
+    pub fn passed(&self) -> &[Passed] {
+        &self.passed
     }
 
     /// The name it was given, for people.
@@ -79,8 +110,9 @@ impl Source {
 
     /// Line (from 1) and column in characters (from 1) of a byte offset.
     pub fn line_column(&self, offset: u32) -> (u32, u32) {
-        let line = self.lines.partition_point(|&start| start <= offset).max(1);
-        let start = self.lines.get(line - 1).copied().unwrap_or(0);
+        let lines = &self.places().lines;
+        let line = lines.partition_point(|&start| start <= offset).max(1);
+        let start = lines.get(line - 1).copied().unwrap_or(0);
         let offset = offset.min(to_u32(self.text.len())).max(start);
         let inner = self.inner_before(offset).saturating_sub(self.inner_before(start));
         (to_u32(line), (offset - start).saturating_sub(inner) + 1)
@@ -88,14 +120,14 @@ impl Source {
 
     fn inner_before(&self, offset: u32) -> u32 {
         let offset = offset as usize;
-        let Some(known) = self.inner.get(offset / STRIDE) else { return 0 };
+        let Some(known) = self.places().inner.get(offset / STRIDE) else { return 0 };
         let near = self.text.as_bytes().get(offset / STRIDE * STRIDE..offset).unwrap_or_default();
         known + to_u32(near.iter().filter(|b| is_inner(**b)).count())
     }
 
     /// The text of one line (from 1), without its line end.
     pub fn line(&self, line: u32) -> &str {
-        let at = |i: u32| self.lines.get(i as usize).map(|&o| o as usize);
+        let at = |i: u32| self.places().lines.get(i as usize).map(|&o| o as usize);
         let start = at(line.saturating_sub(1)).unwrap_or(self.text.len());
         let end = at(line).unwrap_or(self.text.len());
         self.text.get(start..end).unwrap_or("").trim_end_matches(['\n', '\r'])
@@ -169,10 +201,14 @@ impl SourceMap {
     }
 
     /// The one text of this name, if texts are in the order of their names.
-    pub(crate) fn only(&self, name: &str) -> Option<SourceId> {
+    pub fn only(&self, name: &str) -> Option<SourceId> {
         let is = |at: usize| self.sources.get(at).is_some_and(|source| source.name() == name);
         let at = self.sources.partition_point(|source| source.name() < name);
         (is(at) && !is(at + 1)).then(|| SourceId(to_u32(at)))
+    }
+
+    pub(crate) fn remove_last(&mut self) {
+        self.sources.edit().pop();
     }
 
     pub(crate) fn compact(&mut self) {

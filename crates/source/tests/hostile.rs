@@ -144,6 +144,22 @@ fn documents_are_counted() {
     assert_eq!(findings(&within(30, "runs", || read_one("f", &text, &options))), ["OV1004 1:1"]);
 }
 
+/// Found by fuzzing: the place of the bad byte was told, and the text that shows it was gone.
+#[test]
+fn a_text_that_is_not_utf8_says_so_even_beside_too_many_documents() {
+    let limits = Limits { documents: 3, ..Limits::default() };
+    let options = ReadOptions { limits, ..ReadOptions::default() };
+    let many = || Input::new("many", "{}\n---\n".repeat(4));
+    let read = overrule_source::read(vec![many(), Input::new("bad", b"a: \xFF")], &options);
+    assert_eq!(
+        (read.documents.len(), findings(&read)),
+        (0, vec!["OV1004 1:1".to_owned(), "OV1003 1:4".to_owned()])
+    );
+    let span = read.diagnostics[1].primary.as_ref().unwrap().span;
+    let text = read.documents.sources.get(span.source).unwrap().text();
+    assert!(text.get(span.start as usize..span.end as usize).is_some(), "{span:?} of {text:?}");
+}
+
 #[test]
 fn large_maps_find_duplicates_quickly() {
     let mut text: String = (0..200_000).map(|i| format!("key-{i}: {i}\n")).collect();

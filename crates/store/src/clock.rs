@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::error::StoreError;
 
-/// A step that is no jump: clocks are set right by less all the time.
+/// A step up to this is not a jump: clocks are corrected by such amounts all the time.
 pub(crate) const STEP: SignedDuration = SignedDuration::from_secs(2);
 
 /// Now, for measuring.

@@ -36,8 +36,8 @@ pub use error::StoreError;
 pub use pg::{PgTls, open_postgres};
 pub use record::{
     AuditEvent, Author, Change, ChangeKind, Committed, HistoryEntry, HistoryFilter, Precondition,
-    Pruned, Record, ResourceKey, ResourceScope, Retention, StoreSnapshot, TextFormat, TokenRow,
-    WrittenChange,
+    Pruned, Record, ResourceKey, ResourceScope, Retention, StoreConnections, StoreSnapshot,
+    TextFormat, TokenRow, WrittenChange,
 };
 pub use sqlite::{open_folder, open_memory};
 pub use store::Store;

@@ -23,9 +23,11 @@ use jiff::{SignedDuration, Timestamp};
 use tokio_postgres::Client;
 use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
 
+use crate::checked::unsigned;
 use crate::clock::{self, ClockTrouble, SteadyClock};
 use crate::deadline::Deadline;
 use crate::error::StoreError;
+use crate::record::StoreConnections;
 use crate::schema::Schema;
 use crate::shared::{News, Shared};
 use crate::sql::{Each, Engine, Manner, Row, Tx, Value, Work, first, reading, writing};
@@ -181,6 +183,19 @@ impl Engine for Postgres {
 
     fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    fn size(&self) -> Result<u64, StoreError> {
+        let sql = "SELECT CAST(coalesce(sum(pg_total_relation_size(c.oid)), 0) AS bigint)
+                   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                   WHERE n.nspname = $1 AND c.relkind = 'r'";
+        let schema = Value::Text(self.pool.schema());
+        let bytes = reading(self, Manner::Quiet, |tx| first(tx, sql, &[schema], |row| row.int(0)))?;
+        unsigned(bytes.unwrap_or(0))
+    }
+
+    fn connections(&self) -> Option<StoreConnections> {
+        Some(self.pool.load())
     }
 
     fn is_new(&self, tx: &mut dyn Tx) -> Result<bool, StoreError> {

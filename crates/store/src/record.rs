@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the words of the store: keys, records, changes, entries of the history, tokens, audit events.
+//! The words of the store: keys, records, changes, entries of the history, tokens, audit events.
 //! Not here: how they are kept.
 
 use std::fmt;
@@ -54,6 +54,17 @@ pub enum TextFormat {
     Yaml,
     /// JSON.
     Json,
+}
+
+/// The connections of one instance to its database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreConnections {
+    /// In use.
+    pub used: usize,
+    /// Kept open for whoever comes next.
+    pub idle: usize,
+    /// The most there may be.
+    pub most: usize,
 }
 
 /// A resource as it is, or was at some revision.

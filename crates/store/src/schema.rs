@@ -95,9 +95,10 @@ impl Schema {
             }
             Ok(())
         })?;
-        match found.schema == self.known() {
-            true => Ok(found),
-            false => Err(StoreError::OtherSchema { found: found.schema, known: self.known() }),
+        if found.schema == self.known() {
+            Ok(found)
+        } else {
+            Err(StoreError::OtherSchema { found: found.schema, known: self.known() })
         }
     }
 }

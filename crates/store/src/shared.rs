@@ -15,7 +15,7 @@ use crate::deadline::Deadline;
 use crate::error::StoreError;
 use crate::record::{
     AuditEvent, Author, Change, Committed, HistoryEntry, HistoryFilter, Pruned, Record,
-    ResourceKey, Retention, StoreSnapshot, TokenRow,
+    ResourceKey, Retention, StoreConnections, StoreSnapshot, TokenRow,
 };
 use crate::schema::{Meta, Schema, meta};
 use crate::sql::{Engine, Manner, Tx, nothing_ran, reading, writing};
@@ -291,6 +291,14 @@ impl<E: Engine> Store for Shared<E> {
         let newest = clock::time(self.newest.load(Ordering::Relaxed)).ok();
         let future = newest.and_then(|newest| clock::beyond(newest, self.engine.now()));
         self.engine.clock_trouble().or(future.map(ClockTrouble::Future))
+    }
+
+    fn size(&self) -> Result<u64, StoreError> {
+        self.engine.size()
+    }
+
+    fn connections(&self) -> Option<StoreConnections> {
+        self.engine.connections()
     }
 
     fn healthy(&self) -> Result<(), StoreError> {

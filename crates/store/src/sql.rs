@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use crate::clock::ClockTrouble;
 use crate::deadline::Deadline;
 use crate::error::StoreError;
+use crate::record::StoreConnections;
 
 /// A parameter.
 #[derive(Debug, Clone, Copy)]
@@ -82,6 +83,12 @@ pub(crate) trait Engine: Send + Sync {
     fn clock_trouble(&self) -> Option<ClockTrouble>;
     /// What time it is, as far as can be told without the database.
     fn now(&self) -> Timestamp;
+    /// Bytes that the database keeps for the store: files, or tables.
+    fn size(&self) -> Result<u64, StoreError>;
+    /// How its connections are used, if it is reached by any.
+    fn connections(&self) -> Option<StoreConnections> {
+        None
+    }
     /// Whether a read keeps writers waiting, so that a read must never wait for anyone else.
     fn is_alone(&self) -> bool {
         false

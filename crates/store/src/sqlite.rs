@@ -15,12 +15,13 @@ use jiff::Timestamp;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, TransactionBehavior, params_from_iter};
 
+use crate::checked::unsigned;
 use crate::clock::{self, ClockTrouble, SteadyClock};
 use crate::deadline::Deadline;
 use crate::error::StoreError;
 use crate::schema::Schema;
 use crate::shared::{News, Shared};
-use crate::sql::{Each, Engine, Manner, Row, Tx, Value, Work, first};
+use crate::sql::{Each, Engine, Manner, Row, Tx, Value, Work, first, reading};
 use crate::store::Store;
 use folder::Lock;
 
@@ -170,6 +171,18 @@ impl Engine for Sqlite {
         }
     }
 
+    fn size(&self) -> Result<u64, StoreError> {
+        match &self.disk {
+            Some(disk) => Ok(folder::size(&disk.path)),
+            None => {
+                let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
+                let bytes =
+                    reading(self, Manner::Quiet, |tx| first(tx, sql, &[], |row| row.int(0)))?;
+                unsigned(bytes.unwrap_or(0))
+            }
+        }
+    }
+
     fn is_new(&self, tx: &mut dyn Tx) -> Result<bool, StoreError> {
         let sql = "SELECT count(*), coalesce(sum(name = 'meta'), 0) FROM sqlite_master WHERE type = 'table'";
         match first(tx, sql, &[], |row| Ok((row.int(0)?, row.int(1)?)))? {
@@ -207,9 +220,8 @@ fn within(
     deadline: Option<Deadline>,
     work: Work<'_>,
 ) -> Result<(), StoreError> {
-    let in_time = || match deadline.is_some_and(Deadline::is_over) {
-        true => Err(StoreError::too_late()),
-        false => Ok(()),
+    let in_time = || {
+        if deadline.is_some_and(Deadline::is_over) { Err(StoreError::too_late()) } else { Ok(()) }
     };
     in_time()?;
     let transaction = connection.transaction_with_behavior(behavior).map_err(error)?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the interface of every store. Not here: any store.
+//! The interface of every store. Not here: any store.
 
 use std::io::{BufRead, Write};
 
@@ -11,7 +11,7 @@ use crate::deadline::Deadline;
 use crate::error::StoreError;
 use crate::record::{
     AuditEvent, Author, Change, Committed, HistoryEntry, HistoryFilter, Pruned, Record,
-    ResourceKey, Retention, StoreSnapshot, TokenRow,
+    ResourceKey, Retention, StoreConnections, StoreSnapshot, TokenRow,
 };
 
 /// A store of resources that loses nothing. Revisions count commits that changed something: the empty store is at 0.
@@ -101,6 +101,12 @@ pub trait Store: Send + Sync {
 
     /// What is wrong with the clocks that changes are dated by, as far as is known here.
     fn clock_trouble(&self) -> Option<ClockTrouble>;
+
+    /// Bytes that the database keeps for the store: files, or tables with their indexes.
+    fn size(&self) -> Result<u64, StoreError>;
+
+    /// How the connections of this instance are used; none if the database is in the process. Never waits.
+    fn connections(&self) -> Option<StoreConnections>;
 
     /// Whether a write would be taken now. Makes one that leaves nothing behind, and takes less than a second even if the
     /// database does not answer.

@@ -16,7 +16,7 @@ overrule_source::codes! {
     BACKEND_NOT_FOUND = "OV1206", Warning, World, "backend not found";
     /// The input has no object of a kind that routes send traffic to.
     BACKEND_KIND_ABSENT = "OV1207", Note, World, "backends are not part of the input";
-    /// A Service without the port a route names, or a route that names none.
+    /// A Service without the port a route names.
     BACKEND_PORT = "OV1208", Warning, World, "backend has no such port";
     /// A backend in another namespace without a ReferenceGrant.
     BACKEND_NOT_PERMITTED = "OV1209", Error, World, "backend in another namespace needs a ReferenceGrant";
@@ -42,4 +42,14 @@ overrule_source::codes! {
     CERTIFICATE_NOT_PERMITTED = "OV1219", Error, World, "certificate in another namespace needs a ReferenceGrant";
     /// A rule that neither forwards nor answers.
     RULE_WITHOUT_BACKEND = "OV1220", Warning, Document, "rule has no backend";
+    /// Something that is referred to is not in the input, and neither is anything of its kind.
+    ASSUMED = "OV1221", Note, World, "not in the input, so assumed";
+    /// A listener asks for labels of a namespace that is not in the input, while others are.
+    NAMESPACE_NOT_FOUND = "OV1222", Error, World, "namespace not among those of the input";
+    /// A parentRef names a port that the Service does not have.
+    NO_MATCHING_PORT = "OV1240", Error, World, "parent Service has no such port";
+    /// Routes of several kinds are bound to one port of a Service.
+    MESH_ROUTE_CONFLICT = "OV1241", Error, World, "route of another kind is bound to the same Service port";
+    /// A route is bound to a Service of another namespace.
+    CONSUMER_ROUTE = "OV1242", Note, World, "consumer route acts on clients of its own namespace only";
 }

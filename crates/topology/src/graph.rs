@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the types of the graph. Not here: how it is built (`connect`), how it is searched (`lookup`).
+//! The types of the graph. Not here: how it is built (`connect`), how it is searched (`lookup`).
 //!
 //! Everything is a flat vector with typed indexes; members of an object are ranges. A hundred thousand routes take
 //! a dozen allocations.
@@ -13,6 +13,7 @@ use overrule_source::{DocId, NodeRef, Span};
 
 use super::grants::GrantIndex;
 use super::lookup::Index;
+use super::mesh::Mesh;
 use super::rows::{NamedParent, ParentRow, RuleRow};
 
 macro_rules! indexes {
@@ -55,6 +56,10 @@ indexes! {
     PortIx;
     /// Index into [`GatewayTopology::links`].
     LinkIx;
+    /// Index into [`Mesh::frontends`].
+    FrontendIx;
+    /// Index into [`Mesh::ports`].
+    FrontendPortIx;
 }
 
 /// A GatewayClass; one that Gateways only name has no object.
@@ -79,6 +84,8 @@ pub struct Gateway {
     pub listeners: Range<u32>,
     /// The ListenerSets it accepts, in the order of precedence (older first, then namespace and name).
     pub sets: Vec<SetIx>,
+    /// Nobody wrote it: references need it, and everything else about it is unknown. It has no class.
+    pub assumed: bool,
 }
 
 /// A ListenerSet or XListenerSet.
@@ -387,8 +394,8 @@ pub enum HostFit {
 }
 
 /// The whole graph. The order of nodes depends on names only, never on files: classes; Gateways by namespace and
-/// name, each followed by its listeners as written; ListenerSets likewise; routes by kind, namespace, name, each
-/// followed by its rules; backends of the input by group, kind, namespace, name, each followed by its ports; backends
+/// name, each followed by its listeners as written; ListenerSets likewise; Services that routes are bound to by namespace
+/// and name, each followed by its ports; routes by kind, namespace, name, each followed by its rules; backends of the input by group, kind, namespace, name, each followed by its ports; backends
 /// that are only named, by their first use.
 #[derive(Debug, Clone, Default)]
 pub struct GatewayTopology {
@@ -422,6 +429,8 @@ pub struct GatewayTopology {
     pub(crate) named_parents: Vec<NamedParent>,
     /// Routes at listeners, sorted by listener, then route.
     pub links: Vec<Link>,
+    /// Services that routes are bound to.
+    pub mesh: Mesh,
     /// Which references across namespaces are permitted.
     pub grants: GrantIndex,
     pub(crate) index: Index,

@@ -9,9 +9,9 @@ use overrule_source::{NodeRef, Span};
 use smallvec::SmallVec;
 
 use super::graph::{
-    Backend, BackendIx, BackendUse, ClassIx, Delegation, Gateway, GatewayClass, GatewayIx, Link,
-    LinkIx, Listener, ListenerIx, ListenerSet, PortIx, Route, RouteIx, RouteRule, RuleIx, SetIx,
-    TopologyPort,
+    Backend, BackendIx, BackendUse, ClassIx, Delegation, FrontendIx, Gateway, GatewayClass,
+    GatewayIx, Link, LinkIx, Listener, ListenerIx, ListenerSet, PortIx, Route, RouteIx, RouteRule,
+    RuleIx, SetIx, TopologyPort,
 };
 use super::hostname;
 use super::resources::{count, part};
@@ -37,6 +37,8 @@ pub(crate) struct Index {
     pub(crate) equal_names: HashMap<ObjectId, HashMap<Sym, SmallVec<[NodeId; 2]>>>,
     /// The listener in force for each hostname of a port of a Gateway.
     pub(crate) owners: HashMap<(GatewayIx, u16, Sym), ListenerIx>,
+    /// Services that routes are bound to, by namespace and name.
+    pub(crate) frontends: HashMap<(Sym, Sym), FrontendIx>,
 }
 
 macro_rules! accessors {
@@ -202,6 +204,12 @@ impl GatewayTopology {
     pub fn object_node(&self, object: ObjectId) -> Option<NodeId> {
         let node = self.index.object_nodes.get(object.0 as usize).copied()?;
         (node != NOWHERE).then_some(NodeId(node))
+    }
+
+    /// Whether a node is of an object that is not in the input and is assumed.
+    pub fn is_assumed(&self, snapshot: &Snapshot, node: NodeId) -> bool {
+        let object = self.nodes.get(node).and_then(|node| node.object);
+        object.is_some_and(|object| snapshot.assumed(object).is_some())
     }
 
     /// The node of a section: a listener by name, a rule by name or `rule-N`, a Service port by name (or by number

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the typed specs `parse` reads and `connect` works on. Not here: trees.
+//! The typed specs `parse` reads and `connect` works on. Not here: trees.
 //!
 //! Lists inside objects are ranges of flat vectors. Specs keep the spans that a finding about a link may have to point
 //! at, because `connect` sees no tree.
 
 use std::ops::Range;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use overrule_model::{GroupKind, Labels, ObjectId, Selector, Sym};
 use overrule_source::{Span, TreeNodeId};
 
@@ -32,6 +32,8 @@ pub struct GatewayResources {
     pub(crate) ports: Vec<PortSpec>,
     /// Labels of Namespace objects, the implicit one included.
     pub(crate) namespaces: HashMap<Sym, Labels>,
+    /// Those of them whose labels nobody knows.
+    pub(crate) open_namespaces: HashSet<Sym>,
     pub(crate) selectors: Vec<Selector>,
     pub(crate) grants: GrantIndex,
     pub(crate) hosts: Hosts,
@@ -101,6 +103,8 @@ pub(crate) struct GatewaySpec {
     pub(crate) allowed_sets: NamespacesFrom,
     /// `spec.allowedListeners`, if written.
     pub(crate) allowed_at: Option<Span>,
+    /// Nobody wrote it; references need it.
+    pub(crate) assumed: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -152,6 +156,8 @@ pub(crate) struct ListenerSpec {
     pub(crate) kinds: RouteKinds,
     /// `allowedRoutes`, if written.
     pub(crate) allowed_at: Option<Span>,
+    /// Nobody wrote it; references need it.
+    pub(crate) assumed: bool,
     pub(crate) certificates: Range<u32>,
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: a request. Out: per Gateway the listener, route and rule that take it, or why none does.
+//! In: a request. Out: per Gateway the listener, route and rule that take it, or why none does; the same for a request to
+//! a Service that routes are bound to, by the namespace of the client.
 //! Not here: single matches (`matching`).
 //!
 //! First the listener: the port, a protocol that fits the scheme, and the most specific hostname; no other listener is
@@ -7,6 +8,9 @@
 //! ([`Weight`]), then the older route, then namespace and name, then the first rule. GRPCRoutes take gRPC calls only,
 //! and before HTTPRoutes of an equally specific hostname. TLSRoutes and TCPRoutes take whole connections: by name and
 //! always, with their first rule.
+//!
+//! To a Service, hostnames of routes say nothing (GEP-1426). Its consumer routes take the requests of their namespace and
+//! its producer routes all others.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -14,9 +18,12 @@ use overrule_model::{Created, Snapshot, Sym};
 use overrule_source::{Documents, View};
 
 use super::GatewayTopology;
-use super::graph::{GatewayIx, LinkIx, Listener, ListenerIx, RouteIx, RouteKind, RuleIx};
+use super::graph::{
+    FrontendIx, FrontendPortIx, GatewayIx, LinkIx, Listener, ListenerIx, RouteIx, RouteKind, RuleIx,
+};
 use super::hostname::{matches_host, specificity};
 use super::matching::{self, Weight};
+use super::mesh::{Frontend, MeshLink, MeshRouted, MeshTaken};
 use super::request::HttpRequest;
 
 /// The rule that takes a request at one Gateway.
@@ -76,6 +83,38 @@ pub fn route_request(
     routed
 }
 
+/// What becomes of a request if its host is a Service that routes are bound to: `NAME`, from clients of its namespace,
+/// `NAME.NAMESPACE`, `NAME.NAMESPACE.svc` and whatever follows. By Service and by the namespace of the clients, those
+/// without consumer routes last.
+pub fn route_mesh_request(
+    documents: &Documents,
+    snapshot: &Snapshot,
+    topology: &GatewayTopology,
+    request: &HttpRequest,
+) -> Vec<MeshTaken> {
+    let router = Router { documents, snapshot, topology, request };
+    let mut labels = request.host.split('.');
+    let (name, namespace, svc) = (labels.next(), labels.next(), labels.next());
+    if svc.is_some_and(|label| label != "svc") {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for (index, frontend) in topology.mesh.frontends.iter().enumerate() {
+        let is_text = |sym, text: Option<&str>| Some(snapshot.text(sym)) == text;
+        let node = topology.nodes.get(frontend.node);
+        if !node.is_some_and(|node| is_text(node.name, name)) {
+            continue;
+        }
+        // A name alone is looked up in the namespace of the client.
+        let only = namespace.is_none().then_some(frontend.namespace);
+        if only.is_none() && !is_text(frontend.namespace, namespace) {
+            continue;
+        }
+        found.extend(router.frontend(FrontendIx::from(index), frontend, only));
+    }
+    found
+}
+
 struct Router<'a> {
     documents: &'a Documents,
     snapshot: &'a Snapshot,
@@ -93,7 +132,8 @@ struct Candidate<'a> {
     name: Reverse<(&'a str, &'a str)>,
     rule: Reverse<RuleIx>,
     match_index: Reverse<Option<u32>>,
-    link: LinkIx,
+    /// Place of the link that leads to the route.
+    link: u32,
     shown: Sym,
 }
 
@@ -112,17 +152,30 @@ impl Candidate<'_> {
 
 impl<'a> Router<'a> {
     fn gateway(&self, gateway: GatewayIx) -> Result<Taken, Missed> {
-        let (listener, other_port) = self.listener(gateway)?;
-        let links = self.topology.listener(listener).map_or(0..0, |l| l.links.clone());
+        let assumed = self.topology.gateway(gateway).is_some_and(|gateway| gateway.assumed);
+        // Which listener of a Gateway nobody wrote takes a request is unknown: it may be any of them.
+        let (listeners, other_port) = match assumed {
+            true => (self.topology.listeners_of(gateway).map(|(ix, _)| ix).collect(), false),
+            false => {
+                let (listener, other_port) = self.listener(gateway)?;
+                (vec![listener], other_port)
+            }
+        };
+        let Some(listener) = listeners.first().copied() else {
+            return Err(Missed::NoListener(gateway));
+        };
         let mut best: Option<Candidate<'a>> = None;
         let mut has_route = false;
-        for link in links.map(LinkIx) {
-            has_route |= self.candidates(link, &mut best);
+        for listener in listeners {
+            let links = self.topology.listener(listener).map_or(0..0, |l| l.links.clone());
+            for link in links.map(LinkIx) {
+                has_route |= self.candidates(link, &mut best);
+            }
         }
         match best {
             Some(found) => Ok(Taken {
                 gateway,
-                link: found.link,
+                link: LinkIx(found.link),
                 rule: found.rule.0,
                 match_index: found.match_index.0,
                 hostname: found.shown,
@@ -175,11 +228,24 @@ impl<'a> Router<'a> {
         if route.kind == RouteKind::Grpc && !self.request.is_grpc() {
             return false;
         }
+        self.compete(at.route, (hostname, shown), link.0, best);
+        true
+    }
+
+    /// Puts the best match of each rule of a route up against the best so far.
+    fn compete(
+        &self,
+        ix: RouteIx,
+        (hostname, shown): ((bool, usize), Sym),
+        link: u32,
+        best: &mut Option<Candidate<'a>>,
+    ) {
+        let Some(route) = self.topology.route(ix) else { return };
         let object = self.snapshot.get(route.object);
         let name = object
             .map_or(("", ""), |o| (self.snapshot.text(o.scope.name()), self.snapshot.text(o.name)));
         let created = object.map_or(Created::Absent, |o| o.created).key();
-        for (rule, spec) in topology.rules_of(at.route) {
+        for (rule, spec) in self.topology.rules_of(ix) {
             let view = self.documents.view(spec.tree);
             let Some((weight, match_index)) = self.best_match(route.kind, view, spec.index) else {
                 continue;
@@ -199,7 +265,54 @@ impl<'a> Router<'a> {
                 *best = Some(candidate);
             }
         }
-        true
+    }
+
+    /// What becomes of the request at a Service: for each namespace with consumer routes, and for all others.
+    fn frontend(&self, ix: FrontendIx, frontend: &Frontend, only: Option<Sym>) -> Vec<MeshTaken> {
+        let mesh = &self.topology.mesh;
+        let number = self.request.port();
+        let ports = mesh.ports_of(frontend);
+        let place = ports.iter().position(|port| port.number == number);
+        let port = place.and_then(|place| {
+            Some(FrontendPortIx(frontend.ports.start + u32::try_from(place).ok()?))
+        });
+        let taken = |clients, routed| MeshTaken { frontend: ix, port, clients, routed };
+        if port.is_none() && !ports.is_empty() {
+            return vec![taken(only, MeshRouted::NoPort)];
+        }
+        let (first, links) = (frontend.links.start, mesh.links_of(frontend));
+        let here: Vec<(u32, &MeshLink)> =
+            (first..).zip(links).filter(|(_, link)| link.port == port).collect();
+        let mut groups: Vec<Option<Sym>> =
+            here.iter().filter_map(|(_, l)| l.clients.map(Some)).collect();
+        groups.sort_by_key(|clients| clients.map(|clients| self.snapshot.text(clients)));
+        groups.dedup();
+        groups.push(None);
+        // Clients that use the name alone are of the namespace of the Service.
+        groups.retain(|clients| only.is_none() || clients.is_none());
+        let routed = |clients: Option<Sym>| {
+            let (mut best, mut any) = (None, false);
+            for (place, link) in here.iter().filter(|(_, link)| link.clients == clients) {
+                any = true;
+                let speaks =
+                    self.topology.route(link.route).is_some_and(|route| match route.kind {
+                        RouteKind::Grpc => self.request.is_grpc(),
+                        RouteKind::Udp => false,
+                        _ => true,
+                    });
+                if speaks {
+                    self.compete(link.route, (specificity(""), Sym::EMPTY), *place, &mut best);
+                }
+            }
+            match best {
+                Some(found) => {
+                    MeshRouted::Taken { rule: found.rule.0, match_index: found.match_index.0 }
+                }
+                None if any => MeshRouted::NoRule,
+                None => MeshRouted::Direct,
+            }
+        };
+        groups.into_iter().map(|clients| taken(clients.or(only), routed(clients))).collect()
     }
 
     /// The most specific hostname of a route that fits, and the one to show: the listener's if the route has none.

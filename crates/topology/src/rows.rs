@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: what the graph keeps of rules and parentRefs, of which a fleet has the most. Not here: what they
+//! What the graph keeps of rules and parentRefs, of which a fleet has the most. Not here: what they
 //! are to everybody else; `lookup` puts that together from the row, its neighbours and the route.
 //!
 //! Where a row says only the start of a range, it ends where that of the next row starts.

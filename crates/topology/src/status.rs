@@ -6,7 +6,7 @@ use overrule_model::Sym;
 use overrule_source::Span;
 
 use super::GatewayTopology;
-use super::graph::{BackendFacts, GatewayIx, RouteIx, SetIx};
+use super::graph::{BackendFacts, FrontendIx, GatewayIx, RouteIx, SetIx};
 
 /// One parentRef of a route and what became of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,13 +40,17 @@ pub enum ParentTarget {
     Gateway(GatewayIx),
     /// A ListenerSet.
     Set(SetIx),
+    /// A Service, as its clients see it.
+    Service(FrontendIx),
 }
 
 /// What became of a parentRef, with the reasons of the Gateway API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ParentStatus {
-    /// At least one listener takes the route.
+    /// At least one listener takes the route, or the Service it is bound to has the port.
     Accepted,
+    /// The parent is not in the input and is assumed: nobody can tell.
+    Assumed,
     /// No listener allows routes of this namespace and kind.
     NotAllowedByListeners,
     /// No listener that allows it has the name and port.
@@ -55,7 +59,9 @@ pub enum ParentStatus {
     NoMatchingListenerHostname,
     /// The parent is not in the input.
     ParentNotFound,
-    /// A parent of another kind: a Service (mesh), a route (delegation), or one of a vendor.
+    /// Routes of a kind that goes first are bound to the same port of the Service.
+    Conflicted,
+    /// A parent of another kind: a route (delegation), or one of a vendor.
     Foreign,
 }
 
@@ -67,7 +73,8 @@ impl ParentStatus {
             Self::NotAllowedByListeners => "NotAllowedByListeners",
             Self::NoMatchingParent | Self::ParentNotFound => "NoMatchingParent",
             Self::NoMatchingListenerHostname => "NoMatchingListenerHostname",
-            Self::Foreign => "Pending",
+            Self::Conflicted => "Conflicted",
+            Self::Assumed | Self::Foreign => "Pending",
         }
     }
 }
@@ -121,6 +128,7 @@ impl GatewayTopology {
             let status = match parent.status {
                 ParentStatus::Foreign => continue,
                 ParentStatus::Accepted => ConditionStatus::True,
+                ParentStatus::Assumed => ConditionStatus::Unknown,
                 _ => ConditionStatus::False,
             };
             let index = parent.index;

@@ -33,6 +33,8 @@ pub struct AccessAnswer<'a> {
     pub identity: Option<&'a str>,
     /// The inbound.
     pub to: &'a str,
+    /// What the answer rests on that is not in the input.
+    pub assumptions: Vec<v1::Assumption>,
     /// The method asked about.
     pub method: Option<&'a str>,
     /// The path asked about.
@@ -49,6 +51,52 @@ pub struct AccessAnswer<'a> {
     pub other_http: Option<(Http, Ruling<Cited<'a>>)>,
     /// What other profiles answer, by their names.
     pub others: Vec<(&'static str, Ruling<Cited<'a>>)>,
+}
+
+/// Everybody who gets in at an inbound.
+#[derive(Debug, Clone)]
+pub struct InboundCallers<'a> {
+    /// The inbound.
+    pub to: String,
+    /// The profile that says so.
+    pub profile: &'static str,
+    /// Whether the proxy knows its clients.
+    pub enforcement: Enforcement,
+    /// Whether a deny counts wherever it stands; otherwise the first clause that matches does.
+    pub denies_first: bool,
+    /// Every clause that can decide, in the order in which they count.
+    pub clauses: Vec<Cited<'a>>,
+    /// Clients of the input that get in, without regard to what they request.
+    pub clients: Vec<String>,
+}
+
+/// The whole list, for those who may know everything.
+pub fn callers(callers: &InboundCallers<'_>) -> v1::InboundCallers {
+    listed(callers, &|_| true)
+}
+
+/// The list with the clauses of some policies.
+pub(crate) fn listed(
+    callers: &InboundCallers<'_>,
+    readable: &dyn Fn(ObjectId) -> bool,
+) -> v1::InboundCallers {
+    let clauses = callers.clauses.iter().filter(|cited| readable(cited.object));
+    v1::InboundCallers {
+        to: callers.to.clone(),
+        profile: callers.profile.to_owned(),
+        enforcement: enforced(callers.enforcement),
+        denies_first: callers.denies_first,
+        clauses: clauses.map(decided_by).collect(),
+        clients: callers.clients.clone(),
+    }
+}
+
+fn enforced(enforcement: Enforcement) -> &'static str {
+    match enforcement {
+        Enforcement::Off => "off",
+        Enforcement::Permissive => "permissive",
+        Enforcement::Strict => "strict",
+    }
 }
 
 /// The whole answer, for those who may know everything.
@@ -100,13 +148,10 @@ pub(crate) fn asked(access: &AccessAnswer<'_>) -> v1::AccessDecision {
         path: owned(access.path),
         sni: owned(access.sni),
         http: access.http.map(Http::name),
-        enforcement: match enforcement {
-            Enforcement::Off => "off",
-            Enforcement::Permissive => "permissive",
-            Enforcement::Strict => "strict",
-        },
+        enforcement: enforced(enforcement),
         verdict: verdict(access.ruling.verdict),
         plaintext: (enforcement == Enforcement::Permissive).then_some("allowed"),
+        assumptions: access.assumptions.clone(),
         because: String::new(),
         by: None,
         by_tree: None,

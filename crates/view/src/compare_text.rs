@@ -8,10 +8,9 @@ use crate::compare::below;
 use crate::effective_text::origin_text;
 use crate::field::{name, pointer_segments};
 use crate::style::Painted;
-use crate::table::cut;
 use crate::{Styles, escape, v1, words, yaml};
 
-/// Widest value shown.
+/// Columns of a value, for a terminal.
 const VALUE: usize = 60;
 /// Most fields shown of one profile.
 const FIELDS: usize = 20;
@@ -34,7 +33,7 @@ pub(crate) fn others(
         let title = format!("{who} gives a different result:");
         writeln!(out, "{mark}{}", Painted(styles.warning, &title))?;
         for pointer in other.differs.iter().take(FIELDS) {
-            writeln!(out, "{mark}  {}", field(policy, other, pointer))?;
+            writeln!(out, "{mark}  {}", field(policy, other, pointer, styles))?;
         }
         if let Some(more @ 1..) = other.differs.len().checked_sub(FIELDS) {
             writeln!(
@@ -48,7 +47,12 @@ pub(crate) fn others(
 }
 
 /// One field: what it is, what it is there, and who says so.
-fn field(policy: &v1::EffectivePolicy, other: &v1::OtherProfile, pointer: &str) -> String {
+fn field(
+    policy: &v1::EffectivePolicy,
+    other: &v1::OtherProfile,
+    pointer: &str,
+    styles: &Styles,
+) -> String {
     let name = match pointer {
         "" => "all of it".to_owned(),
         pointer => escape::terminal(&name(pointer)).into_owned(),
@@ -56,7 +60,9 @@ fn field(policy: &v1::EffectivePolicy, other: &v1::OtherProfile, pointer: &str) 
     let (here, there) = (at(policy.spec.as_ref(), pointer), at(other.spec.as_ref(), pointer));
     let origins = other.origins_at(pointer);
     let from: Vec<String> = origins.iter().map(|o| origin_text(o)).collect();
-    if here == there {
+    let same = here == there;
+    let (here, there) = (styles.value(&here, VALUE), styles.value(&there, VALUE));
+    if same {
         let before: Vec<String> =
             below(&policy.origins, pointer).iter().map(|o| origin_text(o)).collect();
         let (from, before) = (or_nobody(&from), or_nobody(&before));
@@ -75,5 +81,5 @@ fn or_nobody(names: &[String]) -> String {
 fn at(spec: Option<&v1::Value>, pointer: &str) -> String {
     let path: Vec<_> = pointer_segments(pointer).collect();
     let value = spec.and_then(|s| s.at(path.iter().map(|s| &**s)));
-    value.map_or_else(|| "nothing".to_owned(), |v| cut(&yaml::flow(v), VALUE))
+    value.map_or_else(|| "nothing".to_owned(), yaml::flow)
 }

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use overrule_engine::LadderId;
+use overrule_model::ObjectId;
 
 use crate::compare::differences;
 use crate::diff_cause::{Causes, Changed};
@@ -58,21 +59,48 @@ impl EffectiveDiff {
 
     /// What differs, for one who may read everything.
     pub fn told(&self, before: &Scene<'_>, after: &Scene<'_>) -> v1::EffectiveChanges {
+        self.grouped(before, after).0
+    }
+
+    /// The same, and which of the changes are one change at several targets.
+    pub fn grouped(
+        &self,
+        before: &Scene<'_>,
+        after: &Scene<'_>,
+    ) -> (v1::EffectiveChanges, Vec<v1::ChangeGroup>) {
         let mut told = Telling { before, after, causes: Causes::new(before, after, &self.changed) };
-        let mut known: BTreeMap<(usize, LadderId, LadderId), Option<Differs>> = BTreeMap::new();
-        let mut items = Vec::new();
+        let mut known: BTreeMap<_, (Option<Differs>, Option<usize>)> = BTreeMap::new();
+        let (mut items, mut groups) = (Vec::new(), Vec::<Group>::new());
         for pair in &self.pairs {
-            let key = (pair.number, pair.before.ladder, pair.after.ladder);
+            // A target that is gone is not one that nothing is in force on.
+            let stays = pair.before.path.is_some() == pair.after.path.is_some();
+            let key = (pair.number, pair.before.ladder, pair.after.ladder, stays);
             // A path that fails for a reason of its own is told by itself.
             let own = pair.before.fails(before) || pair.after.fails(after);
-            let differs = if own {
-                told.differs(pair)
-            } else {
-                known.entry(key).or_insert_with(|| told.differs(pair)).clone()
+            let mut alone = own.then(|| (told.differs(pair), None));
+            let entry = match &mut alone {
+                Some(alone) => alone,
+                None => known.entry(key).or_insert_with(|| (told.differs(pair), None)),
             };
-            items.extend(differs.map(|differs| told.item(pair, differs)));
+            let Some(differs) = &entry.0 else { continue };
+            let (item, objects) = told.item(pair, differs.clone());
+            let place = *entry.1.get_or_insert_with(|| {
+                groups.push(Group { stays, ..Group::default() });
+                groups.len() - 1
+            });
+            if let Some(group) = groups.get_mut(place) {
+                group.items.push(items.len());
+                group.causes.extend(objects);
+            }
+            items.push(item);
         }
-        list(items)
+        let groups = groups.into_iter().map(|group| told.group(group, &items)).collect();
+        (list(items), groups)
+    }
+
+    /// Every resource that differs between the two states.
+    pub fn causes(&self, before: &Scene<'_>, after: &Scene<'_>) -> Vec<v1::ChangeCause> {
+        Causes::new(before, after, &self.changed).all_causes()
     }
 
     /// The same for a reader: as much of it as its answers before and after would tell.
@@ -124,13 +152,14 @@ impl EffectiveDiff {
 fn list(items: Vec<v1::EffectiveChange>) -> v1::EffectiveChanges {
     let mut counts = v1::ChangeCounts::default();
     for item in &items {
-        match (&item.before, &item.after) {
-            (None, Some(_)) => counts.added += 1,
-            (Some(_), None) => counts.removed += 1,
+        match item.change() {
+            "added" => counts.added += 1,
+            "removed" => counts.removed += 1,
             _ => counts.changed += 1,
         }
     }
-    v1::EffectiveChanges { api_version: v1::API_VERSION, kind: "EffectiveChanges", counts, items }
+    let (api_version, kind) = (v1::API_VERSION, "EffectiveChanges");
+    v1::EffectiveChanges { api_version, kind, counts, items, report: None }
 }
 
 /// What is in force as a reader is told it.
@@ -149,7 +178,18 @@ struct Differs {
     after: Option<v1::Value>,
     fields: Vec<v1::FieldChange>,
     /// Changed policies on either ladder.
-    because: Vec<String>,
+    because: Vec<ObjectOf>,
+}
+
+/// A resource of the state after, or of the one before.
+type ObjectOf = (bool, ObjectId);
+
+/// Changes that are one.
+#[derive(Default)]
+struct Group {
+    stays: bool,
+    items: Vec<usize>,
+    causes: BTreeSet<ObjectOf>,
 }
 
 /// Tells one who may read everything.
@@ -183,7 +223,7 @@ impl<'a> Telling<'a> {
         Some(Differs { before: a.spec, after: b.spec, fields, because })
     }
 
-    fn item(&mut self, pair: &'a Pair, differs: Differs) -> v1::EffectiveChange {
+    fn item(&mut self, pair: &'a Pair, differs: Differs) -> (v1::EffectiveChange, Vec<ObjectOf>) {
         let [old, new] = self.sides(pair);
         let (side, scene) = if pair.after.path.is_some() { new } else { old };
         let (part, at) = (side.part(scene), side.at(scene));
@@ -200,7 +240,10 @@ impl<'a> Telling<'a> {
             because.sort();
             because.dedup();
         }
-        v1::EffectiveChange {
+        // One resource may stand on both sides.
+        let sentences: BTreeSet<String> =
+            because.iter().map(|of| self.causes.sentence_of(*of)).collect();
+        let item = v1::EffectiveChange {
             policy_kind: result.map(|k| text(k.kind)).unwrap_or_default(),
             policy_group: result.map(|k| text(k.group)).unwrap_or_default(),
             family: part.map_or("", |p| p.family),
@@ -210,7 +253,24 @@ impl<'a> Telling<'a> {
             before: differs.before,
             after: differs.after,
             fields: differs.fields,
-            because: self.causes.sentence(because),
+            because: self.causes.sentence(sentences.into_iter().collect()),
+        };
+        (item, because)
+    }
+
+    fn group(&self, group: Group, items: &[v1::EffectiveChange]) -> v1::ChangeGroup {
+        let Group { stays, items: places, causes } = group;
+        let of = |place: &usize| items.get(*place);
+        let change = places.first().and_then(of).map_or("changed", v1::EffectiveChange::change);
+        let routes = places.iter().filter_map(of).filter_map(v1::EffectiveChange::route);
+        let routes: BTreeSet<_> = routes.collect();
+        let causes: BTreeSet<_> = causes.into_iter().filter_map(|o| self.causes.cause(o)).collect();
+        v1::ChangeGroup {
+            change,
+            uncovered: stays && change == "removed",
+            routes: routes.len(),
+            items: places,
+            causes: causes.into_iter().collect(),
         }
     }
 }

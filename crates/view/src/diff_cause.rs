@@ -8,8 +8,8 @@ use hashbrown::HashMap;
 use overrule_model::{Object, ObjectId, ObjectKey, Scope, Snapshot};
 use overrule_source::{NodeKind, View};
 
-use crate::Scene;
 use crate::tenancy::Sees;
+use crate::{Scene, v1};
 
 /// More than these are counted.
 const NAMED: usize = 3;
@@ -60,14 +60,48 @@ impl<'a> Causes<'a> {
         Self { before, after, known: HashMap::new(), changed }
     }
 
-    /// `TimeoutPolicy infra/gw-timeouts was changed`; none if it was not.
-    pub(crate) fn of_object(&mut self, scene: &Scene<'_>, object: ObjectId) -> Option<String> {
+    /// An object, and whether it is of the state after; none if it did not change.
+    pub(crate) fn of_object(
+        &mut self,
+        scene: &Scene<'_>,
+        object: ObjectId,
+    ) -> Option<(bool, ObjectId)> {
         let is_after = std::ptr::eq(scene.snapshot, self.after.snapshot);
-        let word = self.word(is_after, object)?;
+        self.word(is_after, object).map(|_| (is_after, object))
+    }
+
+    /// A changed object as data. Of one that is in both states, the later one.
+    pub(crate) fn cause(&self, of: (bool, ObjectId)) -> Option<v1::ChangeCause> {
+        let (is_after, object) = of;
+        let word = self.known.get(&of).copied().flatten()?;
         let home = if is_after { self.after } else { self.before };
         let found = home.snapshot.get(object)?;
-        let kind = home.snapshot.text(found.kind.kind);
-        Some(format!("{kind} {} was {word}", home.snapshot.full_name(object)))
+        if !is_after && let Some(now) = same_object(home.snapshot, found, self.after.snapshot) {
+            let at = self.after.place_of_object(now.id);
+            return Some(v1::ChangeCause { resource: named(home, found), change: word, at });
+        }
+        let (at, change) = (home.place_of_object(object), word);
+        Some(v1::ChangeCause { resource: named(home, found), change, at })
+    }
+
+    /// `TimeoutPolicy infra/gw-timeouts was changed`.
+    pub(crate) fn sentence_of(&self, of: (bool, ObjectId)) -> String {
+        let home = if of.0 { self.after } else { self.before };
+        let name = home.snapshot.get(of.1).map(|found| named(home, found)).unwrap_or_default();
+        match self.known.get(&of).copied().flatten() {
+            Some(DELETED) => format!("{name} was deleted, and only waits for its finalizers"),
+            word => format!("{name} was {}", word.unwrap_or("changed")),
+        }
+    }
+
+    /// Every resource that changed, each once.
+    pub(crate) fn all_causes(&mut self) -> Vec<v1::ChangeCause> {
+        let all: Vec<(bool, ObjectId)> = self.all().iter().map(|o| (o.is_after, o.id)).collect();
+        for (is_after, id) in &all {
+            self.word(*is_after, *id);
+        }
+        let causes: BTreeSet<_> = all.into_iter().filter_map(|of| self.cause(of)).collect();
+        causes.into_iter().collect()
     }
 
     fn word(&mut self, is_after: bool, object: ObjectId) -> Option<&'static str> {
@@ -77,9 +111,7 @@ impl<'a> Causes<'a> {
             let own = here.snapshot.get(object)?;
             match same_object(here.snapshot, own, there.snapshot) {
                 None if is_after => Some("added"),
-                None if was_deleted(here.snapshot, own, there.snapshot) => {
-                    Some("deleted, and only waits for its finalizers")
-                }
+                None if was_deleted(here.snapshot, own, there.snapshot) => Some(DELETED),
                 None => Some("removed"),
                 Some(other) => {
                     let a = here.documents.view(own.root);
@@ -117,7 +149,8 @@ impl<'a> Causes<'a> {
             let mut found = Vec::new();
             for (is_after, scene) in [(false, self.before), (true, self.after)] {
                 for id in changed.candidates(self.before, self.after, scene) {
-                    let Some(sentence) = self.of_object(scene, id) else { continue };
+                    let Some(of) = self.of_object(scene, id) else { continue };
+                    let sentence = self.sentence_of(of);
                     let kind = scene.snapshot.get(id).map(|o| scene.snapshot.text(o.kind.kind));
                     let kind = kind.unwrap_or_default().to_owned();
                     let name = scene.snapshot.full_name(id);
@@ -148,6 +181,15 @@ impl<'a> Causes<'a> {
         }
         self.sentence(because.into_iter().collect())
     }
+}
+
+/// What became of an object that is there, and is being deleted.
+const DELETED: &str = "deleted";
+
+/// `TimeoutPolicy infra/gw-timeouts`.
+fn named(home: &Scene<'_>, object: &Object) -> String {
+    let kind = home.snapshot.text(object.kind.kind);
+    format!("{kind} {}", home.snapshot.full_name(object.id))
 }
 
 /// The object of the same identity in another snapshot.

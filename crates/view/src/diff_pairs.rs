@@ -147,8 +147,10 @@ fn of_kind(
     }
     let Some((hashed, _, id)) = old else { return };
     for (path, ladder) in hashed.part.resolution.contexts(id) {
-        if ladder != LadderId::EMPTY && left.contains_key(&hashed.path(path)) {
-            pairs.push(Pair { number, before: side(old, path, ladder), after: Side::NOTHING });
+        let then = side(old, path, ladder);
+        let was_in_force = ladder != LadderId::EMPTY || then.fails(before);
+        if was_in_force && left.contains_key(&hashed.path(path)) {
+            pairs.push(Pair { number, before: then, after: Side::NOTHING });
         }
     }
 }

@@ -8,7 +8,7 @@ use overrule_engine::{Effective, FoldAction, KindId, LadderId, PathId, Rung, Ste
 use crate::diagnostics::item;
 use crate::losses::{Losses, Sorted};
 use crate::written::written;
-use crate::{Scene, ScenePart, compare, v1, value};
+use crate::{Scene, ScenePart, assumed, compare, v1, value};
 
 /// The effective policy of one kind at one path; its `spec` is null where nothing is in force. If the scene has other
 /// profiles, it tells where they differ.
@@ -51,6 +51,7 @@ pub(crate) fn with(
         assumed: kind.is_some_and(|k| k.assumed),
         only_elsewhere: false,
         path: part.path_elements(scene, path),
+        assumptions: assumed::told(scene, &assumed::of_path(scene, part, path)),
         target: part.path_target(scene, path),
         policies: contributors(scene, part, ladder),
         spec,

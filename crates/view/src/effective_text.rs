@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use overrule_engine::{KindId, LadderId, PathId};
 use unicode_width::UnicodeWidthStr;
@@ -14,7 +15,8 @@ use crate::effective::result;
 use crate::style::Painted;
 use crate::table::{Cell, Table};
 use crate::{
-    Other, Scene, ScenePart, Styles, compare, compare_text, effective, escape, v1, words, yaml,
+    Other, Scene, ScenePart, Styles, assumed, compare, compare_text, effective, escape, v1, words,
+    yaml,
 };
 
 /// One effective policy: header, value with origins, and everything that lost.
@@ -73,7 +75,11 @@ fn header(policy: &v1::EffectivePolicy, styles: &Styles, out: &mut dyn fmt::Writ
     if policy.path.len() > 1 {
         writeln!(out, "#   via {}", words::path(&policy.path))?;
     }
-    writeln!(out, "#   rules: {}", rules(policy))
+    writeln!(out, "#   rules: {}", rules(policy))?;
+    match policy.assumptions.as_slice() {
+        [] => Ok(()),
+        some => writeln!(out, "# {}", assumed::line(some)),
+    }
 }
 
 /// `gateway/gep713`, and whether they are guessed.
@@ -213,7 +219,7 @@ pub struct EffectiveTable {
     table: Table<5>,
     /// What is in force, and what other profiles say where they differ, by family, kind, ladder, profile and ladder
     /// there: many paths share them.
-    kept: BTreeMap<Kept, Option<[String; 2]>>,
+    kept: BTreeMap<Kept, Option<[Arc<str>; 2]>>,
 }
 
 type Kept = (&'static str, KindId, LadderId, &'static str, Option<LadderId>);
@@ -226,17 +232,23 @@ impl Default for EffectiveTable {
 }
 
 /// Values that are not applied, because the target fails.
-fn fails_closed([_, values]: &mut [String; 2]) {
+fn fails_closed([_, values]: &mut [Arc<str>; 2]) {
     if !values.starts_with(FAILS) {
-        values.insert_str(0, FAILS);
+        *values = format!("{FAILS}{values}").into();
     }
+}
+
+/// A text, or a sign for none.
+fn or_none(text: String) -> Arc<str> {
+    if text.is_empty() { "-".into() } else { text.into() }
+}
+
+fn nothing() -> [Arc<str>; 2] {
+    ["".into(), "".into()]
 }
 
 /// What stands before such values.
 const FAILS: &str = "fails closed; otherwise: ";
-
-/// Longest text of values kept in a row; a table has no room for more.
-const VALUES: usize = 400;
 
 impl EffectiveTable {
     /// An empty table.
@@ -256,7 +268,7 @@ impl EffectiveTable {
         let ladder = part.resolution.ladder(kind, path);
         let key = (part.family, kind, ladder, part.profile, None);
         let shown = self.kept.entry(key).or_insert_with(|| Some(cells(scene, part, ladder)));
-        let mut shown = shown.clone().unwrap_or_default();
+        let mut shown = shown.clone().unwrap_or_else(nothing);
         if part.resolution.failures(path).next().is_some() {
             fails_closed(&mut shown);
         }
@@ -270,7 +282,7 @@ impl EffectiveTable {
                 let found = compare::other(scene, other, there, &here)?;
                 Some(match there {
                     Some((_, _, ladder)) if found.path_exists => cells(scene, &other.part, ladder),
-                    _ => ["no such path".to_owned(), "-".to_owned()],
+                    _ => ["no such path".into(), "-".into()],
                 })
             });
             if let Some([policies, values]) = row.clone() {
@@ -290,12 +302,10 @@ impl EffectiveTable {
                 names.push(name);
             }
         }
-        let or_none = |text: String| if text.is_empty() { "-".to_owned() } else { text };
-        let values =
-            policy.spec.as_ref().map(|v| crate::table::cut(&yaml::flow_members(v), VALUES));
+        let values = policy.spec.as_ref().map(yaml::flow_members);
         let mut cells = [
             or_none(escape::terminal(&names.join(",")).into_owned()),
-            values.unwrap_or_else(|| "-".to_owned()),
+            or_none(values.unwrap_or_default()),
         ];
         if !policy.error.is_empty() {
             fails_closed(&mut cells);
@@ -320,8 +330,8 @@ impl EffectiveTable {
         kind: KindId,
         path: PathId,
     ) {
-        let nothing = [format!("no such path under {}", part.profile), "-".to_owned()];
-        self.row(scene, &other.part, kind, path, nothing);
+        let missing = [format!("no such path under {}", part.profile).into(), "-".into()];
+        self.row(scene, &other.part, kind, path, missing);
         let ladder = other.part.resolution.ladder(kind, path);
         let [policies, values] = cells(scene, &other.part, ladder);
         self.under(other, policies, values);
@@ -333,7 +343,7 @@ impl EffectiveTable {
         part: &ScenePart<'_>,
         kind: KindId,
         path: PathId,
-        [policies, values]: [String; 2],
+        [policies, values]: [Arc<str>; 2],
     ) {
         let kind = part.resolution.kind(kind).map_or("", |k| scene.snapshot.text(k.kind));
         let escaped = |text: &str| escape::terminal(text).into_owned();
@@ -346,23 +356,18 @@ impl EffectiveTable {
         ]);
     }
 
-    fn under(&mut self, other: &Other<'_>, policies: String, values: String) {
+    fn under(&mut self, other: &Other<'_>, policies: Arc<str>, values: Arc<str>) {
         let name = format!("  under {}/{}", other.part.family, other.part.profile);
         let empty = Cell::default;
         self.table.push([name.into(), empty(), empty(), policies.into(), values.into()]);
     }
 
-    /// Prints it; values are cut so that a line fits `width` columns (none: they are not cut).
-    pub fn write(
-        &self,
-        width: Option<usize>,
-        styles: &Styles,
-        out: &mut dyn fmt::Write,
-    ) -> fmt::Result {
+    /// Prints it.
+    pub fn write(&self, styles: &Styles, out: &mut dyn fmt::Write) -> fmt::Result {
         if self.table.is_empty() {
             return Ok(());
         }
-        self.table.write("", width, styles, out)
+        self.table.write("", styles, out)
     }
 }
 
@@ -386,13 +391,10 @@ fn via(policy: &v1::EffectivePolicy) -> String {
 }
 
 /// Who is in force on a ladder, and what.
-fn cells(scene: &Scene<'_>, part: &ScenePart<'_>, ladder: LadderId) -> [String; 2] {
+fn cells(scene: &Scene<'_>, part: &ScenePart<'_>, ladder: LadderId) -> [Arc<str>; 2] {
     let found = part.resolution.effective(ladder);
     let value = found.and_then(|e| e.value.as_ref());
-    let values = value.map(|v| {
-        let text = yaml::flow_members(&crate::value::of_traced(scene.documents, v));
-        crate::table::cut(&text, VALUES)
-    });
+    let values = value.map(|v| yaml::flow_members(&crate::value::of_traced(scene.documents, v)));
     let steps = value.map(overrule_engine::Traced::steps).unwrap_or_default();
     let beside = found.into_iter().flat_map(|e| e.beside());
     let mut names: Vec<String> = Vec::new();
@@ -402,8 +404,7 @@ fn cells(scene: &Scene<'_>, part: &ScenePart<'_>, ladder: LadderId) -> [String; 
             names.push(name);
         }
     }
-    let policies = if names.is_empty() { "-".to_owned() } else { names.join(",") };
-    let mut shown = [policies, values.unwrap_or_else(|| "-".to_owned())];
+    let mut shown = [or_none(names.join(",")), or_none(values.unwrap_or_default())];
     if found.is_some_and(|e| !e.poison().is_empty()) {
         fails_closed(&mut shown);
     }

@@ -55,6 +55,21 @@ fn is_no_xml(c: char) -> bool {
     matches!(c, '\u{fffe}' | '\u{ffff}')
 }
 
+/// For one line of Markdown, within `<code>`: nothing in it is markup, a table's border, an entity, a link or a mention.
+pub fn markdown(text: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '/' | '.' | ',' | '-');
+    let special = |c: char| !plain(c) && (c.is_ascii() || is_unsafe(c));
+    replace(text, special, |c, out| match c.is_ascii_graphic() {
+        // A character by its number is never read as structure.
+        true => out.push_str(&format!("&#{};", u32::from(c))),
+        false => {
+            let mut shown = String::new();
+            push_visible(c, &mut shown);
+            out.push_str(&markdown(&shown));
+        }
+    })
+}
+
 /// For a double-quoted string of Graphviz DOT.
 pub fn dot(text: &str) -> Cow<'_, str> {
     // Graphviz also reads `&...;` as HTML entities, and `\N`, `\G` and the like as names of things.

@@ -3,13 +3,13 @@
 //! Not here: prose (`explain_text.rs`), deciding anything again.
 
 use overrule_engine::{
-    Effective, FoldAction, FoldEntry, Guard, GuardCheck, KeyValues, KindId, KindResult, LadderId,
-    PathId, Prefer, Rung, StepId,
+    Effective, Guard, GuardCheck, KeyValues, KindId, KindResult, LadderId, PathId, StepId,
 };
 
 use crate::decide::{Decided, decided};
 use crate::focus::focus;
 use crate::losses::Losses;
+use crate::steps::{Folded, winner};
 use crate::{Scene, ScenePart, effective, v1, written};
 
 /// Explains one kind at a path, or every kind that can have an effective policy there. `field` (a dotted path or a
@@ -47,13 +47,16 @@ fn explain_kind(
     let steps = part.resolution.ladders.steps(ladder);
     let found = part.resolution.effective(ladder);
     let homes = part.resolution.ladders.homes(ladder);
-    let at = Explained { scene, part, path, kind, ladder, steps: &steps, homes: &homes };
-    let (ladder, written) = at.ladder(found);
+    let at = Explained { scene, part, path, kind, steps: &steps, homes: &homes };
+    let (ladder_id, (ladder, written)) = (ladder, at.ladder(found));
+    let folded = Folded { scene, part, ladder: ladder_id, steps: &steps, homes: &homes };
+    let log = found.map(|e| folded.log(e)).unwrap_or_default();
+    let order = order(part.resolution.kind(kind));
     v1::ExplainedKind {
-        order: order(part.resolution.kind(kind)),
+        order: winner(&log).map_or_else(|| order.to_owned(), |wins| format!("{order}: {wins}")),
         ladder,
         written,
-        steps: found.map(|e| at.log(e)).unwrap_or_default(),
+        steps: log,
         field: field.map(|f| match found {
             Some(effective) => focus(Losses { scene, part, effective }, &steps, f),
             None => v1::FieldFocus {
@@ -73,7 +76,6 @@ fn explain_kind(
 /// How a ladder of the kind is ordered, in words. The first key of its ranks says so.
 pub(crate) fn order(kind: Option<&KindResult>) -> &'static str {
     match kind.and_then(|k| k.keys.first()).map(|key| key.values) {
-        Some(KeyValues::Words(_)) => "least specific first, the last one wins",
         Some(KeyValues::Sections | KeyValues::Strategies | KeyValues::Targets(_)) => {
             "most specific first"
         }
@@ -87,7 +89,6 @@ struct Explained<'a> {
     part: &'a ScenePart<'a>,
     path: PathId,
     kind: KindId,
-    ladder: LadderId,
     steps: &'a [StepId],
     /// The group of each step.
     homes: &'a [LadderId],
@@ -145,51 +146,6 @@ impl Explained<'_> {
         }
         written::settle(&mut policies);
         (rungs, policies)
-    }
-
-    /// What was done, without what goes without saying: that the first of a group met nothing in it.
-    fn log(&self, effective: &Effective) -> Vec<v1::Step> {
-        let mut told: Vec<v1::Step> = Vec::new();
-        for verdict in effective.log(&self.part.resolution.ladders) {
-            let inner = match verdict.rung {
-                Rung::Group(_) => true,
-                Rung::Step(id) => {
-                    let mut of_step = self.steps.iter().zip(self.homes).filter(|(s, _)| **s == id);
-                    !told.is_empty() && of_step.any(|(_, home)| *home != self.ladder)
-                }
-            };
-            if !(inner && verdict.done == FoldAction::Took) {
-                told.push(self.step(&verdict));
-            }
-        }
-        told
-    }
-
-    fn step(&self, verdict: &FoldEntry) -> v1::Step {
-        let steps = match verdict.rung {
-            Rung::Step(step) => smallvec::smallvec![step],
-            Rung::Group(group) => self.part.resolution.ladders.steps(group),
-        };
-        let position = |id: &StepId| self.steps.iter().position(|s| s == id).map_or(0, |i| i + 1);
-        let (done, preferred) = match verdict.done {
-            FoldAction::Took => ("took", None),
-            FoldAction::Replaced => ("replaced", None),
-            FoldAction::Merged(Prefer::Held) => ("merged", Some("held")),
-            FoldAction::Merged(Prefer::Incoming) => ("merged", Some("incoming")),
-            FoldAction::Kept => ("kept", None),
-            FoldAction::Beside => ("beside", None),
-            FoldAction::Passed => ("passed", None),
-            FoldAction::Skipped => ("skipped", None),
-            FoldAction::Poisoned => ("poisoned", None),
-        };
-        v1::Step {
-            rungs: steps.iter().map(position).collect(),
-            policies: steps.iter().map(|s| self.part.step_name(self.scene, *s)).collect(),
-            done,
-            preferred,
-            reason: verdict.reason.id,
-            because: verdict.reason.sentence,
-        }
     }
 }
 

@@ -10,7 +10,8 @@ use crate::field::name;
 use crate::style::Painted;
 use crate::table::{Cell, Table};
 use crate::{
-    Scene, ScenePart, Styles, compare_text, escape, explain, side_by_side_text, v1, words, yaml,
+    Scene, ScenePart, Styles, assumed, compare_text, escape, explain, side_by_side_text, v1, words,
+    yaml,
 };
 
 /// Explains in words; see [`explain`] for what is asked.
@@ -66,6 +67,17 @@ pub fn explanation_text(
     Ok(())
 }
 
+/// Positions on a ladder: `1`, `1 and 3`, `1 to 4`.
+fn positions(list: &[usize]) -> String {
+    match list {
+        [first, _, .., last] if last - first + 1 == list.len() => format!("{first} to {last}"),
+        list => words::and(&list.iter().map(usize::to_string).collect::<Vec<_>>()),
+    }
+}
+
+/// Columns of a value in a text for a terminal.
+const VALUE: usize = 80;
+
 struct Text<'a> {
     kind: &'a v1::ExplainedKind,
     styles: &'a Styles,
@@ -82,7 +94,11 @@ impl Text<'_> {
         if effective.path.len() > 1 {
             writeln!(out, "  via {}", words::path(&effective.path))?;
         }
-        writeln!(out, "  {}", Painted(self.styles.dim, &format!("rules: {}", rules(effective))))
+        writeln!(out, "  {}", Painted(self.styles.dim, &format!("rules: {}", rules(effective))))?;
+        match effective.assumptions.as_slice() {
+            [] => Ok(()),
+            some => writeln!(out, "  {}", assumed::line(some)),
+        }
     }
 
     fn heading(&self, text: &str, out: Out<'_>) -> fmt::Result {
@@ -120,7 +136,7 @@ impl Text<'_> {
             table.push([Cell::styled(name, style), on.into(), how.into(), at]);
         }
         let mut rows = String::new();
-        table.write("  ", None, self.styles, &mut rows)?;
+        table.write("  ", self.styles, &mut rows)?;
         for (row, rung) in rows.lines().zip(&self.kind.ladder) {
             writeln!(out, "{row}")?;
             if let Some(because) = &rung.because {
@@ -150,8 +166,8 @@ impl Text<'_> {
             let path = escape::terminal(&seen.path);
             match &seen.value {
                 Some(value) => {
-                    let value = crate::table::cut(&yaml::flow(value), 80);
-                    writeln!(out, "       {path} = {value}")?;
+                    let value = yaml::flow(value);
+                    writeln!(out, "       {path} = {}", self.styles.value(&value, VALUE))?;
                 }
                 None => writeln!(out, "       {path} is absent")?,
             }
@@ -159,25 +175,44 @@ impl Text<'_> {
         Ok(())
     }
 
+    /// Each step in a sentence that is true by itself, in the order of the ladder: whom it met is told by number.
     fn steps(&self, out: Out<'_>) -> fmt::Result {
         self.heading("Merge steps", out)?;
-        for step in &self.kind.steps {
-            let positions: Vec<String> = step.rungs.iter().map(usize::to_string).collect();
+        let steps = &self.kind.steps;
+        for step in steps {
+            let met = positions(&step.with);
+            let wins = if step.with.len() == 1 { "wins" } else { "win" };
             let what = match (step.done, step.preferred) {
                 ("took", _) => String::new(),
-                ("replaced", _) => "Replaces the values before it: ".to_owned(),
+                ("replaced", _) if met.is_empty() => String::new(),
+                ("replaced", _) => format!("Replaces {met}: "),
                 ("merged", Some("held")) => {
-                    "Merged; the policies before it win on conflicts: ".to_owned()
+                    format!("Merged with {met}, which {wins} on conflicts: ")
                 }
-                ("merged", _) => "Merged; this policy wins on conflicts: ".to_owned(),
+                ("merged", _) => format!("Merged with {met}, and wins on conflicts: "),
                 ("kept", _) => "Ignored: ".to_owned(),
                 ("passed", _) => "Adds nothing: ".to_owned(),
-                ("beside", _) => "In force beside the values before it: ".to_owned(),
+                ("skipped", _) => "Skipped: ".to_owned(),
+                ("beside", _) if met.is_empty() => String::new(),
+                ("beside", _) => format!("In force beside {met}: "),
                 ("poisoned", _) => "Invalid, so the target fails closed: ".to_owned(),
                 (done, _) => format!("{done}: "),
             };
-            let (positions, names) = (positions.join("+"), self.policies(&step.policies));
-            writeln!(out, "  {positions}. {names}: {what}{}", step.because)?;
+            // Some families begin at the end of the ladder.
+            let own = step.rungs.iter().max();
+            let from_the_end =
+                step.done == "took" && steps.iter().any(|s| s.rungs.iter().max() < own);
+            let because = match from_the_end {
+                true => "Starting point: no policy after it applies",
+                false => step.because,
+            };
+            let group = |s: &v1::Step| {
+                s.rungs.len() > step.rungs.len() && step.rungs.iter().all(|r| s.rungs.contains(r))
+            };
+            let indent = "  ".repeat(1 + steps.iter().filter(|s| group(s)).count());
+            let numbers: Vec<String> = step.rungs.iter().map(usize::to_string).collect();
+            let (numbers, names) = (numbers.join("+"), self.policies(&step.policies));
+            writeln!(out, "{indent}{numbers}. {names}: {what}{because}")?;
         }
         Ok(())
     }
@@ -228,7 +263,8 @@ impl Text<'_> {
         let what = match (lost.pointer.as_str(), &lost.value) {
             ("", _) => self.kind.effective.all_of(lost),
             (pointer, Some(value)) => {
-                let value = crate::table::cut(&yaml::flow(value), 80);
+                let value = yaml::flow(value);
+                let value = self.styles.value(&value, VALUE);
                 format!("{}: {value}", escape::terminal(&name(pointer)))
             }
             (pointer, None) => escape::terminal(&name(pointer)).into_owned(),
@@ -271,7 +307,8 @@ impl Text<'_> {
         }
         self.heading("Candidates for this field", out)?;
         for had in &field.candidates {
-            let value = crate::table::cut(&yaml::flow(&had.value), 80);
+            let value = yaml::flow(&had.value);
+            let value = self.styles.value(&value, VALUE);
             let at = had.at.as_ref().map_or_else(|| "implied".to_owned(), words::place);
             let at = format!("({at})");
             let (n, name) = (had.position, self.policy(&had.policy));

@@ -5,10 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use overrule_engine::{KindId, LadderId, Outcome, PolicyId, StepId, Tally};
-use overrule_model::{Created, Object};
+use overrule_model::{Created, Object, ObjectId, Scope};
 
 use crate::losses::{Losses, Sorted};
-use crate::{Scene, ScenePart, rules, v1};
+use crate::{Scene, ScenePart, assumed, rules, v1};
 
 /// The policies of a part whose object is kept, with what became of them.
 pub fn policies(
@@ -29,6 +29,7 @@ pub fn policies(
         strategies: strategies(part),
         losers: losers(scene, part),
         rules: rules::collect(scene, part, &kinds, &|p| kept.contains(&p)),
+        assumed: assumed::by_policy(scene, part),
     };
     let summaries = part.resolution.declared().filter_map(|(id, entry)| {
         let object = scene.snapshot.get(entry.object)?;
@@ -50,13 +51,16 @@ pub fn deleted_policies(
         policy_group: text(object.kind.group),
         family,
         profile,
+        target: scene.snapshot.display(object.id).to_string(),
         namespace: namespace(scene, object),
+        mesh: mesh(scene, object),
         name: text(object.name),
         targets: Vec::new(),
         outcome: "being deleted",
         counts: v1::Counts::from(Tally::default()),
         created: known(object.created).map(|_| object.created.to_string()),
         created_seconds: known(object.created),
+        assumptions: Vec::new(),
         strategy: None,
         why: Vec::new(),
         deleted: object.deleted.map(text),
@@ -75,10 +79,17 @@ pub fn resources(scene: &Scene<'_>, keep: &dyn Fn(&Object) -> bool) -> v1::Resou
         group: text(object.kind.group),
         version: text(object.version),
         kind: text(object.kind.kind),
+        target: scene.snapshot.display(object.id).to_string(),
         namespace: namespace(scene, object),
+        mesh: mesh(scene, object),
         name: text(object.name),
         created: known(object.created).map(|_| object.created.to_string()),
         deleted: object.deleted.map(text),
+        assumed: scene.snapshot.assumed(object.id).is_some(),
+        derived_from: scene
+            .snapshot
+            .assumed(object.id)
+            .and_then(|why| assumed::derived_from(scene.snapshot, why)),
         conditions: Vec::new(),
         at: scene.place(object.at),
     });
@@ -115,6 +126,13 @@ fn namespace(scene: &Scene<'_>, object: &Object) -> Option<String> {
     (!scope.is_empty()).then(|| scene.snapshot.text(scope).to_owned())
 }
 
+pub(crate) fn mesh(scene: &Scene<'_>, object: &Object) -> Option<String> {
+    match object.scope {
+        Scope::Mesh(mesh) => Some(scene.snapshot.text(mesh).to_owned()),
+        Scope::Namespace(_) | Scope::Cluster => None,
+    }
+}
+
 fn known(created: Created) -> Option<i64> {
     match created {
         Created::At(seconds) => Some(seconds),
@@ -131,6 +149,8 @@ struct Lister<'a> {
     strategies: BTreeMap<PolicyId, &'static str>,
     losers: Losers,
     rules: BTreeMap<PolicyId, Vec<v1::RuleSummary>>,
+    /// What answers about each policy rest on.
+    assumed: BTreeMap<PolicyId, BTreeSet<ObjectId>>,
 }
 
 impl Lister<'_> {
@@ -146,13 +166,16 @@ impl Lister<'_> {
             policy_group: text(object.kind.group),
             family: result.map_or("", |k| k.family),
             profile: result.map_or("", |k| k.profile),
+            target: self.scene.snapshot.display(object.id).to_string(),
             namespace: namespace(self.scene, object),
+            mesh: mesh(self.scene, object),
             name: text(object.name),
             targets: targets.into_iter().map(|n| self.part.target_name(self.scene, n)).collect(),
             outcome: outcome.word(),
             counts: resolution.tally(id).into(),
             created: known(object.created).map(|_| object.created.to_string()),
             created_seconds: known(object.created),
+            assumptions: assumed::told(self.scene, self.assumed.get(&id).into_iter().flatten()),
             strategy: self.strategies.get(&id).copied(),
             why: self.why(id, kind, outcome),
             deleted: None,

@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use crate::table::{Cell, Table};
-use crate::{Styles, escape, rules_text, v1, words};
+use crate::table::{Cell, Table, TableFit};
+use crate::{Styles, assumed, beside, escape, rules_text, v1, words};
 
 /// Policies as a table; `now` (seconds since 1970) turns creation times into ages.
 pub fn policies_table(
@@ -14,15 +14,16 @@ pub fn policies_table(
     styles: &Styles,
     out: &mut dyn fmt::Write,
 ) -> fmt::Result {
-    if list.items.is_empty() {
+    if list.items.is_empty() && list.unresolved.is_empty() {
         return Ok(());
     }
-    let narrow = |p: &v1::PolicySummary| -> [Cell; 7] {
+    let narrow = |p: &v1::PolicySummary| -> [Cell; 8] {
         [
             escaped(&p.policy_kind),
-            escaped(p.namespace.as_deref().unwrap_or("")),
+            escaped(namespace(p.namespace.as_deref(), p.mesh.as_deref())),
+            escaped(p.mesh.as_deref().unwrap_or("")),
             escaped(&p.name),
-            targets(p).into(),
+            targets(p, styles).into(),
             Cell::styled(outcome(p), styles.outcome(p.outcome)),
             paths(&p.counts).into(),
             age(p, now).into(),
@@ -30,13 +31,16 @@ pub fn policies_table(
     };
     if !wide {
         let mut table =
-            Table::new(["KIND", "NAMESPACE", "NAME", "TARGETS", "OUTCOME", "PATHS", "AGE"]);
+            Table::new(["KIND", "NAMESPACE", "MESH", "NAME", "TARGETS", "OUTCOME", "PATHS", "AGE"])
+                .hiding(PLACES);
         list.items.iter().for_each(|p| table.push(narrow(p)));
-        return table.write("", None, styles, out);
+        list.unresolved.iter().for_each(|p| table.push(unresolved(p)));
+        return table.write("", styles, out);
     }
     let mut table = Table::new([
         "KIND",
         "NAMESPACE",
+        "MESH",
         "NAME",
         "TARGETS",
         "OUTCOME",
@@ -45,19 +49,29 @@ pub fn policies_table(
         "FILE",
         "STRATEGY",
         "WHY",
-    ]);
+    ])
+    .hiding(PLACES);
     for policy in &list.items {
-        let [kind, namespace, name, targets, outcome, paths, age] = narrow(policy);
+        let [kind, namespace, mesh, name, targets, outcome, paths, age] = narrow(policy);
         let file = Cell::from(words::place(&policy.at));
         let strategy = Cell::from(policy.strategy.unwrap_or("-"));
         let why = escaped(&policy.why.join("; "));
-        table.push([kind, namespace, name, targets, outcome, paths, age, file, strategy, why]);
+        table
+            .push([kind, namespace, mesh, name, targets, outcome, paths, age, file, strategy, why]);
+    }
+    for policy in &list.unresolved {
+        let [kind, namespace, mesh, name, targets, outcome, paths, age] = unresolved(policy);
+        let file = Cell::from(words::place_or_nothing(policy.at.as_ref()));
+        let why = Cell::from("Overrule does not know its rules");
+        let strategy = "-".into();
+        table
+            .push([kind, namespace, mesh, name, targets, outcome, paths, age, file, strategy, why]);
     }
     let mut rows = String::new();
-    table.write("", None, styles, &mut rows)?;
+    table.write("", styles, &mut rows)?;
     let mut rows = rows.lines();
     rows.next().map_or(Ok(()), |header| writeln!(out, "{header}"))?;
-    for (row, policy) in rows.zip(&list.items) {
+    for (row, policy) in rows.by_ref().take(list.items.len()).zip(&list.items) {
         writeln!(out, "{row}")?;
         for c in &policy.conditions {
             let message = escape::terminal(c.message.as_deref().unwrap_or(""));
@@ -65,7 +79,27 @@ pub fn policies_table(
         }
         rules_text::lines(&policy.rules, styles, out)?;
     }
-    Ok(())
+    rows.try_for_each(|row| writeln!(out, "{row}"))
+}
+
+/// A policy that nobody resolves, as a row.
+fn unresolved(policy: &v1::UnresolvedPolicy) -> [Cell; 8] {
+    let (namespace, name) = policy.policy.split_once('/').unwrap_or(("", &policy.policy));
+    let targets = match policy.targets.as_slice() {
+        [] => "-".to_owned(),
+        targets => escape::terminal(&targets.join(",")).into_owned(),
+    };
+    let outcome = format!("not resolved ({})", beside::owner(policy));
+    [
+        escaped(&policy.policy_kind),
+        escaped(namespace),
+        "".into(),
+        escaped(name),
+        targets.into(),
+        outcome.into(),
+        "-".into(),
+        "-".into(),
+    ]
 }
 
 /// The outcome, and what others make of it where that is something else.
@@ -79,7 +113,8 @@ fn outcome(policy: &v1::PolicySummary) -> String {
             false => format!("{}: {word}", other.profile),
         }
     });
-    let others: Vec<String> = others.collect();
+    let assumed = assumed::is_told_in_rows(&policy.assumptions).then(|| "assumed".to_owned());
+    let others: Vec<String> = assumed.into_iter().chain(others).collect();
     match others.is_empty() {
         true => words::outcome(policy.outcome),
         false => format!("{} ({})", words::outcome(policy.outcome), others.join(", ")),
@@ -112,26 +147,44 @@ pub fn resources_table(
     if list.items.is_empty() {
         return Ok(());
     }
-    let mut narrow = Table::new(["KIND", "NAMESPACE", "NAME", "FILE"]);
-    let mut broad =
-        Table::new(["KIND", "NAMESPACE", "NAME", "FILE", "API VERSION", "CREATED", "CONDITIONS"]);
+    let mut narrow = Table::new(["KIND", "NAMESPACE", "MESH", "NAME", "FILE"]).hiding(PLACES);
+    let mut broad = Table::new([
+        "KIND",
+        "NAMESPACE",
+        "MESH",
+        "NAME",
+        "FILE",
+        "API VERSION",
+        "CREATED",
+        "CONDITIONS",
+    ])
+    .hiding(PLACES);
     for resource in &list.items {
         let kind = escaped(&resource.kind);
-        let namespace = escaped(resource.namespace.as_deref().unwrap_or(""));
+        let mesh = resource.mesh.as_deref();
+        let namespace = escaped(namespace(resource.namespace.as_deref(), mesh));
+        let mesh = escaped(mesh.unwrap_or(""));
         let name = escaped(&resource.name);
         let file = format!("{}:{}", escape::terminal(&resource.at.file), resource.at.line);
         let deleted = resource.deleted.is_some().then_some("being deleted");
+        let assumed = assumed::resource(resource);
         if wide {
-            let version = match resource.group.as_str() {
-                "" => resource.version.clone(),
-                group => format!("{group}/{}", resource.version),
+            let version = match (resource.group.as_str(), resource.version.as_str()) {
+                ("", version) => version.to_owned(),
+                // Nobody says which version of what is assumed.
+                (group, "") => group.to_owned(),
+                (group, version) => format!("{group}/{version}"),
             };
             let created = resource.created.as_deref().unwrap_or("-");
-            let conditions =
-                deleted.map_or_else(|| conditions(&resource.conditions), str::to_owned);
+            let conditions = match (deleted, &assumed) {
+                (Some(word), _) => word.to_owned(),
+                (None, Some(words)) => words.clone(),
+                (None, None) => conditions(&resource.conditions),
+            };
             broad.push([
                 kind,
                 namespace,
+                mesh,
                 name,
                 file.into(),
                 escaped(&version),
@@ -139,11 +192,14 @@ pub fn resources_table(
                 conditions.into(),
             ]);
         } else {
-            let file = deleted.map_or(file.clone(), |word| format!("{file} ({word})"));
-            narrow.push([kind, namespace, name, file.into()]);
+            let file = match deleted.or(assumed.as_deref()) {
+                Some(word) => format!("{file} ({word})"),
+                None => file,
+            };
+            narrow.push([kind, namespace, mesh, name, file.into()]);
         }
     }
-    if wide { broad.write("", None, styles, out) } else { narrow.write("", None, styles, out) }
+    if wide { broad.write("", styles, out) } else { narrow.write("", styles, out) }
 }
 
 /// Uncovered paths as a table, and how many there are of how many.
@@ -161,23 +217,32 @@ pub fn without_table(
     for item in &list.items {
         table.push([escaped(&item.target), words::short_path(&item.path).into()]);
     }
-    table.write("", None, styles, out)?;
+    table.write("", styles, out)?;
     writeln!(out, "{} of {} without {kind}", list.items.len(), words::count(list.paths, "path"))
+}
+
+/// Columns that are left out where nothing is in them: most inputs have no meshes, and a mesh has no namespaces.
+const PLACES: &[&str] = &["NAMESPACE", "MESH"];
+
+/// The namespace of what is not in a mesh.
+fn namespace<'t>(namespace: Option<&'t str>, mesh: Option<&str>) -> &'t str {
+    namespace.filter(|_| mesh.is_none()).unwrap_or("")
 }
 
 fn escaped(text: &str) -> Cell {
     escape::terminal(text).into_owned().into()
 }
 
-/// Targets shown in a row; the others are counted.
+/// Targets shown in a row on a terminal; the others are counted.
 const TARGETS: usize = 2;
 
-fn targets(policy: &v1::PolicySummary) -> String {
-    let shown = policy.targets.iter().take(TARGETS).map(|t| escape::terminal(t));
+fn targets(policy: &v1::PolicySummary, styles: &Styles) -> String {
+    let most = if matches!(styles.fit, TableFit::Columns(_)) { TARGETS } else { usize::MAX };
+    let shown = policy.targets.iter().take(most).map(|t| escape::terminal(t));
     let shown = shown.collect::<Vec<_>>().join(",");
     match policy.targets.len() {
         0 => "-".to_owned(),
-        n if n > TARGETS => format!("{shown},+{}", n - TARGETS),
+        n if n > most => format!("{shown},+{}", n - most),
         _ => shown,
     }
 }

@@ -11,7 +11,7 @@ use crate::focus::{Meant, is_block, known, meant, node_at, outcome_at, suggestio
 use crate::losses::Losses;
 use crate::words::and;
 use crate::written::is_content;
-use crate::{Scene, ScenePart, escape, field, rules, v1, words};
+use crate::{Scene, ScenePart, assumed, escape, field, rules, v1, words};
 
 /// Where a policy is in force; with `rule` (a dotted path or a JSON pointer), where that field of it is.
 pub fn reach(
@@ -48,6 +48,10 @@ pub fn reach(
         suggestions: rule.map(|r| r.suggestions).unwrap_or_default(),
         outcome: outcome.word(),
         verdict: String::new(),
+        assumptions: assumed::told(
+            scene,
+            assumed::by_policy(scene, part).remove(&policy).iter().flatten(),
+        ),
         references: asker.references(),
         counts: counts.into(),
         targets,

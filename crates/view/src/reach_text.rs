@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::style::Painted;
 use crate::table::{Cell, Table};
-use crate::{Styles, escape, rules_text, v1, words};
+use crate::{Styles, assumed, escape, rules_text, v1, words};
 
 /// More targets than this are summarised.
 const TARGETS: usize = 50;
@@ -21,6 +21,9 @@ pub fn reach_text(
     if let Some(at) = &reach.at {
         writeln!(out, "  {}", Painted(styles.dim, &words::place(at)))?;
     }
+    if !reach.assumptions.is_empty() {
+        writeln!(out, "  {}", assumed::line(&reach.assumptions))?;
+    }
     references(reach, styles, out)?;
     rules_text::table(&reach.rules, styles, out)?;
     if reach.targets.is_empty() {
@@ -32,7 +35,7 @@ pub fn reach_text(
     for target in reach.targets.iter().take(shown) {
         rows(target, wide, styles, &mut table);
     }
-    table.write("  ", None, styles, out)?;
+    table.write("  ", styles, out)?;
     rest(reach.targets.get(shown..).unwrap_or(&[]), out)
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn table(
             why(rule).into(),
         ]);
     }
-    table.write("  ", None, styles, out)
+    table.write("  ", styles, out)
 }
 
 /// Every rule of a policy in a line: where it is in force, and who is there instead.
@@ -49,7 +49,7 @@ pub(crate) fn lines(
         let block = Cell::styled(escape::terminal(&rule.block), styles.dim);
         table.push([name, block, sentence(rule).into()]);
     }
-    table.write("    ", None, styles, out)
+    table.write("    ", styles, out)
 }
 
 fn rule_name(rule: &v1::RuleSummary) -> String {

@@ -4,11 +4,13 @@
 
 use std::fmt::Debug;
 
-use overrule_engine::{FamilyWords, NodeId, PathId, PolicyId, Resolution, StepId, Topology};
+use overrule_engine::{
+    FamilyWords, NodeId, PathId, PolicyId, Resolution, StepId, Topology, Unresolved,
+};
 use overrule_model::{ObjectId, Snapshot};
 use overrule_source::{Diagnostic, Documents, NodeRef, Position, Span};
 
-use crate::{Other, v1};
+use crate::{Other, assumed, v1};
 
 /// One resolution under one profile, with the topology its paths walk.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +42,8 @@ pub struct Scene<'a> {
     pub others: &'a [Other<'a>],
     /// What the stages found wrong, so that an answer can carry what concerns it.
     pub findings: Option<&'a dyn PlacedFindings>,
+    /// Policies that no family resolves.
+    pub unresolved: &'a [Unresolved],
 }
 
 /// Diagnostics that can be looked up by place.
@@ -80,7 +84,7 @@ impl<'a> Scene<'a> {
         snapshot: &'a Snapshot,
         parts: &'a [ScenePart<'a>],
     ) -> Self {
-        Self { documents, snapshot, parts, others: &[], findings: None }
+        Self { documents, snapshot, parts, others: &[], findings: None, unresolved: &[] }
     }
 
     /// File, line, column of a span.
@@ -177,6 +181,7 @@ impl ScenePart<'_> {
             kind: text(node.kind).to_owned(),
             namespace: (!is_section && !namespace.is_empty()).then(|| namespace.to_owned()),
             name: name.to_owned(),
+            assumed: node.object.is_some_and(|object| scene.snapshot.assumed(object).is_some()),
         })
     }
 
@@ -185,6 +190,7 @@ impl ScenePart<'_> {
     pub fn via(&self, scene: &Scene<'_>, path: PathId) -> String {
         let nodes = self.resolution.paths.nodes(path);
         let nodes: Vec<_> = nodes.into_iter().filter_map(|n| self.topology.get(n)).collect();
+        let assumed = assumed::told(scene, &assumed::of_path(scene, self, path));
         let Some(leaf) = nodes.last() else { return String::new() };
         let same = |n: &&overrule_engine::Node| {
             (n.namespace, n.name, n.object) == (leaf.namespace, leaf.name, leaf.object)
@@ -198,6 +204,9 @@ impl ScenePart<'_> {
         if !above.section.is_empty() {
             name.push('#');
             name.push_str(text(above.section));
+        }
+        if assumed::is_told_in_rows(&assumed) {
+            name.push_str(" (assumed)");
         }
         name
     }

@@ -2,9 +2,12 @@
 //! In: whether to colour. Out: the styles of every view, and a stable colour for each policy.
 //! Not here: deciding whether a terminal wants colour (the command line does).
 
+use std::borrow::Cow;
 use std::fmt;
 
 use anstyle::{AnsiColor, Color, Effects, Style};
+
+use crate::table::{TableFit, cut};
 
 /// Styles of text views. Plain ones print no escape sequence at all.
 #[derive(Debug, Clone, Copy)]
@@ -23,8 +26,14 @@ pub struct Styles {
     pub note: Style,
     /// Remedies.
     pub help: Style,
+    /// What was expected and is not there.
+    pub removed: Style,
+    /// What is there and was not expected.
+    pub added: Style,
     /// Columns there are for what stands side by side.
     pub width: usize,
+    /// How tables are laid out.
+    pub fit: TableFit,
     policies: [Style; 8],
     colored: bool,
 }
@@ -56,7 +65,10 @@ impl Styles {
             warning: none,
             note: none,
             help: none,
+            removed: none,
+            added: none,
             width: WIDTH,
+            fit: TableFit::default(),
             policies: [none; 8],
             colored: false,
         }
@@ -73,7 +85,10 @@ impl Styles {
             warning: bold(AnsiColor::Yellow),
             note: bold(AnsiColor::BrightBlue),
             help: bold(AnsiColor::BrightCyan),
+            removed: AnsiColor::Red.on_default(),
+            added: AnsiColor::Green.on_default(),
             width: WIDTH,
+            fit: TableFit::default(),
             policies: POLICIES.map(|c| Style::new().fg_color(Some(Color::Ansi(c)))),
             colored: true,
         }
@@ -82,6 +97,25 @@ impl Styles {
     /// The same for an output of so many columns.
     pub fn with_width(self, width: usize) -> Self {
         Self { width, ..self }
+    }
+
+    /// The same with tables laid out so.
+    pub fn with_fit(self, fit: TableFit) -> Self {
+        Self { fit, ..self }
+    }
+
+    /// The same, and nothing is cut.
+    pub fn uncut(self) -> Self {
+        let fit = if self.fit == TableFit::Fixed { TableFit::Fixed } else { TableFit::Whole };
+        Self { fit, ..self }
+    }
+
+    /// A value in a text: cut where a terminal is read, whole where a program or a file is.
+    pub(crate) fn value<'t>(&self, text: &'t str, width: usize) -> Cow<'t, str> {
+        match self.fit {
+            TableFit::Columns(_) => Cow::Owned(cut(text, width)),
+            TableFit::Fixed | TableFit::Whole => Cow::Borrowed(text),
+        }
     }
 
     /// Whether these print colours.

@@ -12,7 +12,7 @@ mod common;
 
 use common::{fixture, world};
 use overrule_view::escape;
-use overrule_view::{EffectiveTable, Graph, Styles};
+use overrule_view::{EffectiveTable, Graph, Styles, TableFit};
 
 fn is_harmless(c: char) -> bool {
     let bad = matches!(c, '\u{7f}'..='\u{9f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}');
@@ -45,8 +45,8 @@ fn every_text_is_harmless() {
             all_harmless("json line", &overrule_view::json_line(&effective));
             all_harmless("yaml", &overrule_view::yaml(&effective));
         }
-        table.write(Some(100), &plain, &mut out).unwrap();
-        table.write(None, &plain, &mut out).unwrap();
+        table.write(&plain.with_fit(TableFit::Columns(100)), &mut out).unwrap();
+        table.write(&plain, &mut out).unwrap();
         for (policy, _) in world.resolution.policies() {
             for rule in [None, Some("same"), Some("no\u{202e}such")] {
                 let reach = overrule_view::reach(scene, part, policy, rule);
@@ -158,7 +158,7 @@ fn an_empty_world_prints_without_failing() {
         assert!(graph.dot().ends_with("}\n"));
         let list = overrule_view::policies(scene, part, &|_| true);
         overrule_view::policies_table(&list, true, None, &Styles::plain(), &mut out).unwrap();
-        EffectiveTable::new().write(None, &Styles::plain(), &mut out).unwrap();
+        EffectiveTable::new().write(&Styles::plain(), &mut out).unwrap();
         assert_eq!(out, "");
     });
 }

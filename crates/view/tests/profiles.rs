@@ -167,7 +167,7 @@ fn profiles_as_text() {
         let mut table = EffectiveTable::new();
         assert!(table.push(scene, part, KIND, ONE) && table.push(scene, part, KIND, PathId(2)));
         table.push_elsewhere(scene, part, other, kind, path);
-        table.write(None, &plain, &mut out).unwrap();
+        table.write(&plain, &mut out).unwrap();
         out.push('\n');
         let list = overrule_view::policies(scene, part, &|_| true);
         overrule_view::policies_table(&list, false, None, &plain, &mut out).unwrap();

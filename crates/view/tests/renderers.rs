@@ -12,7 +12,7 @@ mod common;
 
 use common::{World, fixture, golden};
 use overrule_engine::{LadderId, PolicyId};
-use overrule_view::{EffectiveTable, Graph, Styles};
+use overrule_view::{EffectiveTable, Graph, Styles, TableFit};
 
 fn shop() -> World {
     fixture("shop.yaml")
@@ -51,7 +51,7 @@ fn effective_policies_as_a_table() {
                 table.push(scene, part, kind, path);
             }
         }
-        table.write(Some(150), &Styles::plain(), &mut out).unwrap();
+        table.write(&Styles::plain().with_fit(TableFit::Columns(150)), &mut out).unwrap();
     });
     golden("effective_table.txt", &out);
 }

@@ -103,3 +103,49 @@ fn boxes_do_not_overlap() {
         });
     }
 }
+
+#[test]
+fn a_picture_of_too_many_nodes_is_folded_and_says_so() {
+    let world = fleet(3, 150);
+    world.see(|scene, part| {
+        let graph = Graph::build(scene, part, None);
+        let whole = graph.json().nodes.len();
+        assert!(whole > 500, "the data has every node");
+        let svg = graph.svg();
+        let boxes = svg.lines().filter(|l| l.contains("class=\"box")).count();
+        assert!(boxes > 150 && boxes <= 200, "{boxes}: rules are folded, routes are not");
+        assert!(svg.contains("450 HTTPRouteRules"), "how much is in a group");
+        assert!(
+            svg.contains(&format!("{whole} nodes, 1 policy; below Rule folded")),
+            "{svg:.2000}"
+        );
+        assert!(graph.dot().contains("folded by namespace"));
+        assert!(graph.mermaid().contains("folded by namespace"));
+    });
+    let world = fleet(3, 1500);
+    world.see(|scene, part| {
+        let svg = Graph::build(scene, part, None).svg();
+        let boxes = svg.lines().filter(|l| l.contains("class=\"box")).count();
+        assert!(boxes < 20, "{boxes}: routes are folded for each set of listeners");
+        assert!(svg.contains("1500 HTTPRoutes, 4500 HTTPRouteRules"), "{svg:.2000}");
+    });
+}
+
+#[test]
+fn long_names_keep_both_ends_and_are_whole_in_a_tooltip() {
+    let name = format!("{}-canary", "checkout-service-".repeat(5).trim_end_matches('-'));
+    let text = format!(
+        "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {{name: {name}, namespace: infra}}\n\
+         spec:\n  gatewayClassName: edge\n  listeners: [{{name: web, port: 80, protocol: HTTP}}]\n"
+    );
+    let world = world(&[("a.yaml", &text)]);
+    world.see(|scene, part| {
+        let graph = Graph::build(scene, part, None);
+        let svg = graph.svg();
+        let shown: Vec<&str> = svg.lines().filter(|l| l.contains("class=\"name\"")).collect();
+        assert!(shown.iter().any(|l| l.contains('…') && l.contains("-canary<")), "{shown:?}");
+        assert!(svg.contains(&format!("<title>gateway/infra/{name} a.yaml:")));
+        assert!(graph.dot().contains(&format!("tooltip=\"gateway/infra/{name}\"")));
+        assert!(!graph.dot().contains(&format!("label=\"Gateway\\ninfra/{name}\"")));
+    });
+}

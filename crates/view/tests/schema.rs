@@ -45,7 +45,8 @@ fn every_kind_fits(world: &World) {
             items.push(item);
         }
         let (api_version, kind) = (v1::API_VERSION, "EffectivePolicyList");
-        fits(&validator, &v1::EffectivePolicyList { api_version, kind, items });
+        let unresolved = Vec::new();
+        fits(&validator, &v1::EffectivePolicyList { api_version, kind, items, unresolved });
         for (policy, _) in world.resolution.policies() {
             fits(&validator, &overrule_view::reach(scene, part, policy, None));
             fits(&validator, &overrule_view::reach(scene, part, policy, Some("timeouts")));

@@ -295,8 +295,8 @@ mod tests {
         let got = http.stream.got;
         assert!(got.windows(path.len()).any(|bytes| bytes == path));
         // 308 is 127, and 181 in two bytes.
-        assert_eq!(path.len(), 309);
-        assert!(got.windows(4).any(|bytes| bytes == [127, 182, 1, b'/']));
+        assert_eq!(path.len(), 308);
+        assert!(got.windows(4).any(|bytes| bytes == [127, 181, 1, b'/']));
     }
 
     #[test]

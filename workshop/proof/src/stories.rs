@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the user stories of the design with requests, and what each is to be answered. Not here: deciding;
+//! The user stories of the design with requests, and what each is to be answered. Not here: deciding;
 //! the answers are written down by hand from the stories.
 
 use std::collections::BTreeMap;

@@ -76,28 +76,35 @@ pub fn kinds() -> Vec<Value> {
 
 /// Random worlds.
 pub fn world() -> impl Strategy<Value = SmallWorld> {
-    world_with(|| body().boxed())
+    world_with(|| body().boxed(), false)
+}
+
+/// Random worlds in which routes are bound to Services too, and policies target these.
+pub fn mesh_world() -> impl Strategy<Value = SmallWorld> {
+    world_with(|| body().boxed(), true)
 }
 
 /// Worlds whose policies agree on the shape of everything and hold no null: fields only ever compete with fields.
 pub fn tame_world() -> impl Strategy<Value = SmallWorld> {
-    world_with(|| tame_body().boxed())
+    world_with(|| tame_body().boxed(), false)
 }
 
 fn world_with(
     body: fn() -> BoxedStrategy<Map<String, Value>>,
+    mesh: bool,
 ) -> impl Strategy<Value = SmallWorld> {
+    let services = vec(service(), usize::from(mesh)..=2 * usize::from(mesh));
     let kinds = subsequence(kinds(), 1..=3);
     let parts = (
         vec(gateway(), 1..=3),
         option::weighted(0.4, listener_set()),
-        vec(route(), 1..=4),
+        vec(route(mesh), 1..=4),
         kinds,
         option::weighted(0.7, grant()),
     );
     let namespaces = vec(option::of(select(vec!["gold", "iron"])), NAMESPACES.len());
     let classes = any::<bool>();
-    (parts, namespaces, classes).prop_flat_map(move |(parts, namespaces, classes)| {
+    (parts, namespaces, classes, services).prop_flat_map(move |(parts, namespaces, classes, services)| {
         let (gateways, set, routes, kinds, grant) = parts;
         let mut resources: Vec<Value> = Vec::new();
         for (name, tier) in NAMESPACES.iter().zip(namespaces) {
@@ -113,6 +120,7 @@ fn world_with(
         };
         resources.extend(gateways.into_iter().enumerate().map(|v| named("g", v)));
         resources.extend(set);
+        resources.extend(services.into_iter().enumerate().map(|v| named("v", v)));
         let routes: Vec<Value> = routes.into_iter().map(|route| at_home(route, &resources)).collect();
         resources.extend(routes.into_iter().enumerate().map(|v| named("r", v)));
         let names: Vec<String> = kinds.iter().map(|k| k["spec"]["kind"].as_str().unwrap().to_owned()).collect();
@@ -213,7 +221,44 @@ fn listener_set() -> impl Strategy<Value = Value> {
     })
 }
 
-fn parent() -> impl Strategy<Value = Value> {
+/// A Service with one or two ports.
+fn service() -> impl Strategy<Value = Value> {
+    (namespace(), subsequence(vec![("web", 80), ("l1", 8080), ("admin", 81)], 1..=2)).prop_map(
+        |(ns, ports)| {
+            let ports: Value =
+                ports.iter().map(|(name, port)| json!({"name": name, "port": port})).collect();
+            let metadata = json!({"name": "", "namespace": ns});
+            json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": ports}})
+        },
+    )
+}
+
+fn parent(mesh: bool) -> BoxedStrategy<Value> {
+    match mesh {
+        true => prop_oneof![1 => at_gateway(), 3 => at_service()].boxed(),
+        false => at_gateway().boxed(),
+    }
+}
+
+fn at_service() -> impl Strategy<Value = Value> {
+    let section = option::weighted(0.2, select(vec!["web", "l1", "nowhere"]));
+    let port = option::weighted(0.3, select(vec![80, 8080]));
+    let name = prop_oneof![6 => Just("v0"), 2 => Just("v1")];
+    (name, option::weighted(0.1, namespace()), section, port).prop_map(
+        |(name, ns, section, port)| {
+            some([
+                ("group", Some("".into())),
+                ("kind", Some("Service".into())),
+                ("name", Some(name.into())),
+                ("namespace", ns.map(Value::from)),
+                ("sectionName", section.map(Value::from)),
+                ("port", port.map(Value::from)),
+            ])
+        },
+    )
+}
+
+fn at_gateway() -> impl Strategy<Value = Value> {
     let target = prop_oneof![9 => Just(("Gateway", "g0")), 3 => Just(("Gateway", "g1")), 1 => Just(("Gateway", "g2")), 1 => Just(("ListenerSet", "s"))];
     let section = option::weighted(0.25, select(vec!["l1", "l1", "l2", "nowhere"]));
     let port = option::weighted(0.1, select(vec![80, 8080]));
@@ -231,14 +276,14 @@ fn parent() -> impl Strategy<Value = Value> {
     )
 }
 
-fn route() -> impl Strategy<Value = Value> {
+fn route(mesh: bool) -> impl Strategy<Value = Value> {
     let kind = prop_oneof![4 => Just("HTTPRoute"), 1 => Just("GRPCRoute")];
     let rules = vec(any::<bool>(), 1..=3);
     let hosts = vec(select(HOSTS[4..].to_vec()), 0..=2);
     (
         kind,
         namespace(),
-        vec(parent(), 1..=3),
+        vec(parent(mesh), 1..=3),
         hosts,
         rules,
         option::of(select(vec!["gold", "iron"])),
@@ -298,12 +343,15 @@ fn policies(
 ) -> impl Strategy<Value = Vec<Value>> + use<> {
     let mut targets: Vec<Value> = Vec::new();
     for r in resources.iter().filter(|r| {
-        ["Gateway", "HTTPRoute", "GRPCRoute", "ListenerSet"].contains(&r["kind"].as_str().unwrap())
+        let kinds = ["Gateway", "HTTPRoute", "GRPCRoute", "ListenerSet", "Service"];
+        kinds.contains(&r["kind"].as_str().unwrap())
     }) {
-        let whole = json!({"group": GATEWAY_API, "kind": r["kind"], "name": r["metadata"]["name"], "namespace": r["metadata"]["namespace"]});
+        let group = if r["kind"] == "Service" { "" } else { GATEWAY_API };
+        let whole = json!({"group": group, "kind": r["kind"], "name": r["metadata"]["name"], "namespace": r["metadata"]["namespace"]});
         let sections = r["spec"]["listeners"]
             .as_array()
             .or(r["spec"]["rules"].as_array())
+            .or(r["spec"]["ports"].as_array())
             .cloned()
             .unwrap_or_default();
         targets.push(whole.clone());

@@ -6,7 +6,8 @@
 //! everything. RFC 7386 is done twice, on the values and on a copy whose leaves are the names of their policies; the
 //! merge looks only at shapes, so both copies come out alike and the second says who wrote what.
 //!
-//! It knows mapping-shaped specs with the default merge plan, HTTPRoute and GRPCRoute, and levels down to the rule.
+//! It knows mapping-shaped specs with the default merge plan, HTTPRoute and GRPCRoute, at Gateways and bound to Services
+//! (GEP-1426), and levels down to the rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,8 +22,10 @@ use attach::references;
 use world::{full, of_kind, paths, places_of, text};
 
 const GATEWAY_API: &str = "gateway.networking.k8s.io";
-/// Levels of the hierarchy: class, gateway, listener set, listener, route, rule.
+/// Levels of the hierarchy: class, gateway, listener set, listener, Service, its port, route, rule.
 const LISTENER: u8 = 3;
+const SERVICE: u8 = 4;
+const ROUTE: u8 = 6;
 
 /// What the oracle says about a world.
 #[derive(Debug, Default)]
@@ -67,8 +70,8 @@ pub fn judge(world: &[Value]) -> OracleVerdict {
         let ends = match text(kind, "/spec/effectiveAt") {
             "Gateway" => 1,
             "Listener" => LISTENER,
-            "Route" => 4,
-            _ => 5,
+            "Route" => ROUTE,
+            _ => ROUTE + 1,
         };
         let none = strategy_of(kind) == "None";
         let contexts =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: `cargo metadata`. Out: crates that depend on one they must not know. Not here: dependencies of others.
+//! In: `cargo metadata`. Out: crates that depend on one they must not know; crates for others that cannot be published.
+//! Not here: dependencies of others.
 
 use std::path::Path;
 
@@ -15,7 +16,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("condition", &["source"]),
     ("model", &["source"]),
     ("engine", &["source model"]),
-    ("topology", &[CORE]),
+    ("schema", &["source model"]),
+    ("topology", &[CORE, "schema"]),
     ("family", &[CORE, "topology access"]),
     ("gateway", &[CORE, "topology family"]),
     ("kuadrant", &[CORE, "family gateway condition"]),
@@ -30,13 +32,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("cases", &[BELOW, "overrule"]),
     // Questions and answers: both faces are made of it, so it knows neither.
     ("ask", &[BELOW, "overrule"]),
+    ("revision", &["overrule source"]),
+    ("diff", &["overrule source"]),
     // These two know nothing of policies.
     ("store", &[]),
     ("guard", &[]),
     ("server", &["overrule ask store guard"]),
     ("kuma-api", &["overrule ask mesh store server"]),
     // Of the store it has the PostgreSQL of its tests.
-    ("cli", &["overrule ask cases envoy server store kuma-api"]),
+    ("cli", &["overrule ask cases diff revision server store kuma-api"]),
     // The workshop: no crate above names one of these, so the binary links none of them.
     ("conformance", &["source engine mesh access envoy overrule cases"]),
     ("proof", &["access envoy"]),
@@ -45,7 +49,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 ];
 
 const CORE: &str = "source model engine";
-const BELOW: &str = "source model engine topology family gateway condition kuadrant kgateway envoy-gateway mesh access envoy view";
+const BELOW: &str = "source model engine schema topology family gateway condition kuadrant kgateway envoy-gateway mesh access envoy view";
 
 pub(super) fn check(root: &Path, problems: &mut Problems) -> Result<(), String> {
     let output =
@@ -53,27 +57,22 @@ pub(super) fn check(root: &Path, problems: &mut Problems) -> Result<(), String> 
     let metadata: Value =
         serde_json::from_slice(&output).map_err(|e| format!("cargo metadata: {e}"))?;
     problems.extend(violations(&metadata));
+    problems.extend(unpublishable(&metadata));
     Ok(())
 }
 
 fn violations(metadata: &Value) -> Problems {
     let mut problems = Problems::new();
-    let packages = metadata.get("packages").and_then(Value::as_array).map_or(&[][..], |list| list);
-    let text =
-        |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or("").to_owned();
-    let ours: Vec<String> = packages.iter().map(|package| text(package, "name")).collect();
-    for package in packages {
+    let ours: Vec<&str> = list(metadata, "packages").iter().map(|p| text(p, "name")).collect();
+    for package in list(metadata, "packages") {
         let name = text(package, "name");
-        let Some((_, may_use)) = MAY_USE.iter().find(|(known, _)| *known == short(&name)) else {
+        let Some((_, may_use)) = MAY_USE.iter().find(|(known, _)| *known == short(name)) else {
             problems.push(format!("xtask/src/tidy/crates.rs: which crates may `{name}` use?"));
             continue;
         };
         let may_use: Vec<&str> = may_use.iter().flat_map(|words| words.split(' ')).collect();
-        let dependencies =
-            package.get("dependencies").and_then(Value::as_array).map_or(&[][..], |list| list);
-        let normal = dependencies.iter().filter(|d| d.get("kind").is_none_or(Value::is_null));
-        for dependency in normal.map(|d| text(d, "name")).filter(|d| ours.contains(d)) {
-            if !may_use.contains(&short(&dependency)) {
+        for dependency in needed(package).map(|d| text(d, "name")).filter(|d| ours.contains(d)) {
+            if !may_use.contains(&short(dependency)) {
                 problems.push(format!(
                     "`{name}` must not depend on `{dependency}` (see ARCHITECTURE.md)"
                 ));
@@ -81,6 +80,45 @@ fn violations(metadata: &Value) -> Problems {
         }
     }
     problems
+}
+
+/// Crates for others that crates.io would refuse, or show without a word about them.
+fn unpublishable(metadata: &Value) -> Problems {
+    let for_others = |package: &&Value| package.get("publish").is_none_or(Value::is_null);
+    let packages = || list(metadata, "packages").iter().filter(for_others);
+    let known: Vec<&str> = packages().map(|package| text(package, "name")).collect();
+    let mut problems = Problems::new();
+    for package in packages() {
+        let name = text(package, "name");
+        let described = ["description", "license", "repository", "readme"]
+            .into_iter()
+            .map(|field| (field, !text(package, field).is_empty()))
+            .chain([("keywords", !list(package, "keywords").is_empty())]);
+        for (field, _) in described.filter(|(_, is_there)| !is_there) {
+            problems.push(format!("`{name}` is for others and has no {field}"));
+        }
+        let ours = needed(package).filter(|d| d.get("path").is_some_and(Value::is_string));
+        for other in ours.filter(|d| !known.contains(&text(d, "name")) || text(d, "req") == "*") {
+            let other = text(other, "name");
+            problems.push(format!(
+                "`{name}` is for others and needs `{other}`, which is not, or names no version of it"
+            ));
+        }
+    }
+    problems
+}
+
+/// What a package depends on to be used, not to be tested or built.
+fn needed(package: &Value) -> impl Iterator<Item = &Value> {
+    list(package, "dependencies").iter().filter(|d| d.get("kind").is_none_or(Value::is_null))
+}
+
+fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+    value.get(key).and_then(Value::as_array).map_or(&[], |list| list)
+}
+
+fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value.get(key).and_then(Value::as_str).unwrap_or("")
 }
 
 fn short(name: &str) -> &str {
@@ -91,6 +129,27 @@ fn short(name: &str) -> &str {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn crates_for_others_have_what_others_need() {
+        let package = |name: &str, publish: Value, dependencies: Value| {
+            json!({"name": name, "publish": publish, "description": "a", "license": "a", "repository": "a",
+                   "readme": "a", "keywords": ["a"], "dependencies": dependencies})
+        };
+        let needs = |name: &str| json!([{"name": name, "path": "/a", "req": "^1", "kind": null}]);
+        let good = json!({"packages": [
+            package("one", Value::Null, json!([])),
+            package("two", Value::Null, needs("one")),
+            json!({"name": "tool", "publish": []}),
+        ]});
+        assert!(unpublishable(&good).is_empty(), "{:?}", unpublishable(&good));
+        let bad = json!({"packages": [
+            package("one", Value::Null, needs("tool")),
+            json!({"name": "two", "publish": null}),
+            json!({"name": "tool", "publish": []}),
+        ]});
+        assert_eq!(unpublishable(&bad).len(), 6, "{:?}", unpublishable(&bad));
+    }
 
     #[test]
     fn directions_are_kept() {

@@ -47,6 +47,13 @@ fn told(analysis: &Analysis, sees: &dyn Sees) -> Vec<String> {
         let query = format!("from={from}&to=dataplane/default/backend&output={form}");
         all.push(ask::<Can>(analysis, sees, &query));
     }
+    for form in ["table", "json"] {
+        all.push(ask::<Can>(
+            analysis,
+            sees,
+            &format!("to=dataplane/default/backend&output={form}"),
+        ));
+    }
     all
 }
 

@@ -10,6 +10,7 @@
 )]
 
 mod access;
+mod beside;
 mod changes;
 mod deletion;
 mod tenancy;

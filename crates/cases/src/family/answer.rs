@@ -100,6 +100,19 @@ impl Answer {
         }
     }
 
+    /// What was analysed.
+    pub(crate) fn analysis(&self) -> &Analysis {
+        &self.analysis
+    }
+
+    /// The targets whose paths pass through a node.
+    pub(crate) fn targets_through(&self, node: NodeId) -> Vec<usize> {
+        let Some(resolution) = self.resolution() else { return Vec::new() };
+        let paths: BTreeSet<PathId> = resolution.paths.through(&[node]).into_iter().collect();
+        let all = self.ids.iter().enumerate();
+        all.filter(|(_, (_, path))| paths.contains(path)).map(|(i, _)| i).collect()
+    }
+
     /// A value in the form in which values that mean the same are equal.
     pub(crate) fn normal(&self, value: &Value) -> Value {
         self.family.normal(value)

@@ -14,6 +14,7 @@ use crate::field::Field;
 const ENTRY: &[&str] = &[
     "path",
     "kind",
+    "partial",
     "fields",
     "rules",
     "spec",
@@ -48,6 +49,7 @@ impl Reader<'_> {
     fn entry(&mut self, item: View<'_>, at: &At<'_>) -> Option<Expectation> {
         let path = self.path(item, at);
         let kind = self.kind(item, at);
+        let partial = self.flag(item, at, "partial").is_some_and(|(flag, _)| flag);
         let content = self.content(item, at);
         let sources = self.sources(item, at);
         let (shadowed, mut masked) = self.shadowed(item, at);
@@ -76,6 +78,7 @@ impl Reader<'_> {
             at: self.position(item),
             path: path?,
             kind: kind?,
+            partial,
             content,
             sources,
             shadowed,

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::{Run, or_nothing};
 use crate::case::{Expectation, ExpectedContent, ExpectedSource};
+use crate::difference::difference;
 use crate::family::ActualPolicy;
 use crate::field::{Field, children, pointer};
 use crate::result::{DifferenceKind, Mismatch};
@@ -65,18 +66,28 @@ impl Run<'_> {
                 self.add(mismatch.expected_is(short(wanted)).actual_is("absent"));
                 continue;
             };
-            if !same(&self.answer.normal(wanted), &self.answer.normal(actual)) {
+            let (normal, found) = (self.answer.normal(wanted), self.answer.normal(actual));
+            // Members of a spec are what it is about; a field that is named is meant as a whole.
+            let is_spec = matches!(expect.content, Some(ExpectedContent::Spec(..)));
+            let holds = match expect.partial && is_spec {
+                true => includes(&found, &normal),
+                false => same(&found, &normal),
+            };
+            if !holds {
                 let message =
                     format!("`{}` has another value{}", field.text, from(effective, &segments));
                 let mismatch = differs(DifferenceKind::Value, &field.at, expect, message);
-                self.add(mismatch.expected_is(short(wanted)).actual_is(short(actual)));
+                let mut mismatch = mismatch.expected_is(short(wanted)).actual_is(short(actual));
+                mismatch.difference = difference(&normal, &found);
+                self.add(mismatch);
             }
             covered.insert(segments);
         }
         if expect.features.is_some() {
             return;
         }
-        for (segments, value) in uncovered(spec, &covered) {
+        let uncovered = if expect.partial { Vec::new() } else { uncovered(spec, &covered) };
+        for (segments, value) in uncovered {
             let name = pointer(&segments);
             let message = format!(
                 "`{name}` is in force, but the entry does not list it{}",
@@ -138,7 +149,10 @@ impl Run<'_> {
                         );
                         let (wanted, actual) =
                             (Value::Array(given.items.clone()), Value::Array(actual.clone()));
-                        self.add(mismatch.expected_is(short(&wanted)).actual_is(short(&actual)));
+                        let mut mismatch =
+                            mismatch.expected_is(short(&wanted)).actual_is(short(&actual));
+                        mismatch.difference = difference(&wanted, &actual);
+                        self.add(mismatch);
                     }
                 }
             }

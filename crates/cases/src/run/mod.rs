@@ -350,6 +350,7 @@ impl Mismatch {
             message: message.into(),
             expected: None,
             actual: None,
+            difference: None,
         }
     }
 

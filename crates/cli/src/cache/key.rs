@@ -27,7 +27,7 @@ impl CacheKey {
         parts.add(format!("{:?}", program()?).as_bytes());
         // The whole command line as it was understood: an option that is added later is part of it without being named.
         parts.add(format!("{args:?}").as_bytes());
-        parts.add(format!("{:?} {:?}", out.styles(), out.width()).as_bytes());
+        parts.add(format!("{:?}", out.styles()).as_bytes());
         parts.add(format!("{matrix:?}").as_bytes());
         for input in inputs {
             parts.add(input.name.as_bytes());

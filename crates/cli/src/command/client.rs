@@ -76,7 +76,7 @@ impl Stream {
 }
 
 fn form(shared: &Shared) -> &'static str {
-    match shared.output {
+    match shared.form() {
         Some(Form::Json) => "json",
         _ => "table",
     }
@@ -115,19 +115,38 @@ pub fn delete(source: &Source, shared: &Shared, asked: &Delete, out: &mut Out) -
         out.result(&said.text)?;
         return Ok(said.exit);
     }
-    for target in &asked.targets {
-        let resource = format!("/v1/resources/{}", encode(target));
+    for target in targets(shared, &asked.targets) {
+        let resource = format!("/v1/resources/{}", encode(&target));
         let said = remote.ask("DELETE", &path(&resource, &query), "")?;
         out.result(&said.text)?;
     }
     Ok(Exit::Fine)
 }
 
+/// Targets in full. Two words without a slash are the kind and the name of one, as kubectl has it.
+fn targets(shared: &Shared, typed: &[String]) -> Vec<String> {
+    let namespace = shared.namespace.as_deref().filter(|_| !shared.all_namespaces);
+    let full = |target: String| match (target.split_once('/'), namespace) {
+        (Some((kind, name)), Some(namespace)) if !name.contains('/') => {
+            format!("{kind}/{namespace}/{name}")
+        }
+        _ => target,
+    };
+    match typed {
+        [kind, name] if !kind.contains('/') && !name.contains('/') => {
+            vec![full(format!("{kind}/{name}"))]
+        }
+        typed => typed.iter().cloned().map(full).collect(),
+    }
+}
+
 /// Tells what changes, until it is interrupted.
 pub fn watch(source: &Source, shared: &Shared, asked: &Watch, out: &mut Out) -> AskResult {
     let remote = remote(source)?;
     let mut query = vec![("output".to_owned(), form(shared).to_owned())];
-    let given = [("kind", &asked.kind), ("target", &asked.target), ("since", &asked.since)];
+    let words: Vec<String> = asked.target.iter().chain(&asked.name).cloned().collect();
+    let target = targets(shared, &words).into_iter().next();
+    let given = [("kind", &asked.kind), ("target", &target), ("since", &asked.since)];
     for (name, value) in given {
         query.extend(value.iter().map(|v| (name.to_owned(), v.clone())));
     }
@@ -150,6 +169,9 @@ pub fn watch(source: &Source, shared: &Shared, asked: &Watch, out: &mut Out) -> 
                         _ => {}
                     }
                     out.flush()?;
+                    if out.is_closed() {
+                        return Ok(Exit::Fine);
+                    }
                 } else if line == "data:" && event == "change" {
                     out.line("")?;
                 }
@@ -160,4 +182,31 @@ pub fn watch(source: &Source, shared: &Shared, asked: &Watch, out: &mut Out) -> 
 
 fn digits(text: &str) -> String {
     text.chars().filter(char::is_ascii_digit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_written_as_kubectl_does_too() {
+        let shared = |namespace: Option<&str>| Shared {
+            namespace: namespace.map(str::to_owned),
+            ..Shared::default()
+        };
+        let full = |namespace, typed: &[&str]| {
+            let typed: Vec<String> = typed.iter().map(|t| (*t).to_owned()).collect();
+            targets(&shared(namespace), &typed)
+        };
+        assert_eq!(full(Some("shop"), &["httproute", "cart"]), ["httproute/shop/cart"]);
+        assert_eq!(
+            full(Some("shop"), &["httproute/cart", "gateway/infra/edge"]),
+            ["httproute/shop/cart", "gateway/infra/edge"]
+        );
+        assert_eq!(full(None, &["gatewayclass", "edge"]), ["gatewayclass/edge"]);
+        assert_eq!(
+            full(None, &["gatewayclass/edge", "gateway/a/b"]),
+            ["gatewayclass/edge", "gateway/a/b"]
+        );
+    }
 }

@@ -2,12 +2,17 @@
 //! In: what was typed. Out: the world it is about, and the answer to it. Not here: answering (`overrule-ask`).
 
 pub mod client;
+pub mod diff;
 pub mod docs;
 pub mod rule;
 pub mod serve;
 pub mod test;
 
-use overrule_ask::{AskError, AskResult, Asked, Everything, Exit, Known, NamedText, Shared};
+use std::path::Path;
+
+use overrule_ask::{
+    AskError, AskResult, Asked, Everything, Exit, Known, NamedText, Parameters, Shared,
+};
 
 use crate::args::{Args, CanOrMany, Source};
 use crate::cache::Cache;
@@ -18,7 +23,23 @@ use crate::world::{self, Read};
 
 /// Reads what the options name and answers a question about it.
 pub fn answer<T: Asked>(args: &Args, asked: &Typed<T>, out: &mut Out) -> AskResult {
-    answer_with(args, &asked.0, None, out)
+    let outcome = answer_with(args, &asked.0, None, out);
+    outcome.map_err(|failure| or_a_file(&asked.0, failure))
+}
+
+/// Says how files are named, if one was named where a target or a kind belongs.
+fn or_a_file<T: Parameters>(asked: &T, failure: AskError) -> AskError {
+    let rows = T::TABLE.iter().zip(asked.texts()).filter(|(row, _)| row.positional);
+    let mut file = rows.flat_map(|(_, texts)| texts).filter(|text| Path::new(text).exists());
+    match (file.next(), failure) {
+        (Some(file), AskError::Usage(why)) => {
+            AskError::Usage(format!("{why}\n`{file}` is a file or folder; to read it: -f {file}"))
+        }
+        (Some(file), AskError::NotFound(why)) => AskError::NotFound(format!(
+            "{why}\n`{file}` is a file or folder; to read it: -f {file}"
+        )),
+        (_, failure) => failure,
+    }
 }
 
 /// The same for `can`, whose questions may stand in a file.

@@ -128,6 +128,126 @@ fn a_kustomization_is_named() {
     assert!(ran.out.contains("kustomize build"), "{ran:?}");
 }
 
+/// Files of a repository that nobody wrote for a cluster, or not for policies.
+const OTHERS: [(&str, &str); 14] = [
+    (
+        "rbac.yaml",
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: system:reader\n  labels: {a: 1}\n",
+    ),
+    ("job.yaml", "apiVersion: batch/v1\nkind: Job\nmetadata:\n  generateName: migrate-\n"),
+    ("kubeadm.yaml", "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\n"),
+    ("kind.yaml", "kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\nnodes: []\n"),
+    ("skaffold.yaml", "apiVersion: skaffold/v4\nkind: Config\nbuild: {}\n"),
+    ("notes/v1.yaml", "bug fixes: |\n  none\n? odd\n"),
+    ("package.json", "{\"name\": \"web\", \"type\": \"module\", \"private\": true}"),
+    ("clusters.yaml", "- name: a\n  type: EDS\n- {name: a, type: STATIC}\n"),
+    (
+        "openapi.json",
+        "{\"openapi\": \"3.1.0\", \"definitions\": {\"a\": {\"properties\": {\"apiVersion\": {\"type\": \"string\"}}}}}",
+    ),
+    (".github-ish/ci.yml", "on: push\njobs: {a: {steps: [{run: 'x'}, {with: {y: no}}]}}\n"),
+    ("broken.json", "{\"a\": [1, 2"),
+    ("broken.yaml", "key: \"never closed\nother: [\n"),
+    ("latin.yaml", "name: caf\u{e9}\n"),
+    (
+        "flux.yaml",
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps}\nspec: {path: ./apps}\n",
+    ),
+];
+
+#[test]
+fn what_is_none_of_ours_passes_in_one_line() {
+    let dir = folder(&[("a.yaml", GOOD)]);
+    for (name, text) in OTHERS {
+        let path = dir.path().join(name.trim_start_matches('.'));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let bytes: Vec<u8> = match name {
+            "latin.yaml" => text.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect(),
+            _ => text.as_bytes().to_vec(),
+        };
+        write(&path, &bytes);
+    }
+    let ran = run_on(dir.path(), "check --short");
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), ""), "{ran:?}");
+    assert!(ran.err.contains("6 resources in 15 files"), "{ran:?}");
+    assert!(
+        ran.err.contains("14 documents passed over") && ran.err.lines().count() == 2,
+        "{ran:?}"
+    );
+    let ran = run_on(dir.path(), "check -v");
+    for (name, _) in OTHERS {
+        let name = name.trim_start_matches('.');
+        let told = |l: &str| l.contains("passed over: ") && l.contains(name);
+        assert_eq!(ran.err.lines().filter(|l| told(l)).count(), 1, "{name}: {ran:?}");
+    }
+    assert_eq!(run_on(dir.path(), "check -q").err, "");
+}
+
+#[test]
+fn a_broken_file_of_ours_is_an_error_and_hides_nothing() {
+    let broken = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: [\n";
+    let dir = folder(&[("a.yaml", &format!("{GOOD}---\n{broken}---\n{SERVICE}"))]);
+    let ran = run_on(dir.path(), "check --short");
+    assert!(ran.code == Some(1) && ran.out.contains("OV1001"), "{ran:?}");
+    assert!(ran.err.contains("7 resources"), "{ran:?}");
+    // Whatever is named is judged.
+    let dir = folder(&[("notes.yaml", "a: [\n")]);
+    assert_eq!(run_on(dir.path(), "check").code, Some(0));
+    assert_eq!(run_on(&dir.path().join("notes.yaml"), "check").code, Some(1));
+}
+
+#[test]
+fn variants_are_named_once_and_each_is_checked() {
+    let (dev, prod) = (GOOD.to_owned(), GOOD.replace("5s", "7s"));
+    let dir = folder(&[("dev/a.yaml", &dev), ("prod/a.yaml", &prod), ("same/a.yaml", &dev)]);
+    let ran = run_on(dir.path(), "check --short");
+    assert_eq!((ran.code, ran.out.lines().count()), (Some(0), 1), "{ran:?}");
+    assert!(ran.out.contains("note[OV1116]") && ran.out.contains("prod"), "{ran:?}");
+    let ran = run_on(dir.path(), "effective");
+    assert!(
+        ran.out.contains("request: 5s") && ran.err.contains("defined in several files"),
+        "{ran:?}"
+    );
+    let ran = run_on(&dir.path().join("prod"), "effective");
+    assert!(ran.out.contains("request: 7s") && !ran.err.contains("several"), "{ran:?}");
+    // What is wrong in a variant is found, and a route of `prod` means the gateway of `prod`.
+    let other =
+        prod.replace("name: web", "name: other").replace("sectionName: web", "sectionName: other");
+    let dir = folder(&[("dev/a.yaml", &dev), ("prod/a.yaml", &other)]);
+    let ran = run_on(dir.path(), "check --short");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let wrong = prod.replace("port: 80", "port: 800000");
+    let dir = folder(&[("dev/a.yaml", &dev), ("prod/a.yaml", &wrong)]);
+    let ran = run_on(dir.path(), "check --short");
+    assert!(
+        ran.code == Some(1) && ran.out.contains("prod/a.yaml") && ran.out.contains("OV1107"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_placeholder_is_unknown_and_not_wrong() {
+    let route = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: \"${APP}\", namespace: \"${NS}\"}\nspec:\n  hostnames: [\"${HOST}\"]\n";
+    let dir = folder(&[("a.yaml", GOOD), ("b.yaml", route)]);
+    let ran = run_on(dir.path(), "check --short");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(ran.out.matches("note[OV1114]").count(), 3, "{ran:?}");
+    assert!(!ran.out.contains("error[") && ran.out.contains("${HOST}"), "{ran:?}");
+}
+
+#[test]
+fn a_patch_of_a_kustomization_is_no_resource() {
+    let patch = "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: edge, namespace: infra}\nspec: {listeners: []}\n";
+    let dir = folder(&[
+        ("base/a.yaml", GOOD),
+        ("prod/kustomization.yaml", "resources: [../base]\npatches: [{path: gateway.yaml}]\n"),
+        ("prod/gateway.yaml", patch),
+    ]);
+    let ran = run_on(dir.path(), "check --short");
+    assert_eq!((ran.code, ran.out.lines().count()), (Some(0), 1), "{ran:?}");
+    assert!(ran.out.contains("warning[OV1108]") && ran.out.contains("kustomize build"), "{ran:?}");
+}
+
 #[test]
 fn byte_order_marks_and_windows_lines_change_no_place() {
     let text = GOOD

@@ -12,10 +12,12 @@
 mod cache;
 #[path = "../common/mod.rs"]
 mod common;
+mod diff;
 mod exit;
 mod files;
 mod generated;
 mod json;
+mod outputs;
 mod parameters;
 mod policy_tests;
 mod profiles;

@@ -25,7 +25,9 @@ fn sample(row: &Parameter) -> &'static str {
 /// A row as it is typed.
 fn typed(row: &Parameter) -> Vec<String> {
     let value = (row.takes != Takes::Flag).then(|| sample(row).to_owned());
-    let flag = (!row.positional).then(|| format!("--{}", row.name));
+    // What may stand alone is written by name: its place would be that of another.
+    let by_name = !row.positional || row.flagged.is_some();
+    let flag = by_name.then(|| format!("--{}", row.name));
     flag.into_iter().chain(value).collect()
 }
 

@@ -78,3 +78,43 @@ fn junit_goes_to_a_file_or_to_stdout() {
     let ran = run(&format!("test {path} --junit {path}/no/such/folder/report.xml"));
     assert_eq!(ran.code, Some(3), "{ran:?}");
 }
+
+#[test]
+fn a_test_of_what_is_in_force_now_passes() {
+    let dir = folder(&[]);
+    let targets = [
+        ("examples/shop", "httproute/shop/cart"),
+        ("examples/shop", "gateway/infra/edge"),
+        ("examples/teams", "httproute/team-b/reports"),
+        ("examples/kuadrant/shop examples/kuadrant/6-both", "httproute/shop/cart"),
+        ("examples/kgateway", "httproute/infra/api-deep-child"),
+        ("examples/kgateway", "gateway/infra/edge"),
+        ("examples/kuma/shop", "dataplane/default/web-1"),
+        ("examples/kuma/namespaces", "meshservice/default/orders.orders"),
+        ("examples/access", "dataplane/default/ledger-1"),
+    ];
+    for (i, (files, target)) in targets.into_iter().enumerate() {
+        let files: String = files.split(' ').map(|file| format!(" -f {file}")).collect();
+        for profile in ["", " --profile kuma=2.13 --profile kgateway=shipped"] {
+            let file = dir.path().join(format!("{i}{}.yaml", profile.len()));
+            let ran = run(&format!("test{files}{profile} --init {target} {}", file.display()));
+            assert_eq!((ran.code, ran.out.as_str()), (Some(0), ""), "{target}: {ran:?}");
+            let again = run(&format!("test{files} --init {target} {}", file.display()));
+            assert_eq!(again.code, Some(2), "what is there is not written over");
+        }
+    }
+    let ran = run(&format!("test {}", dir.path().display()));
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "18 passed, 0 failed\n"), "{}", ran.err);
+    let nothing = run("test -f examples/shop --init httproute/shop/crat");
+    assert_eq!(nothing.code, Some(1));
+    assert!(nothing.err.contains("did you mean `httproute/shop/cart`?"), "{nothing:?}");
+}
+
+#[test]
+fn a_failure_shows_what_differs() {
+    let ran = run("test examples/failing/shop.yaml --color always");
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.out.contains("- idle: 30s") && ran.out.contains("+ idle: 60s"), "{}", ran.out);
+    assert!(!ran.out.contains("request: 30s") && ran.out.contains("\x1b[31m"), "{}", ran.out);
+    assert!(!run("test examples/failing/shop.yaml").out.contains('\x1b'));
+}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: a server that knows its clients by tokens, and its first token. Not here: what tokens allow
+//! A server that knows its clients by tokens, and its first token. Not here: what tokens allow
 //! (`tokens`, `tenants`).
 
 use std::fs;

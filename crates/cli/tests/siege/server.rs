@@ -13,8 +13,10 @@ use tempfile::TempDir;
 use crate::ask::{Answer, Ask};
 
 /// Settings that the machine of whoever runs the tests must not decide.
-const SETTINGS: [&str; 31] = [
+const SETTINGS: [&str; 33] = [
     "OVERRULE_LISTEN",
+    "OVERRULE_FILE",
+    "OVERRULE_PROFILE",
     "OVERRULE_DATA",
     "OVERRULE_POSTGRES",
     "OVERRULE_POSTGRES_FILE",

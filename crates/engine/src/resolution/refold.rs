@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: a resolution, and a few steps that say something else now. Out: the resolution of today, sharing everything with the
+//! In: a resolution, and a few steps that say something else now. Out: the new resolution, sharing everything with the
 //! one before but the ladders that have these steps. Not here: whether policies still land and rank as they did.
 //!
 //! The cost is that of the ladders: an index leads from a policy to those that have it.

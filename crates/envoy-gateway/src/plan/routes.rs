@@ -112,6 +112,7 @@ impl Plan<'_> {
                 self.overrides.register(name.clone(), gateway);
                 if empty { ScopeKey::Set(name) } else { ScopeKey::SetListener(name, section) }
             }
+            (ParentTarget::Service(_), _) => return,
         };
         self.overrides.add(above, scope.clone());
     }
@@ -120,6 +121,7 @@ impl Plan<'_> {
         let kind = match parent.target {
             ParentTarget::Gateway(_) => "Gateway",
             ParentTarget::Set(_) => "ListenerSet",
+            ParentTarget::Service(_) => "Service",
         };
         self.place(kind, parent.node, self.text(parent.section))
     }

@@ -12,7 +12,7 @@ use crate::fabric::Fabric;
 use crate::kinds::GROUP;
 
 /// Group of imported services.
-const MULTI_CLUSTER: &str = "multicluster.x-k8s.io";
+pub(crate) const MULTI_CLUSTER: &str = "multicluster.x-k8s.io";
 
 /// Who refers.
 #[derive(Debug, Clone, Copy)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the messages of a bootstrap with one listener. Not here: what goes into them.
+//! The messages of a bootstrap with one listener. Not here: what goes into them.
 
 use serde::Serialize;
 
@@ -154,7 +154,7 @@ pub enum NetworkFilter<'a> {
     /// Forwards bytes.
     #[serde(rename = "type.googleapis.com/envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy")]
     TcpProxy(TcpProxy),
-    /// Sends back what comes.
+    /// Sends back what it receives.
     #[serde(rename = "type.googleapis.com/envoy.extensions.filters.network.echo.v3.Echo")]
     Echo {},
 }

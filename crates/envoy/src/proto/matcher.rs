@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the messages of the matching API (`xds.type.matcher.v3`). Not here: how a rule becomes one.
+//! The messages of the matching API (`xds.type.matcher.v3`). Not here: how a rule becomes one.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

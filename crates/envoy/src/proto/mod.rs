@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the messages of Envoy that we write, under their own names. Not here: which of them to write.
+//! The messages of Envoy that we write, under their own names. Not here: which of them to write.
 //!
 //! Written in the JSON form of proto3: names in camel case, what has its default value left out. Fields stand in
 //! alphabetical order, `@type` first, as Kuma prints them, so that equal content is equal bytes.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the messages of the RBAC filters, both the matching and the classic form. Not here: how rules
+//! The messages of the RBAC filters, both the matching and the classic form. Not here: how rules
 //! become them.
 
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: what a policy kind is, as data. Not here: reading it (`read.rs`), using it (`policy/`).
+//! What a policy kind is, as data. Not here: reading it (`read.rs`), using it (`policy/`).
 
 use overrule_engine::{Level, MergePlan};
 

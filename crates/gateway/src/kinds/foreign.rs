@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: kinds whose controllers follow rules of their own. Out: a refusal by name instead of a wrong answer.
-//! Not here: families that exist; they say which kinds are theirs.
+//! In: kinds whose controllers follow rules of their own. Out: a refusal by name instead of a wrong answer, and what their
+//! objects target. Not here: families that exist; they say which kinds are theirs.
 
+use overrule_engine::{Unresolved, UnresolvedTarget};
 use overrule_family::OwnKind;
-use overrule_model::{At, Snapshot};
+use overrule_model::{At, GroupKind, Object, ObjectId, ObjectKey, Scope, Snapshot};
 use overrule_source::{Diagnostic, Documents, View};
+use overrule_topology::GatewayTopology;
+use smallvec::SmallVec;
 
 use super::Kinds;
 use crate::codes_policy as codes;
@@ -74,6 +77,109 @@ pub fn report(
             out.push(d.field(path.to_string()).help("add its CustomResourceDefinition to the input, or describe it with --kinds (overrule rule OV1313)"));
         }
     }
+}
+
+/// Every object that looks like a policy and that nobody resolves, with what it targets, by kind, namespace and name.
+pub fn unresolved(
+    documents: &Documents,
+    snapshot: &Snapshot,
+    topology: &GatewayTopology,
+    own_kinds: &[OwnKind],
+    kinds: &Kinds,
+) -> Vec<Unresolved> {
+    let others = Others { own_kinds };
+    let mut found = Vec::new();
+    for (kind, objects) in snapshot.kinds() {
+        let (group_name, kind_name) = (snapshot.text(kind.group), snapshot.text(kind.kind));
+        if kinds.find(snapshot.names(), kind).is_some() || others.resolve(group_name, kind_name) {
+            continue;
+        }
+        let owner = owner(group_name, kind_name);
+        for object in objects {
+            let root = documents.view(object.root);
+            if owner.is_some() || target_field(root).is_some() {
+                let targets = targets(snapshot, topology, object, root);
+                found.push(Unresolved { object: object.id, owner, targets });
+            }
+        }
+    }
+    found
+}
+
+/// What an object targets, each once.
+fn targets(
+    snapshot: &Snapshot,
+    topology: &GatewayTopology,
+    object: &Object,
+    root: View<'_>,
+) -> Vec<UnresolvedTarget> {
+    let Some(spec) = root.get("spec") else { return Vec::new() };
+    let mut found: Vec<UnresolvedTarget> = Vec::new();
+    for key in ["targetRef", "targetRefs", "targetSelectors"] {
+        let Some(field) = spec.get(key) else { continue };
+        let several = field.items().next().is_some();
+        let items: Vec<View<'_>> = if several { field.items().collect() } else { vec![field] };
+        for item in items {
+            for target in meant(snapshot, topology, object, item) {
+                if !found.contains(&target) {
+                    found.push(target);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// What one reference or selector means.
+fn meant(
+    snapshot: &Snapshot,
+    topology: &GatewayTopology,
+    object: &Object,
+    item: View<'_>,
+) -> Vec<UnresolvedTarget> {
+    let text = |key: &str| item.get(key).and_then(View::as_str);
+    let Some(kind) = text("kind") else { return Vec::new() };
+    let own = snapshot.text(object.scope.name());
+    let (group, namespace) = (text("group").unwrap_or(""), text("namespace").unwrap_or(own));
+    let section = text("sectionName");
+    let lookup = |text: &str| snapshot.names().lookup(text);
+    let group_kind = lookup(group).zip(lookup(kind)).map(|(group, kind)| GroupKind { group, kind });
+    let named = |id: ObjectId| {
+        let of_section = |section: &str| topology.section_node(id, lookup(section)?);
+        let node = match section {
+            Some(section) => of_section(section),
+            None => topology.object_node(id),
+        };
+        let frontend = node.and_then(|node| topology.frontend_node(node));
+        let section = section.map(|section| format!("#{section}")).unwrap_or_default();
+        let nodes = node.into_iter().chain(frontend).collect();
+        UnresolvedTarget { name: format!("{}{section}", snapshot.display(id)), nodes }
+    };
+    if let Some(name) = text("name") {
+        let object = group_kind.and_then(|kind| {
+            let name = lookup(name)?;
+            let scoped = Scope::Namespace(lookup(namespace)?);
+            let find = |scope| snapshot.find(ObjectKey { kind, scope, name });
+            find(scoped).or_else(|| find(Scope::Cluster))
+        });
+        return vec![object.map_or_else(
+            || {
+                let name = format!("{}/{namespace}/{name}", kind.to_lowercase());
+                UnresolvedTarget { name, nodes: SmallVec::new() }
+            },
+            |object| named(object.id),
+        )];
+    }
+    let Some(labels) = item.get("matchLabels") else { return Vec::new() };
+    let fits = |object: &&Object| {
+        snapshot.text(object.scope.name()) == namespace
+            && labels.entries().all(|(key, value)| {
+                let known = lookup(key.key_text()).and_then(|key| object.labels.get(key));
+                known.is_some() && known.map(|known| snapshot.text(known)) == value.as_str()
+            })
+    };
+    let objects = snapshot.of_kind(group, kind);
+    objects.iter().filter(fits).map(|object| named(object.id)).collect()
 }
 
 /// The field by which an object targets others, if it has one.

@@ -11,6 +11,7 @@ mod read;
 use std::sync::LazyLock;
 
 use foreign::Others;
+pub use foreign::unresolved;
 use hashbrown::HashMap;
 use overrule_family::OwnKind;
 use overrule_model::{GroupKind, Names, Snapshot, Sym};

@@ -15,10 +15,10 @@ use super::judge::{kind_allowed, no_target};
 use super::labels::{LabelIndex, scope_of, within};
 use super::{Policy, Reference, Who};
 use crate::codes_policy as codes;
-use crate::kinds::{CrossNamespace, Descriptor, Kinds};
+use crate::kinds::{CrossNamespace, Descriptor, Kinds, PolicyClass};
 use crate::reasons;
-use overrule_topology::GatewayTopology;
 use overrule_topology::grants::{Referent, Referrer};
+use overrule_topology::{GatewayTopology, level};
 
 /// The outcome of attaching.
 #[derive(Debug, Default)]
@@ -40,6 +40,8 @@ pub struct AttachOptions {
     pub counts_twice: bool,
     /// A section means every rule of that name, written or generated, and not the one that keeps it.
     pub equal_names: bool,
+    /// A policy of an inherited kind that names a Service acts on the routes that are bound to it.
+    pub sees_mesh: bool,
     /// The namespace whose policies select targets in every namespace.
     pub selects_everywhere: Option<Sym>,
 }
@@ -51,7 +53,8 @@ pub fn attach(
     kinds: &Kinds,
     policies: &[Policy],
 ) -> Attached {
-    attach_with(snapshot, topology, kinds, policies, AttachOptions::default())
+    let options = AttachOptions { sees_mesh: true, ..AttachOptions::default() };
+    attach_with(snapshot, topology, kinds, policies, options)
 }
 
 /// The same by a family's rules.
@@ -187,12 +190,17 @@ impl Attacher<'_> {
         let own = policy.scope.name();
         let namespace = reference.namespace.map_or(own, |(ns, _)| ns);
         let scope = scope_of(self.snapshot, policy, reference);
+        let mut landed = Landed::default();
         let objects: Vec<ObjectId> = match &reference.who {
             Who::Named(name, at) => {
                 let found = self.snapshot.find(ObjectKey { kind, scope, name: *name });
-                vec![
-                    found.ok_or_else(|| self.not_found(policy, reference, (*name, scope), *at))?.id,
-                ]
+                let missing = || self.not_found(policy, reference, (*name, scope), *at);
+                let found = found.ok_or_else(missing)?.id;
+                // Others of the kind are there: the name is wrong, more likely than not.
+                if self.snapshot.assumed(found).is_some() && self.snapshot.was_read(kind) {
+                    landed.diagnostics.push(*missing().1);
+                }
+                vec![found]
             }
             Who::Unreadable => Vec::new(),
             Who::Labelled(selector) => {
@@ -208,10 +216,9 @@ impl Attacher<'_> {
         if scope != Scope::Cluster && namespace != own {
             self.permitted(policy, descriptor, reference, namespace)?;
         }
-        let mut landed = Landed::default();
         for object in objects {
             match (self.nodes_of(object, reference), &reference.who) {
-                (Ok(nodes), _) => landed.nodes.extend(nodes),
+                (Ok(nodes), _) => landed.nodes.extend(self.sides(descriptor, nodes)),
                 // One object of many that lacks the section does not keep the policy from the others.
                 (Err((_, diagnostic)), Who::Labelled(_)) => landed.diagnostics.push(*diagnostic),
                 (Err(refusal), _) => return Err(refusal),
@@ -233,6 +240,25 @@ impl Attacher<'_> {
             (Some(nodes), _) => Ok(nodes.into()),
             (None, _) => Ok(smallvec![self.node(object, reference)?]),
         }
+    }
+
+    /// For an inherited kind, a Service that routes are bound to is what its clients see: what stands there acts on those
+    /// routes. It is also a backend if the kind goes that far.
+    fn sides(
+        &self,
+        descriptor: &Descriptor,
+        nodes: SmallVec<[NodeId; 1]>,
+    ) -> SmallVec<[NodeId; 1]> {
+        if !self.options.sees_mesh || descriptor.class == PolicyClass::Direct {
+            return nodes;
+        }
+        let to_backends = descriptor.effective_at >= level::BACKEND;
+        let sides = |node: NodeId| {
+            let frontend = self.topology.frontend_node(node);
+            let backend = (frontend.is_none() || to_backends).then_some(node);
+            frontend.into_iter().chain(backend)
+        };
+        nodes.into_iter().flat_map(sides).collect()
     }
 
     fn node(&self, object: ObjectId, reference: &Reference) -> Result<NodeId, Refusal> {
@@ -302,8 +328,9 @@ impl Attacher<'_> {
         let (kind, wanted) = (text(reference.kind), text(name));
         let namespace = reference.namespace.map_or(policy.scope.name(), |(ns, _)| ns);
         let all = self.snapshot.of_kind(text(reference.group), kind);
-        let here = all.iter().filter(|o| o.scope.name() == namespace);
-        let elsewhere = all.iter().find(|o| o.name == name);
+        let written = || all.iter().filter(|o| self.snapshot.assumed(o.id).is_none());
+        let here = written().filter(|o| o.scope.name() == namespace);
+        let elsewhere = written().find(|o| o.name == name);
         let near = self.suggest(wanted, all.len(), here.map(|o| text(o.name)));
         let help = match (near.as_slice(), elsewhere) {
             ([], Some(other)) => format!(

@@ -12,7 +12,7 @@ use overrule_source::{NodeRef, Span};
 
 pub use attach::{AttachOptions, Attached, attach, attach_with};
 pub use judge::judge;
-pub use own::{FamilyKind, ToRead, read_again, read_all};
+pub use own::{ActiveKind, FamilyKind, ToRead, read_again, read_all};
 pub use parse::{parse, parse_again, references, reparse, selector};
 
 use crate::kinds::{FieldPath, Strategy};

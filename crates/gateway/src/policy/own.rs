@@ -4,7 +4,8 @@
 
 use std::sync::Arc;
 
-use overrule_family::OwnKind;
+use overrule_engine::{KindId, Resolution};
+use overrule_family::{OwnKind, kinds_of};
 use overrule_model::{Fields, Object, ObjectId, Snapshot};
 use overrule_source::{CowVec, Diagnostic};
 
@@ -21,6 +22,38 @@ pub trait FamilyKind: 'static {
     /// Whether there are objects of it; if not, other objects say it themselves.
     fn has_objects(&self) -> bool {
         true
+    }
+}
+
+/// A kind of a family that takes part in an answer.
+#[derive(Debug)]
+pub struct ActiveKind<K: 'static> {
+    /// Its number in the answer.
+    pub id: KindId,
+    /// Its place in the family's table of kinds.
+    pub index: usize,
+    /// What is known of it.
+    pub info: &'static K,
+}
+
+impl<K: FamilyKind> ActiveKind<K> {
+    /// Those of the table that take part, numbered in its order.
+    pub fn all(kinds: &'static [K], takes_part: impl Fn(usize, &K) -> bool) -> Vec<Self> {
+        let active = kinds.iter().enumerate().filter(|(index, info)| takes_part(*index, info));
+        (0..).map(KindId).zip(active).map(|(id, (index, info))| Self { id, index, info }).collect()
+    }
+
+    /// Those of a resolution.
+    pub fn of(kinds: &'static [K], snapshot: &Snapshot, resolution: &Resolution) -> Vec<Self> {
+        let names = |info: &K| {
+            let OwnKind { group, kind } = info.own();
+            (group, kind)
+        };
+        let known = kinds_of(snapshot, resolution).filter_map(|(id, name)| {
+            let (index, info) = kinds.iter().enumerate().find(|(_, info)| names(info) == name)?;
+            Some(Self { id, index, info })
+        });
+        known.collect()
     }
 }
 

@@ -4,8 +4,10 @@
 
 use std::collections::BTreeMap;
 
+use hashbrown::HashMap;
+
 use overrule_engine::{KindId, LadderId, NodeId, PathId, Resolution, Traced, dotted};
-use overrule_model::{Object, Snapshot, with_article};
+use overrule_model::{Object, Snapshot, Sym, with_article};
 use overrule_source::{Diagnostic, Documents};
 
 use super::{Requirement, is_met};
@@ -55,6 +57,7 @@ pub fn report(
 ) -> Vec<(usize, Vec<Missing>)> {
     let world = World { documents, snapshot, topology, resolution };
     let mut checked = Vec::new();
+    let mut by_namespace = BTreeMap::new();
     for (index, requirement) in requirements.iter().enumerate() {
         let about = resolution
             .kinds()
@@ -66,9 +69,19 @@ pub fn report(
         let mut missing = Vec::new();
         let mut concerned = 0;
         for kind in kinds {
-            for (path, _) in
-                resolution.contexts(kind).filter(|(p, _)| world.concerns(requirement, *p))
-            {
+            // Most requirements name their namespaces, and there may be many of both.
+            let paths: Vec<PathId> = match &requirement.namespaces {
+                None => resolution.contexts(kind).map(|(path, _)| path).collect(),
+                Some(names) => {
+                    let all = by_namespace.entry(kind).or_insert_with(|| world.by_namespace(kind));
+                    let mut paths: Vec<PathId> =
+                        names.iter().filter_map(|name| all.get(name)).flatten().copied().collect();
+                    paths.sort_unstable();
+                    paths.dedup();
+                    paths
+                }
+            };
+            for path in paths.into_iter().filter(|path| world.concerns(requirement, *path)) {
                 concerned += 1;
                 let what = world.what(requirement, kind, path);
                 missing.extend(what.map(|what| Missing { kind, path, what }));
@@ -94,6 +107,17 @@ impl<'a> World<'a> {
             Some((*id, self.snapshot.get(object)?))
         };
         nodes.iter().rev().find_map(object)
+    }
+
+    /// The paths of a kind by the namespace of what they are about.
+    fn by_namespace(self, kind: KindId) -> HashMap<Sym, Vec<PathId>> {
+        let mut all: HashMap<Sym, Vec<PathId>> = HashMap::new();
+        for (path, _) in self.resolution.contexts(kind) {
+            if let Some((_, object)) = self.subject(path) {
+                all.entry(object.scope.name()).or_default().push(path);
+            }
+        }
+        all
     }
 
     fn concerns(self, requirement: &Requirement, path: PathId) -> bool {

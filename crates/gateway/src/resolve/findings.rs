@@ -7,13 +7,21 @@ use overrule_engine::{
     KeyValues, LadderId, Met, Outcome, PolicyId, RankKeys, Resolution, Rung, Step, StepId, Subjects,
 };
 use overrule_model::Snapshot;
-use overrule_source::{Code, Diagnostic};
+use overrule_source::{Code, Diagnostic, Span};
 
 use super::Active;
 use crate::codes_policy as codes;
 use crate::kinds::Strategy;
 use crate::policy::Policy;
 use overrule_topology::{GatewayTopology, level};
+
+/// A policy that has no effect, and why.
+pub fn inert(at: Span, why: String) -> Diagnostic {
+    Diagnostic::new(&codes::INERT, why)
+        .at(at)
+        .field("metadata.name")
+        .help("attach routes there (see `overrule graph`), or remove the policy")
+}
 
 /// Everything that is told here. Each finding points at the policies it is about, and at nothing else.
 pub(super) static CODES: [Code; 6] = [
@@ -61,6 +69,11 @@ impl Findings<'_> {
         })
     }
 
+    fn is_on_assumed(&self, policy: PolicyId) -> bool {
+        let mut attached = self.resolution.attachments_of(policy);
+        attached.any(|a| self.topology.is_assumed(self.snapshot, a.node))
+    }
+
     fn kind_of(&self, policy: PolicyId) -> Option<&Active<'_>> {
         self.resolution.policy(policy).and_then(|p| self.kinds.get(p.kind.0 as usize))
     }
@@ -76,16 +89,13 @@ impl Findings<'_> {
         let kind = self.kind_of(id);
         let Some(kind) = kind else { return };
         match self.resolution.outcome(id) {
+            // Who attaches to an object that is assumed is unknown.
+            Outcome::Inert if self.is_on_assumed(id) => {}
             Outcome::Inert if self.resolution.tally(id).paths() == 0 => {
                 let why: Vec<String> =
                     self.resolution.attachments_of(id).map(|a| self.unused(a.node)).collect();
                 let message = format!("this policy has no effect: {}", why.join("; "));
-                let d = Diagnostic::new(&codes::INERT, message);
-                out.push(
-                    d.at(policy.at)
-                        .field("metadata.name")
-                        .help("attach routes there (see `overrule graph`), or remove the policy"),
-                );
+                out.push(inert(policy.at, message));
             }
             // Losers of kinds that do not merge are reported as conflicts, with the winner.
             Outcome::Shadowed if !kind.is_alone() => {
@@ -115,7 +125,7 @@ impl Findings<'_> {
         let name = self.node_name(node);
         match self.topology.nodes.get(node).map(|n| n.level) {
             Some(level::ROUTE | level::RULE) => {
-                format!("{name} is not attached to any Gateway in the input")
+                format!("{name} is not attached to any Gateway or Service in the input")
             }
             Some(level::GATEWAY | level::LISTENER_SET | level::LISTENER) => {
                 format!("no route in the input is attached to {name}")

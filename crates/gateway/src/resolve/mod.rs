@@ -28,6 +28,7 @@ use crate::policy::{self, Policy};
 use findings::Findings;
 use overrule_topology::GatewayTopology;
 
+pub use findings::inert;
 pub use local::{name_order, name_order_with};
 
 /// The family's name.

@@ -45,6 +45,10 @@ impl Contexts for Inherited<'_> {
         self.kinds.len()
     }
 
+    fn sees_mesh(&self) -> bool {
+        true
+    }
+
     fn stands_at(&self, kind: usize) -> Option<Level> {
         self.kinds.get(kind).filter(|k| !k.is_direct()).map(|k| k.descriptor.effective_at)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: one wrong manifest per finding, with its place. Not here: running them (`topology_findings.rs`).
+//! One wrong manifest per finding, with its place. Not here: running them (`topology_findings.rs`).
 
 /// Class, a Gateway `infra/gw` with one listener `web`, Services `infra/svc` and `shop/svc`: 26 lines.
 pub const BASE: &str = "\
@@ -179,9 +179,9 @@ spec:
     - {type: RequestMirror, requestMirror: {backendRef: {name: svc, namespace: shop, port: 80}}}
 ",
         expected: &[
+            "OV1033 11:14 spec.rules[0].backendRefs[2].name",
             "OV1206 9:14 spec.rules[0].backendRefs[0].name",
             "OV1208 10:14 spec.rules[0].backendRefs[1].port",
-            "OV1208 11:14 spec.rules[0].backendRefs[2].port",
             "OV1209 12:14 spec.rules[0].backendRefs[3]",
             "OV1209 13:14 spec.rules[0].backendRefs[4]",
             "OV1209 15:64 spec.rules[0].filters[0].requestMirror.backendRef",
@@ -278,7 +278,10 @@ spec:
   parentRefs: [{name: gw}, {name: gw, sectionName: web}]
   rules: [{backendRefs: [{name: svc, port: 80}]}]
 ",
-        expected: &["OV1216 6:35 spec.parentRefs[1]", "OV1216 13:35 spec.parentRefs[1]"],
+        expected: &[
+            "OV1216 6:35 spec.parentRefs[1]",
+            "OV1033 13:35 spec.parentRefs[1].name",
+        ],
     },
     Case {
         name: "invalid hostnames, not reported again as not fitting",
@@ -350,6 +353,34 @@ spec: {parentRefs: [{name: gw}]}
         ],
     },
     Case {
+        name: "routes bound to Services",
+        text: "
+apiVersion: gateway.networking.k8s.io/v1
+kind: GRPCRoute
+metadata: {name: g, namespace: infra}
+spec:
+  parentRefs: [{group: '', kind: Service, name: svc}]
+  rules: [{backendRefs: [{name: svc, port: 80}]}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: r, namespace: infra}
+spec:
+  parentRefs:
+  - {group: '', kind: Service, name: svc, port: 80}
+  - {group: '', kind: Service, name: svc, port: 81}
+  - {group: '', kind: Service, name: svc, namespace: shop}
+  - {group: '', kind: Service, name: none}
+  rules: [{backendRefs: [{name: svc, port: 80}]}]
+",
+        expected: &[
+            "OV1240 15:49 spec.parentRefs[1].port",
+            "OV1202 17:38 spec.parentRefs[3].name",
+            "OV1241 14:38 spec.parentRefs[0]",
+            "OV1242 16:38 spec.parentRefs[2].namespace",
+        ],
+    },
+    Case {
         name: "misspelt fields",
         text: "
 apiVersion: gateway.networking.k8s.io/v1
@@ -370,11 +401,14 @@ spec:
             "OV1109 7:3 spec.parentRef",
             "OV1109 8:27 spec.parentRefs[0].section",
             "OV1109 10:5 spec.rules[0].backendRef",
+            "OV1109 11:41 spec.rules[0].backendRefs[0].wieght",
             "OV1109 12:16 spec.rules[0].matches[0].paths",
             "OV1109 12:33 spec.rules[0].matches[0].path.typ",
             "OV1109 12:57 spec.rules[0].matches[0].headers[0].nam",
-            "OV1109 11:41 spec.rules[0].backendRefs[0].wieght",
+            "OV1106 12:56 spec.rules[0].matches[0].headers[0].name",
+            "OV1106 12:56 spec.rules[0].matches[0].headers[0].value",
             "OV1109 13:28 spec.rules[0].filters[0].Cors",
+            "OV1033 13:22 spec.rules[0].filters[0].type",
         ],
     },
     Case {
@@ -397,9 +431,9 @@ kind: GRPCRoute
 metadata: {name: g, namespace: infra}
 ",
         expected: &[
-            "OV1106 5:7 spec.gatewayClassName",
-            "OV1105 5:19 spec.listeners",
             "OV1106 14:1 spec",
+            "OV1105 5:19 spec.listeners",
+            "OV1106 5:7 spec.gatewayClassName",
             "OV1105 11:16 spec.parentRefs[0]",
             "OV1106 11:20 spec.parentRefs[1].name",
             "OV1105 12:33 spec.rules[0].backendRefs[0].port",

@@ -90,9 +90,10 @@ impl<'a> Index<'a> {
                 range.map(RouteIx).collect()
             }
             RouteReference::Label => {
-                let found = match Some(reference.namespace) == self.wildcard {
-                    true => self.everywhere.get(&reference.name),
-                    false => self.labels.get(&(reference.name, reference.namespace)),
+                let found = if Some(reference.namespace) == self.wildcard {
+                    self.everywhere.get(&reference.name)
+                } else {
+                    self.labels.get(&(reference.name, reference.namespace))
                 };
                 found.cloned().unwrap_or_default()
             }

@@ -101,13 +101,10 @@ fn switched_off(found: &Found<'_>, kind: KindId, out: &mut Vec<Diagnostic>) {
         let at = at.or_else(|| found.policy(by).map(|p| p.at));
         let d = Diagnostic::new(&codes::GUARD_DISABLED, message);
         let d = at.map_or(d.clone(), |at| d.at(at));
-        let help = match on_chain {
-            true => {
-                "if that is not wanted, set kgateway.dev/inherited-policy-priority: ShallowMergePreferParent on the route that delegates"
-            }
-            false => {
-                "if that is not wanted, put the check on a route that delegates, with kgateway.dev/inherited-policy-priority: ShallowMergePreferParent; a setting on a Gateway cannot prevent it"
-            }
+        let help = if on_chain {
+            "if that is not wanted, set kgateway.dev/inherited-policy-priority: ShallowMergePreferParent on the route that delegates"
+        } else {
+            "if that is not wanted, put the check on a route that delegates, with kgateway.dev/inherited-policy-priority: ShallowMergePreferParent; a setting on a Gateway cannot prevent it"
         };
         out.push(d.field(format!("spec.{unit}.disable")).help(help));
     }

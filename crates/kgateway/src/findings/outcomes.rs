@@ -79,9 +79,10 @@ fn second_action(found: &Found<'_>, out: &mut Vec<Diagnostic>) {
             if !told.insert(name.clone()) {
                 continue;
             }
-            let what = match poisoned {
-                true => "two DirectResponses",
-                false => "a DirectResponse beside a redirect or a backend",
+            let what = if poisoned {
+                "two DirectResponses"
+            } else {
+                "a DirectResponse beside a redirect or a backend"
             };
             let message = format!("`{name}` has {what}, so it answers 500");
             let d = Diagnostic::new(&codes::SECOND_ACTION, message);

@@ -7,8 +7,8 @@
 //!               └ secretRef ─────► Secret
 //! ```
 //!
-//! The first is only checked if the controller is told to; the others always, unless it is told not to. Who grants the
-//! second names the GatewayExtension, not the policy.
+//! The first is checked only if a setting of the controller asks for it; the others always, unless one turns it off. A
+//! grant for the second names the GatewayExtension, not the policy.
 
 use overrule_gateway::topology::GROUP as GATEWAY_API;
 use overrule_gateway::topology::grants::{GrantIndex, Referent, Referrer};

@@ -74,9 +74,10 @@ impl<'a> Kgateway<'a> {
             KindShape::BuiltIn => {
                 let strategy = Class::strategy_of(mode);
                 let prefer = self.profile().builtin_prefers(strategy);
-                let reason: Reason = match prefer == strategy.prefers() {
-                    true => &reasons::BUILTIN_OUTRANKS,
-                    false => &reasons::BUILTIN_DEEP,
+                let reason: Reason = if prefer == strategy.prefers() {
+                    &reasons::BUILTIN_OUTRANKS
+                } else {
+                    &reasons::BUILTIN_DEEP
                 };
                 merge(prefer, &self.plans.builtin, reason)
             }
@@ -219,9 +220,10 @@ impl<'a> Kgateway<'a> {
 fn split(documents: &Documents, path: &[&str], effective: &mut Effective) {
     let ([outer, _], Some(value)) = (path, &effective.value) else { return };
     let entries = value.entries(documents).into_iter().map(|(key, value)| {
-        let value = match key.text(documents) == *outer {
-            true => Traced::map(value.entries(documents)),
-            false => value,
+        let value = if key.text(documents) == *outer {
+            Traced::map(value.entries(documents))
+        } else {
+            value
         };
         (key, value)
     });

@@ -191,10 +191,7 @@ fn union(
         }
     }
     let ours = ours.into_iter().map(|(_, value)| value);
-    match new_first {
-        true => new.into_iter().chain(ours).collect(),
-        false => ours.chain(new).collect(),
-    }
+    if new_first { new.into_iter().chain(ours).collect() } else { ours.chain(new).collect() }
 }
 
 /// Providers of two tiers: the preferred first; the same provider counts as the preferred tier has it; what switches off

@@ -23,15 +23,16 @@ mod values;
 mod walk;
 
 use overrule_engine::{
-    KeyValues, KindId, LadderId, NewKind, PathId, RankKey, RankKeys, Resolution, ResolutionBuilder,
+    KeyValues, LadderId, NewKind, PathId, RankKey, RankKeys, Resolution, ResolutionBuilder,
     Subjects,
 };
-use overrule_family::{ResolveOptions, Resolved, kinds_of};
+use overrule_family::{ResolveOptions, Resolved, has_kind};
 use overrule_gateway::policy as generic;
 use overrule_gateway::topology::Gateway;
 use overrule_source::Diagnostic;
 
 use crate::delegation::follow;
+use crate::family::Kgateway;
 use crate::kinds::{ALL, BUILT_IN, KindInfo, TRAFFIC_POLICY};
 use crate::{CONTROLLER, FAMILY, Matches, World, findings};
 
@@ -80,7 +81,7 @@ pub fn resolve(world: World<'_>, options: &ResolveOptions) -> Resolved<Matches> 
     let delegations = follow(documents, snapshot, topology, &settings.wildcard_namespace);
     let mut attached = attach::attach(world);
     let built_ins = BuiltIns::read(world);
-    let kinds = Active::all(world, options, &built_ins);
+    let kinds = active(world, options, &built_ins);
     let mut builder = ResolutionBuilder::default();
     for kind in &kinds {
         let (info, rules) = (kind.info, (FAMILY, world.profile.name()));
@@ -116,39 +117,16 @@ pub fn resolve(world: World<'_>, options: &ResolveOptions) -> Resolved<Matches> 
 }
 
 /// A kind that takes part.
-pub(crate) struct Active {
-    pub(crate) id: KindId,
-    /// Index in [`ALL`].
-    pub(crate) index: usize,
-    pub(crate) info: &'static KindInfo,
-}
+pub(crate) type Active = generic::ActiveKind<KindInfo>;
 
-impl Active {
-    /// Kinds with policies, those asked for, what routes say themselves, and the TrafficPolicy: it tells what fails.
-    fn all(world: World<'_>, options: &ResolveOptions, built_ins: &BuiltIns) -> Vec<Self> {
-        let policies = &world.policies.list;
-        let used = |index: usize| {
-            let first = policies.partition_point(|p| p.kind < index);
-            policies.get(first).is_some_and(|p| p.kind == index)
-        };
-        let takes_part = |(index, info): &(usize, &KindInfo)| {
-            *index == TRAFFIC_POLICY
-                || used(*index)
-                || options.includes(info.kind)
-                || (*index == BUILT_IN && !built_ins.is_empty())
-        };
-        let found = ALL.iter().enumerate().filter(takes_part);
-        (0..).map(KindId).zip(found).map(|(id, (index, info))| Self { id, index, info }).collect()
-    }
-
-    /// Those of a resolution.
-    fn of(world: World<'_>, resolution: &Resolution) -> Vec<Self> {
-        let all = kinds_of(world.snapshot, resolution).filter_map(|(id, name)| {
-            let (index, info) = ALL.iter().enumerate().find(|(_, i)| (i.group, i.kind) == name)?;
-            Some(Self { id, index, info })
-        });
-        all.collect()
-    }
+/// Kinds with policies, those asked for, what routes say themselves, and the TrafficPolicy: it tells what fails.
+fn active(world: World<'_>, options: &ResolveOptions, built_ins: &BuiltIns) -> Vec<Active> {
+    Active::all(ALL, |index, info| {
+        index == TRAFFIC_POLICY
+            || has_kind::<Kgateway>(world.policies, index)
+            || options.includes(info.kind)
+            || (index == BUILT_IN && !built_ins.is_empty())
+    })
 }
 
 /// References are attached as those of any kind, by kgateway's rules for namespaces and sections.
@@ -172,5 +150,6 @@ fn attach_options(world: World<'_>) -> generic::AttachOptions {
         equal_names: false,
         counts_twice: world.profile.counts_twice(),
         selects_everywhere: global.and_then(|ns| world.snapshot.names().lookup(ns)),
+        sees_mesh: false,
     }
 }

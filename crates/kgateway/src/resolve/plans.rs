@@ -208,10 +208,8 @@ fn tier(strategy: InheritedPriority) -> MergePlan {
 
 /// Built-ins: one slot each; a rewrite has two; header changes and mirrors pile up.
 fn builtin(profile: Profile) -> MergePlan {
-    let filters = match profile.general_header_wins() {
-        true => ListRule::Append,
-        false => ListRule::PreferredLast,
-    };
+    let filters =
+        if profile.general_header_wins() { ListRule::Append } else { ListRule::PreferredLast };
     plan([
         (vec!["*"], MergeRule::Atomic),
         (vec!["urlRewrite", "*"], MergeRule::Atomic),

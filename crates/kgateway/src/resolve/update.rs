@@ -13,6 +13,7 @@ use super::attach::{by_reference, generic};
 use super::values::content_of;
 use super::{Active, Found, algebra};
 use crate::family::{Kgateway, Matches};
+use crate::kinds::ALL;
 use crate::policy::{self, Policies, Policy};
 use crate::{Profile, Settings, findings};
 
@@ -79,7 +80,7 @@ impl Incremental for Kgateway {
         new: &NewSteps,
     ) -> Option<Refolded> {
         let contents = PerStep::of(before, new, |id, step| content_of(world, id, step));
-        let kinds = Active::of(world, before);
+        let kinds = Active::of(ALL, world.snapshot, before);
         let algebra =
             algebra::Kgateway::new(world, &kinds, &contents, (&extra.masks, &extra.plans));
         before.refolded(new, world.documents, &algebra)
@@ -106,7 +107,7 @@ impl Incremental for Kgateway {
         let changed = about.changed.iter().filter_map(|id| world.policies.get(*id));
         let changed: Vec<_> = changed.map(|policy| generic(world, policy)).collect();
         let mut out = by_reference(world, &changed).diagnostics;
-        let (kinds, subjects) = (&Active::of(world, resolution), about.subjects);
+        let (kinds, subjects) = (&Active::of(ALL, world.snapshot, resolution), about.subjects);
         let found = Found { world, kinds, resolution, answering: &extra.answering, subjects };
         findings::of_change(&found, about.changed, &mut out);
         Some(out)

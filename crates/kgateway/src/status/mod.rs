@@ -199,9 +199,10 @@ fn origins(
     };
     let mut found = Vec::new();
     for (key, value) in value.entries(documents) {
-        match TWO_UNITS.contains(&key.text(documents)) {
-            true => found.extend(value.entries(documents).iter().map(|(_, v)| policies(v))),
-            false => found.push(policies(&value)),
+        if TWO_UNITS.contains(&key.text(documents)) {
+            found.extend(value.entries(documents).iter().map(|(_, v)| policies(v)))
+        } else {
+            found.push(policies(&value))
         }
     }
     found

@@ -8,9 +8,9 @@ mod removals;
 mod written;
 
 use overrule_engine::{LadderId, PolicyId, Resolution, StepId, Subjects};
-use overrule_family::About;
+use overrule_family::{About, refused_as_shipped};
 use overrule_gateway::codes_policy;
-use overrule_gateway::resolve::policy_name;
+use overrule_gateway::resolve::{inert, policy_name};
 use overrule_source::{Code, Diagnostic, Span};
 
 use crate::codes;
@@ -100,8 +100,12 @@ impl<'a> Findings<'a> {
     /// What can be said of a policy alone.
     fn own(&self, id: PolicyId, policy: &Policy, out: &mut Vec<Diagnostic>) {
         let profile = self.world.profile;
-        let counts = |v: &&crate::policy::Violation| !v.shipped_only || profile.follows_crds();
-        out.extend(policy.violations.iter().filter(counts).map(|v| v.diagnostic.clone()));
+        out.extend(policy.violations.iter().map(|v| {
+            match !v.shipped_only || profile.follows_crds() {
+                true => v.diagnostic.clone(),
+                false => refused_as_shipped("the released kuadrant-operator", &v.diagnostic),
+            }
+        }));
         if policy.is_valid(profile) {
             written::report(self, policy, out);
         } else {
@@ -155,17 +159,17 @@ impl<'a> Findings<'a> {
         if !landed || self.resolution.tally(id).paths() > 0 {
             return;
         }
+        // Who attaches to an object that is assumed is unknown.
+        let World { snapshot, topology, .. } = self.world;
+        let mut attached = self.resolution.attachments_of(id);
+        if attached.any(|a| topology.is_assumed(snapshot, a.node)) {
+            return;
+        }
         let kind = policy.info.kind;
         let what = if policy.info.is_direct() { "listener" } else { "route" };
-        let d = Diagnostic::new(
-            &codes_policy::INERT,
-            format!("this {kind} has no effect: no {what} in the input is attached to its target"),
-        );
-        out.push(
-            d.at(policy.at)
-                .field("metadata.name")
-                .help("attach routes there (see `overrule graph`), or remove the policy"),
-        );
+        let message =
+            format!("this {kind} has no effect: no {what} in the input is attached to its target");
+        out.push(inert(policy.at, message));
     }
 
     /// A direct policy that an older one keeps out, in the operator's words.

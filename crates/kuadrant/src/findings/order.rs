@@ -58,9 +58,10 @@ fn pair(findings: &Findings<'_>, a: PolicyId, b: PolicyId, out: &mut Vec<Diagnos
     }
     let (one, other) = (age(findings, a), age(findings, b));
     let (above, below) = (findings.name(a), findings.name(b));
-    let because = match one.key() == other.key() {
-        false => "because it is older",
-        true => "because its name comes first and their creation times are equal",
+    let because = if one.key() == other.key() {
+        "because its name comes first and their creation times are equal"
+    } else {
+        "because it is older"
     };
     let message = format!(
         "`{above}` and this policy have the same target; `{above}` comes first {because}: its overrides win and its defaults lose"

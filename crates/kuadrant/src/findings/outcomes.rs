@@ -123,9 +123,10 @@ impl Fared<'_> {
         let shadowed: BTreeSet<PolicyId> = by_policy.keys().copied().filter(is_shadowed).collect();
         let winners = self.winners(&shadowed);
         for (policy, rules) in by_policy {
-            match shadowed.contains(&policy) {
-                true => out.extend(self.shadowed(policy, winners.get(&policy))),
-                false => out.extend(self.dead_rules(policy, &rules)),
+            if shadowed.contains(&policy) {
+                out.extend(self.shadowed(policy, winners.get(&policy)))
+            } else {
+                out.extend(self.dead_rules(policy, &rules))
             }
         }
     }

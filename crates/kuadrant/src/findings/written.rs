@@ -4,7 +4,7 @@
 
 use overrule_condition::CelCondition;
 use overrule_gateway::codes_policy::EMPTY_POLICY;
-use overrule_model::{nearest, with_article};
+use overrule_model::{UNKNOWN_SHOWN, nearest, with_article};
 use overrule_source::{Diagnostic, NodeKind, NodeRef, View};
 
 use super::Findings;
@@ -94,19 +94,12 @@ impl Written<'_> {
         }
         for block in self.policy.blocks(self.profile()).filter(|b| b.name != "bare") {
             let documents = self.findings.world.documents;
-            let Some(when) = documents.view(block.node).get("when") else { continue };
-            let (message, help) = match when.kind() {
-                NodeKind::String => (
-                    "this condition is about policies and is evaluated when they are merged; the shipped CRD only accepts a list of predicates on requests here",
-                    "the cluster rejects this policy until Kuadrant releases conditions; see `--profile kuadrant=operator`",
-                ),
-                NodeKind::List => (
-                    "this list contains predicates on requests and is merged like a rule; a condition on the policies below is a string",
-                    "to check the policies below, write one CEL expression as a string",
-                ),
-                _ => continue,
-            };
+            let when = documents.view(block.node).get("when");
+            // A condition is refused by the released CRD, which says so.
+            let Some(when) = when.filter(|when| when.kind() == NodeKind::List) else { continue };
+            let message = "this list contains predicates on requests and is merged like a rule; a condition on the policies below is a string";
             let d = Diagnostic::new(&codes::OTHER_WHEN, message).at(when.span());
+            let help = "to check the policies below, write one CEL expression as a string";
             out.push(d.field(format!("spec.{}.when", block.name)).help(help));
         }
     }
@@ -244,7 +237,8 @@ impl Written<'_> {
     }
 
     fn only(&self, of: View<'_>, path: &str, known: &[&str], out: &mut Vec<Diagnostic>) {
-        for (key, _) in of.entries().filter(|(key, _)| !known.contains(&key.key_text())) {
+        let unknown = of.entries().filter(|(key, _)| !known.contains(&key.key_text()));
+        for (key, _) in unknown.take(UNKNOWN_SHOWN) {
             let word = key.key_text();
             let message = format!(
                 "`{word}` is not a field of {path} of {} and is ignored",

@@ -2,7 +2,7 @@
 //! In: what is in force so far and the lowest policy. Out: the policy a condition asks about. Not here: evaluating.
 //!
 //! A condition sees the policy below it as if somebody had written it: the rules in force so far, bare, under the kind,
-//! metadata and target of the lowest policy. Where there is no policy below, only an empty `spec` is there.
+//! metadata and target of the lowest policy. Without a policy below, it sees an empty `spec`.
 
 use overrule_condition::{CelValue, Data, ValueShape};
 use overrule_engine::{Leaf, Traced};

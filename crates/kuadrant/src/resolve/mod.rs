@@ -16,17 +16,15 @@ mod local;
 mod update;
 mod watch;
 
-use std::sync::Arc;
-
 use overrule_engine::{
-    Attachment, KeyValues, KindId, NewKind, PolicyId, RankKey, RankKeys, Rejection, Resolution,
-    ResolutionBuilder,
+    Attachment, KeyValues, NewKind, PolicyId, RankKey, RankKeys, Rejection, ResolutionBuilder,
 };
-use overrule_family::{ResolveOptions, Resolved, kinds_of};
+use overrule_family::{ResolveOptions, Resolved, has_kind};
 use overrule_gateway::policy as generic;
 use overrule_gateway::walk::walk;
-use overrule_source::{CowVec, Diagnostic};
+use overrule_source::Diagnostic;
 
+use crate::family::Kuadrant;
 use crate::kinds::{ALL, KindInfo, MergeClass};
 use crate::policy::Policy;
 use crate::{FAMILY, Profile, World, findings};
@@ -40,8 +38,8 @@ pub static KEYS: RankKeys =
 
 /// Resolves every kind under a profile.
 pub fn resolve(world: World<'_>, options: &ResolveOptions) -> Resolved {
-    let policies = &world.policies.list;
-    let kinds = Active::all(policies, options);
+    let has_policies = |index| has_kind::<Kuadrant>(world.policies, index);
+    let kinds = Active::all(ALL, |index, info| has_policies(index) || options.includes(info.kind));
     let mut attached = attach(world);
     let conflicts = local::conflicts(world, &mut attached);
     let mut builder = ResolutionBuilder::default();
@@ -56,7 +54,7 @@ pub fn resolve(world: World<'_>, options: &ResolveOptions) -> Resolved {
         let new = NewKind::named(names, (kind.info.group, kind.info.kind), rules, KEYS);
         builder.kind(NewKind { covers, ..new });
     }
-    for policy in policies {
+    for policy in &world.policies.list {
         if let Some(kind) = kinds.iter().find(|k| k.index == policy.kind) {
             builder.policy(policy.object, kind.id);
         }
@@ -81,37 +79,7 @@ pub fn resolve(world: World<'_>, options: &ResolveOptions) -> Resolved {
 }
 
 /// A kind that takes part.
-pub(crate) struct Active {
-    pub(crate) id: KindId,
-    /// Index in [`ALL`].
-    pub(crate) index: usize,
-    pub(crate) info: &'static KindInfo,
-}
-
-impl Active {
-    /// Kinds with policies, those asked for, and those that stand for them.
-    fn all(policies: &CowVec<Arc<Policy>>, options: &ResolveOptions) -> Vec<Self> {
-        let used = |index: usize| {
-            let first = policies.partition_point(|p| p.kind < index);
-            policies.get(first).is_some_and(|p| p.kind == index)
-        };
-        let takes_part =
-            ALL.iter().enumerate().filter(|(i, k)| used(*i) || options.includes(k.kind));
-        (0..)
-            .map(KindId)
-            .zip(takes_part)
-            .map(|(id, (index, info))| Self { id, index, info })
-            .collect()
-    }
-
-    /// Those of a resolution.
-    fn of(world: World<'_>, resolution: &Resolution) -> Vec<Self> {
-        let of_name = |name| ALL.iter().enumerate().find(|(_, i)| (i.group, i.kind) == name);
-        let kinds = kinds_of(world.snapshot, resolution);
-        let known = kinds.filter_map(|(id, name)| Some((id, of_name(name)?)));
-        known.map(|(id, (index, info))| Self { id, index, info }).collect()
-    }
-}
+pub(crate) type Active = generic::ActiveKind<KindInfo>;
 
 /// Target references are attached as those of any kind; an invalid policy attaches nowhere.
 fn attach(world: World<'_>) -> generic::Attached {

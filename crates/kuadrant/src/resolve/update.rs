@@ -12,6 +12,7 @@ use overrule_source::{Code, CowVec, Diagnostic, Span};
 use super::local::{content_of, contributions};
 use super::{Active, algebra, as_generic};
 use crate::family::Kuadrant;
+use crate::kinds::ALL;
 use crate::policy::{self, Policies, Policy};
 use crate::{Profile, codes, findings};
 
@@ -85,7 +86,8 @@ impl Incremental for Kuadrant {
         new: &NewSteps,
     ) -> Option<Refolded> {
         let contents = PerStep::of(before, new, |id, step| content_of(world, id, step));
-        let algebra = algebra::Kuadrant::new(world, &Active::of(world, before), &contents);
+        let algebra =
+            algebra::Kuadrant::new(world, &Active::of(ALL, world.snapshot, before), &contents);
         before.refolded(new, world.documents, &algebra)
     }
 

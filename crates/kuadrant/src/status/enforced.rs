@@ -136,14 +136,20 @@ fn truthful(names: &Names<'_>, kind: &str, tale: &Tale) -> Condition {
         by.into_iter().collect::<Vec<_>>().join(", ")
     };
     let mut parts: Vec<String> = Vec::new();
-    parts.extend(tale.beaten.iter().map(|(rule, by)| match by.is_empty() {
-        true => format!("{rule} replaced by nothing"),
-        false => format!("{rule} replaced by {}", list(by)),
+    parts.extend(tale.beaten.iter().map(|(rule, by)| {
+        if by.is_empty() {
+            format!("{rule} replaced by nothing")
+        } else {
+            format!("{rule} replaced by {}", list(by))
+        }
     }));
     parts.extend(tale.removed.iter().map(|(rule, by)| format!("{rule} removed by {}", list(by))));
-    parts.extend(tale.skipped.iter().map(|(block, failed)| match failed {
-        true => format!("{block} skipped where its condition fails"),
-        false => format!("{block} skipped where its condition does not hold"),
+    parts.extend(tale.skipped.iter().map(|(block, failed)| {
+        if *failed {
+            format!("{block} skipped where its condition fails")
+        } else {
+            format!("{block} skipped where its condition does not hold")
+        }
     }));
     let somewhere = format!("on some paths: {}", parts.join("; "));
     match (tale.in_force || tale.removes, parts.is_empty()) {

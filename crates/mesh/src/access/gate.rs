@@ -404,6 +404,22 @@ impl Gate {
             .collect()
     }
 
+    /// Whether a deny counts wherever it stands; otherwise the first clause that matches does.
+    pub fn denies_first(&self) -> bool {
+        matches!(self.profile, Profile::Design { .. })
+    }
+
+    /// Every clause that can decide: rules in the order in which they count, then elements of `from`, of which the first
+    /// that contains a client counts.
+    pub fn clauses(&self) -> Vec<By> {
+        let design = self.denies_first();
+        let rules = if design { &self.listed } else { &self.permissions.rules };
+        let rules = rules.iter().map(|rule| By::Match(rule.source));
+        // The release does not look at them where there are rules.
+        let from = if design || !self.has_rules { self.order() } else { &[] };
+        rules.chain(from.iter().copied().map(By::From)).collect()
+    }
+
     /// Elements of `from` in an order in which the first match decides.
     pub fn deciding_from(&self) -> Vec<&FromClients> {
         self.order().iter().filter_map(|at| self.from.get(*at)).collect()

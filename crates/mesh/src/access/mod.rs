@@ -7,3 +7,4 @@ pub mod inbounds;
 mod offered;
 pub mod permission;
 pub mod reachable;
+mod services;

@@ -8,6 +8,7 @@ use overrule_family::{
 };
 use overrule_model::ObjectId;
 
+use crate::access::services;
 use crate::gate::{By, ClauseAt};
 use crate::identity;
 use crate::inbounds::{self, GuardedInbound, Lookup};
@@ -27,15 +28,34 @@ impl<'a> Access<'a> for Lookup<'a> {
     }
 
     fn inbounds(&self, object: ObjectId, section: Option<&str>) -> Vec<InboundId> {
-        inbounds::inbounds(self.documents, self.resources, object, section)
+        let found = inbounds::inbounds(self.documents, self.resources, object, section);
+        if found.is_empty() {
+            return services::behind(
+                self.documents,
+                self.snapshot,
+                self.resources,
+                object,
+                section,
+            );
+        }
+        found
     }
 
     fn name(&self, at: InboundId) -> String {
         inbounds::name(self.snapshot, self.resources, at)
     }
 
+    fn object(&self, at: InboundId) -> Option<ObjectId> {
+        self.resources.meshes.get(at.mesh)?.proxy(at.proxy)?.object
+    }
+
     fn inbound(&self, at: InboundId) -> Option<Box<dyn Guarded<'a> + 'a>> {
         Some(Box::new(Lookup::inbound(self, at)?))
+    }
+
+    fn clients(&self) -> Vec<ObjectId> {
+        let meshes = self.resources.meshes.iter();
+        meshes.flat_map(|mesh| mesh.dataplanes.iter().filter_map(|proxy| proxy.object)).collect()
     }
 
     fn refused(&self) -> Vec<ObjectId> {
@@ -81,6 +101,18 @@ impl<'a> GuardedInbound<'a> {
 impl<'a> Guarded<'a> for GuardedInbound<'a> {
     fn decide(&self, caller: &Caller, request: Request<'_>) -> Option<Ruling<CitedClause<'a>>> {
         GuardedInbound::decide(self, caller, request).renamed(|by| self.cited(by))
+    }
+
+    fn enforcement(&self) -> Enforcement {
+        self.enforcement
+    }
+
+    fn denies_first(&self) -> bool {
+        self.gate.denies_first()
+    }
+
+    fn clauses(&self) -> Vec<CitedClause<'a>> {
+        self.gate.clauses().into_iter().filter_map(|by| self.cited(by)).collect()
     }
 
     fn filter_source(&self, as_shipped: bool) -> FilterSource<'a> {

@@ -60,4 +60,6 @@ overrule_source::codes! {
     SNI = "OV1628", Warning, Document, "2.13 drops `sni` from a permission, which gets wider";
     /// A deny of a path with a parameter, which can be written in many ways.
     PARAMETERS = "OV1629", Warning, Document, "denied path has a parameter";
+    /// The input has no Dataplanes of some workloads, so they are derived.
+    DERIVED_PROXIES = "OV1640", Note, World, "proxies are derived from workloads";
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: the meshes of the input. Out: those that are not there, those that are assumed, and what comes with a mesh that
-//! no file has; policies of the old generation. Not here: what policies of a mesh do.
+//! In: the meshes of the input. Out: those that are not there, those that are assumed, and what a control plane
+//! creates with a mesh and no file has; policies of the old generation. Not here: what policies of a mesh do.
 
 use std::collections::BTreeMap;
 

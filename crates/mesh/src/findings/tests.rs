@@ -45,6 +45,7 @@ fn told(text: &str, code: &str) -> Vec<String> {
     let of = |profile: &Profile| -> Vec<String> {
         let all = run(text, profile);
         assert!(all.iter().all(|d| d.primary.is_some() && d.help.is_some()), "{all:?}");
+        assert!(all.iter().all(|d| !d.message.ends_with('.')), "{all:?}");
         let mine = all.iter().filter(|d| d.code.id == code);
         mine.map(|d| format!("{}: {} ({})", d.field, d.message, d.help.as_deref().unwrap()))
             .collect()

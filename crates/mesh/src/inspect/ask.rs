@@ -72,7 +72,7 @@ pub enum OfProxy<'a> {
     Rules,
     /// Confs of the whole proxy.
     Policies,
-    /// Rules for what comes in at an inbound.
+    /// Rules for the traffic of an inbound.
     Inbound(PathPart<'a>),
     /// Confs for a destination.
     Outbound(PathPart<'a>),
@@ -91,7 +91,7 @@ pub enum OfProxy<'a> {
 pub struct InspectQuery<'a>(Vec<(PathPart<'a>, PathPart<'a>)>);
 
 impl<'a> InspectQuery<'a> {
-    /// Reads what stands after the question mark.
+    /// Reads the part after the question mark.
     pub fn read(text: &'a str) -> Self {
         Self(form_urlencoded::parse(text.as_bytes()).collect())
     }

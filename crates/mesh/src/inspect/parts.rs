@@ -60,7 +60,7 @@ pub(super) struct Fragments {
     pub(super) route: Option<Bytes>,
 }
 
-/// What policies say about what comes in.
+/// What policies say about inbound traffic.
 #[derive(Debug)]
 pub(super) struct In {
     /// By the tags of clients.
@@ -235,7 +235,7 @@ impl Scope<'_> {
         rule.merged.confs.iter().map(conf).collect()
     }
 
-    /// What these policies say about what comes in.
+    /// What these policies say about inbound traffic.
     pub(super) fn make_in(&self, list: &[u32]) -> In {
         let documents = self.live.documents;
         let policies = self.mesh.policies_at(list);

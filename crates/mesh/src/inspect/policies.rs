@@ -19,7 +19,7 @@ impl Scope<'_> {
         InspectAnswer::ok(list_of("policies", parts.iter().map(|part| &*part.fragment)))
     }
 
-    /// Rules for what comes in at an inbound. Of its identity only the section is looked at.
+    /// Rules for the traffic of an inbound. Only the section of its identity is read.
     pub(super) fn inbound_policies(
         &self,
         place: usize,

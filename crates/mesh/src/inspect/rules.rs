@@ -137,7 +137,7 @@ impl Scope<'_> {
         out.json.push(b'}');
     }
 
-    /// Rules for what comes in, by port: by the tags of clients, and one after another.
+    /// Rules for inbound traffic, by port: by the tags of clients, and in order.
     fn inbounds(&self, proxy: &Dataplane, at: &[AtPort]) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
         let (mut tagged, mut rules) = (Vec::new(), Vec::new());
         for at in at {

@@ -37,7 +37,7 @@ fn is_space(c: char) -> bool {
     c.is_ascii_whitespace()
 }
 
-/// What stands before the closing braces, and what stands behind them. Braces in quotes do not close.
+/// The text before the closing braces, and the text after them. Braces in quotes do not close.
 fn action(text: &str) -> Option<(&str, &str)> {
     let mut quote: Option<char> = None;
     let mut escaped = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In: policies of one kind that select something, in order. Out: which of their entries count where, in the order they
-//! are merged: for each destination, for what comes in, for clients and services described by tags. Not here: which
+//! are merged: for each destination, for inbound traffic, for clients and services described by tags. Not here: which
 //! policies select whom (`select`), the order (`order`), confs.
 
 use hashbrown::HashMap;
@@ -39,7 +39,7 @@ pub fn sorted_to_entries<'a>(profile: &Profile, policies: &[&'a Policy]) -> Vec<
     sort(&items, |i| &i.policy.target, |a, b| compare(profile, of(a), of(b)).0)
 }
 
-/// The entries about what comes in at an inbound, each with whether it is an element of `from` that is read as a rule.
+/// The entries about the traffic of an inbound, each with whether it is an element of `from` that is read as a rule.
 pub fn inbound_entries<'a>(profile: &Profile, policies: &[&'a Policy]) -> Vec<(Item<'a>, bool)> {
     let mut items: Vec<(Item<'a>, bool)> = Vec::new();
     for policy in policies {

@@ -3,7 +3,7 @@
 //! who is selected (`select`), the order (`order`).
 //!
 //! ```text
-//! entries   which entries count for a destination, for clients, for what comes in
+//! entries   which entries count for a destination, for clients, for inbound traffic
 //!   ▼
 //! steps     each entry as a step of ladders, once
 //!   ▼

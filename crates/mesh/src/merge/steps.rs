@@ -23,7 +23,7 @@ impl<'a> Steps<'a> {
         Self { confs: Confs::new(documents), items: Vec::new(), known: HashMap::new() }
     }
 
-    /// The step of an entry. `intern` makes a new one; it is told what the entry contributes.
+    /// The step of an entry. `intern` makes a new one, from what the entry contributes.
     pub(crate) fn step(
         &mut self,
         item: Item<'a>,

@@ -49,7 +49,7 @@ pub struct Ranked<'a> {
 pub(crate) enum Listed<'a> {
     /// Whole policies, and `from` entries, which keep the order of their policies.
     Policies,
-    /// Entries about what comes in.
+    /// Entries about inbound traffic.
     Inbound,
     /// Entries about destinations, and what this one is about.
     To(&'a TargetRef),

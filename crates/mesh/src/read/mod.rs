@@ -9,6 +9,7 @@
 //! ```
 
 pub mod dataplane;
+pub(crate) mod derive;
 pub mod kinds;
 pub mod kri;
 pub mod labels;

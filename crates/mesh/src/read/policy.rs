@@ -36,7 +36,7 @@ pub struct Policy {
     pub to: Vec<MeshEntry>,
     /// Entries about clients.
     pub from: Vec<MeshEntry>,
-    /// Entries about what comes in.
+    /// Entries about inbound traffic.
     pub rules: Vec<MeshEntry>,
     /// Its one conf, for types that have no entries.
     pub single: Option<NodeRef>,

@@ -239,7 +239,8 @@ impl<'a> Reader<'a> {
             mesh.refused.extend(refusal.map(|why| (place, why)));
             for p in problems {
                 let span = self.documents.view(p.node).span();
-                let message = format!("{}: {}", p.field, p.message);
+                // Some of the control plane's messages are whole sentences.
+                let message = format!("{}: {}", p.field, p.message.trim_end_matches('.'));
                 let usual = || "the control plane refuses this policy; correct the field".into();
                 let found = Diagnostic::new(&codes::INVALID, message).at(span).field(p.field);
                 let found = found.help(p.help.unwrap_or_else(usual));
@@ -328,7 +329,7 @@ impl<'a> Reader<'a> {
             compute_labels(&written, &self.settings.plane(kubernetes));
         match computed {
             Ok(mut labels) => {
-                // A zone sees what came from the global control plane so labelled, and proxies are in zones.
+                // A zone sees resources of the global control plane with this label, and proxies are in zones.
                 if self.settings.mode == Mode::Global && kind.is_some_and(|k| !k.is_proxy) {
                     labels.entry(ORIGIN.into()).or_insert_with(|| "global".into());
                 }

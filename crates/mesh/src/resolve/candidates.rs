@@ -53,6 +53,8 @@ enum Asked<'a> {
     Name(&'a str),
     /// That this MeshGateway configures it.
     Gateway(&'a str),
+    /// This tag, of an inbound or of its gateway.
+    Tag(&'a str, &'a str),
 }
 
 impl<'a> Candidates<'a> {
@@ -84,8 +86,16 @@ impl<'a> Candidates<'a> {
             for (key, value) in &proxy.meta.labels {
                 add(Asked::Label(key, value));
             }
+            let inbounds = proxy.inbounds.iter().map(|i| &i.tags);
+            let own = proxy.gateway.iter().map(|g| &g.tags);
+            let listeners = gateway.into_iter().flat_map(|g| &g.listeners).map(|l| &l.tags);
+            let above = gateway.into_iter().map(|g| &g.tags);
+            let tags = inbounds.chain(own).chain(above).chain(listeners).flatten();
+            tags.for_each(|(key, value)| add(Asked::Tag(key, value)));
         }
         places.sort_unstable();
+        // Two inbounds may have the same tag.
+        places.dedup();
         places.into_iter().filter_map(|place| self.list.get(place).copied()).collect()
     }
 }
@@ -100,6 +110,14 @@ impl<'a> Asked<'a> {
                 // An empty value is met by proxies without the label too, so it cannot be looked up.
                 let mut labels = target.label_pairs().filter(|(_, value)| !value.is_empty());
                 labels.next().map_or(Self::Nothing, |(key, value)| Self::Label(key, value))
+            }
+            Some(&kinds::SERVICE | &kinds::SERVICE_SUBSET) => {
+                Self::Tag("kuma.io/service", target.name())
+            }
+            Some(&kinds::SUBSET) => {
+                // Any value is met by many, so it cannot be looked up.
+                let mut tags = target.tag_pairs().filter(|(_, value)| *value != "*");
+                tags.next().map_or(Self::Nothing, |(key, value)| Self::Tag(key, value))
             }
             _ => Self::Nothing,
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: what resolving learned on the way that a person should know. Not here: telling it (`findings`).
+//! What resolving learned on the way that a person should know. Not here: telling it (`findings`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

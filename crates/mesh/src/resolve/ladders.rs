@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: lists of policies of one kind, in the order they are merged. Out: ladders: for each destination, for what comes in,
+//! In: lists of policies of one kind, in the order they are merged. Out: ladders: for each destination, for inbound traffic,
 //! for the whole proxy. Each list is worked on once, whoever has it. Not here: which policies select whom.
 
 use std::sync::Arc;
@@ -83,7 +83,7 @@ impl Outbounds {
     }
 }
 
-/// What policies of one kind say about what comes in at one inbound.
+/// What policies of one kind say about the traffic of one inbound.
 #[derive(Debug, Default)]
 pub(super) struct Inbounds {
     /// Whoever it is.
@@ -245,7 +245,7 @@ impl<'a> Ladders<'a, '_> {
             .filter(|(s, _)| s.tags().is_empty() || s.contains_element(&element))
             .map(|(_, step)| *step)
             .collect();
-        // For tags there are no hostnames of their own; what splits by hostname is shown for none.
+        // Tags have no hostnames of their own, so what is split by hostname is shown without one.
         plain(&self.by_hostname(spec, &spec.strategy(), about))
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: why a policy does not reach any proxy. Not here: why a part of a conf is not in force
+//! Why a policy does not reach any proxy. Not here: why a part of a conf is not in force
 //! (`conf::reasons`).
 
 use overrule_engine::ReasonInfo;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: answers, and policies of which the confs say something else now. Out: the answers of today, at the cost of the
+//! In: answers, and policies whose confs changed. Out: the new answers, at the cost of the
 //! ladders that have these policies, and the findings about them. Not here: how ladders are folded again (the engine).
 //!
 //! It serves policies whose references, matches and labels are what they were, and whose entries are the same nodes of
@@ -32,7 +32,7 @@ struct Changed<'a> {
     policy: &'a Policy,
 }
 
-/// The answers of today; none if more than confs changed.
+/// The new answers; none if more than confs changed.
 pub(crate) fn update(change: ContentChange<'_>) -> Option<Updated<()>> {
     let ContentChange { documents, snapshot, before, ground, objects, answers, findings, .. } =
         change;

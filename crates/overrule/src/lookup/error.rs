@@ -72,6 +72,15 @@ pub enum LookupError {
         /// The object.
         target: String,
     },
+    /// A policy that no family resolves.
+    NotResolved {
+        /// The policy.
+        policy: String,
+        /// Whose rules it follows; none if its kind is unknown.
+        owner: Option<&'static str>,
+        /// What it targets.
+        targets: Vec<String>,
+    },
     /// A policy, where something that policies act on was asked for.
     IsPolicy {
         /// What was typed.
@@ -146,9 +155,10 @@ impl fmt::Display for LookupError {
                 write!(f, "nothing of kind `{kind}` was read; {hint}")
             }
             Self::NoSection { target, section, suggestions } => {
-                let hint = match suggestions.known.is_empty() {
-                    true => "it has none".to_owned(),
-                    false => suggestions.or_all("it has"),
+                let hint = if suggestions.known.is_empty() {
+                    "it has none".to_owned()
+                } else {
+                    suggestions.or_all("it has")
                 };
                 write!(f, "{target} has no section `{section}`; {hint}")
             }
@@ -160,6 +170,14 @@ impl fmt::Display for LookupError {
                 f,
                 "{target} is nothing that policies act on, and no policy that was resolved"
             ),
+            Self::NotResolved { policy, owner, targets } => {
+                let owner = owner.unwrap_or("unknown kind");
+                let targets = match targets.is_empty() {
+                    true => "has no target that Overrule knows".to_owned(),
+                    false => format!("targets {}", targets.join(", ")),
+                };
+                write!(f, "{policy} ({owner}) {targets}; Overrule does not resolve it")
+            }
             Self::IsPolicy { text } => {
                 write!(f, "`{text}` is a policy; ask `overrule reach {text}` where it acts")
             }
@@ -170,7 +188,7 @@ impl fmt::Display for LookupError {
                 let section = section.as_ref().map(|s| format!(" `{s}`")).unwrap_or_default();
                 write!(
                     f,
-                    "`{text}` has no inbound{section}; name a dataplane (`dataplane/default/web-1#http`) or a meshservice that selects some"
+                    "`{text}` has no inbound{section}; name a dataplane (`dataplane/default/web-1#http`), or a meshservice or service with some behind it"
                 )
             }
             Self::NotAClient { text, kind } => write!(
@@ -186,9 +204,10 @@ impl std::error::Error for LookupError {}
 impl Suggestions {
     /// The nearest names, or all of them after these words.
     fn or_all(&self, words: &str) -> String {
-        match self.near.is_empty() {
-            true => format!("{words}: {}", self.known.join(", ")),
-            false => did_you_mean(&self.near),
+        if self.near.is_empty() {
+            format!("{words}: {}", self.known.join(", "))
+        } else {
+            did_you_mean(&self.near)
         }
     }
 }

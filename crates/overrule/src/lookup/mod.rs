@@ -54,9 +54,19 @@ impl<'a> Finder<'a> {
             None => self.analysis.object_node(object.id),
             Some(section) => Some(self.section_node(object, section)?),
         };
-        node.map(Target::Node).ok_or_else(|| LookupError::NotATarget {
-            target: self.analysis.snapshot.display(object.id).to_string(),
-        })
+        node.map(Target::Node).ok_or_else(|| self.no_target(object.id))
+    }
+
+    /// Why an object that is there is nothing to ask about.
+    fn no_target(&self, object: ObjectId) -> LookupError {
+        let name = self.analysis.snapshot.display(object).to_string();
+        match self.analysis.unresolved().iter().find(|one| one.object == object) {
+            Some(one) => {
+                let targets = one.targets.iter().map(|t| t.name.clone()).collect();
+                LookupError::NotResolved { policy: name, owner: one.owner, targets }
+            }
+            None => LookupError::NotATarget { target: name },
+        }
     }
 
     /// Finds what a target name means that must be no policy.

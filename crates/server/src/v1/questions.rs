@@ -5,12 +5,13 @@
 use std::sync::{Arc, LazyLock};
 
 use http::StatusCode;
-use overrule::view::Styles;
+use overrule::source::{Diagnostic, Limits, ReadOptions, Severity};
+use overrule::view::{Styles, TableFit};
 use overrule::{Analysis, Options};
 use overrule_ask::percent::encode_header;
 use overrule_ask::{
-    self as ask, Arguments, AskError, Asked, Exit, Known, Layout, Parameter, Parameters, Required,
-    Shared, Sink,
+    self as ask, Arguments, AskError, Asked, Exit, Known, Layout, Parameter, Parameters, Shared,
+    Sink,
 };
 
 use super::{AS_OF, AT_LEAST, state};
@@ -55,7 +56,10 @@ pub static ENDPOINTS: LazyLock<Vec<Endpoint>> = LazyLock::new(|| {
             "Explained",
         ),
         question::<ask::Reach>("Where a policy acts, and who shadows it.", "Reach"),
-        question::<ask::Can>("Whether a client may call a service, and who says so.", "Decision"),
+        question::<ask::Can>(
+            "Whether a client may call a service, and who says so; without `from`, everybody who can.",
+            "Decision",
+        ),
         Endpoint {
             answers: const { &[ResponseSpec { about: "the filters", ..answer("Anything") }] },
             ..question::<ask::Envoy>(
@@ -96,7 +100,7 @@ fn many() -> Endpoint {
                 let read = move || {
                     let _held = held;
                     let text = String::from_utf8_lossy(&body).into_owned();
-                    bounded(&text).map(|()| text)
+                    bounded(&text)
                 };
                 let text = call.work(WorkClass::Parse, read).await??;
                 let matrix = Some(ask::NamedText { name: "body".to_owned(), text });
@@ -109,26 +113,37 @@ fn many() -> Endpoint {
 /// Questions that one request may ask.
 const MOST: usize = 10_000;
 
-/// Refuses a matrix that asks nothing, or more than one request may: lists multiply.
-fn bounded(text: &str) -> Result<(), Problem> {
-    let read = overrule::source::read_one("body", text, &Options::default().reading());
+/// Nodes of a matrix: more than the lists of so many questions have.
+const NODES: usize = 10 * MOST;
+
+/// A matrix as JSON. Refuses one that asks nothing, or more than one request may: lists multiply. What is said beside the
+/// questions is bounded too, because whoever answers reads it again.
+fn bounded(text: &str) -> Result<String, Problem> {
+    let limits = Limits { documents: 1, nodes: NODES, ..Limits::default() };
+    let reading = ReadOptions { limits, ..Options::default().reading() };
+    let read = overrule::source::read_one("body", text, &reading);
+    let wrong = |d: &&Diagnostic| d.severity() == Severity::Error;
+    if let Some(wrong) = read.diagnostics.iter().find(wrong) {
+        return Err(Problem::bad(format!("bad request: {}", wrong.message)));
+    }
     let Some(doc) = read.documents.ids().next() else {
         return Err(Problem::bad("bad request: the body must have lists `from` and `to`"));
     };
     let mut product: usize = 1;
-    for Parameter { name, required, .. } in ask::Can::TABLE {
+    for Parameter { name, positional, .. } in ask::Can::TABLE {
         let count = read.documents.root(doc).get(name).map_or(0, |list| list.items().count());
-        if *required != Required::No && count == 0 {
+        if *positional && count == 0 {
             return Err(Problem::bad(format!("bad request: `{name}` must name something"))
                 .cause(*name, "must not be empty"));
         }
         product = product.saturating_mul(count.max(1));
     }
-    match product <= MOST {
-        true => Ok(()),
-        false => Err(Problem::bad(format!(
+    if product <= MOST {
+        Ok(read.documents.root(doc).to_json().to_string())
+    } else {
+        Err(Problem::bad(format!(
             "bad request: that is {product} questions, and {MOST} may be asked at once; split the lists"
-        ))),
+        )))
     }
 }
 
@@ -137,7 +152,6 @@ struct Page {
     text: String,
     remarks: Vec<String>,
     styles: Styles,
-    width: Option<usize>,
 }
 
 impl Sink for Page {
@@ -156,10 +170,6 @@ impl Sink for Page {
 
     fn styles(&self) -> Styles {
         self.styles
-    }
-
-    fn width(&self) -> Option<usize> {
-        self.width
     }
 
     fn now(&self) -> Option<i64> {
@@ -193,11 +203,11 @@ async fn reply<Q: Asked>(call: Call, asked: Q) -> Result<Reply, Problem> {
     let (shared, form) = shared(call.query.arguments())?;
     let layout: Layout = read(call.query.arguments())?;
     let styles = if layout.color { Styles::colored() } else { Styles::plain() };
+    let fit = layout.width.map_or(TableFit::Fixed, TableFit::Columns);
     let mut page = Page {
         text: String::new(),
         remarks: Vec::new(),
-        styles: layout.columns.map_or(styles, |w| styles.with_width(w)),
-        width: layout.width,
+        styles: layout.columns.map_or(styles, |w| styles.with_width(w)).with_fit(fit),
     };
     let grants = call.who.grants.clone();
     // Finding and writing an answer is work for a processor: it must not hold up those who wait for the network.
@@ -265,9 +275,10 @@ async fn subject(call: &Call, asked: &impl Asked) -> Result<Subject, Problem> {
 fn look(analysis: &Analysis, asked: &impl Asked) -> Option<Look> {
     let needs = asked.needs();
     let stood_for = analysis.shown().any(|answer| answer.alike() > 0);
-    let targets: Vec<String> = match stood_for {
-        true => needs.targets.iter().map(|t| (*t).to_owned()).collect(),
-        false => Vec::new(),
+    let targets: Vec<String> = if stood_for {
+        needs.targets.iter().map(|t| (*t).to_owned()).collect()
+    } else {
+        Vec::new()
     };
     let words = needs.include_kinds();
     let names = |word: &String| {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, StatusCode, header};
 use overrule::Options;
+use overrule::source::{Diagnostic, SourceId};
 use overrule::view::{self, v1};
 use overrule_guard::Grants;
 use overrule_store::{
@@ -25,7 +26,7 @@ use crate::reader::{Reader, may_write};
 use crate::shapes::{API_VERSION, WriteResult, WrittenItem};
 use crate::work::WorkClass;
 
-/// How long a writer waits for its change to be resolved before it is told that it is stored.
+/// How long a writer waits for its change to be resolved. Then the answer is that it is stored.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Who writes, for the history.
@@ -91,7 +92,7 @@ pub fn refused(admitted: &Admitted) -> Problem {
     let detail = first.map_or_else(String::new, |d| d.message.to_string());
     let mut problem =
         Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "Resource is not valid", detail);
-    for found in &admitted.refusals {
+    for found in admitted.refusals.iter().take(changes::LISTED) {
         problem = problem.cause(found.field.to_string(), found.message.to_string());
     }
     problem.diagnostics = serde_json::to_value(&admitted.findings).ok();
@@ -142,6 +143,7 @@ pub async fn write(call: &Call, changes: Vec<Change>) -> Result<(WriteResult, bo
     let committed = commit(call, changes).await?;
     let created = committed.written.iter().any(|w| w.done == ChangeKind::Created);
     let state = call.app.live.state();
+    let (diagnostics, more_diagnostics) = findings(&call.who.grants, &state, &keys);
     let items = committed.written.iter().map(|w| WrittenItem {
         target: source_name(&w.key),
         done: word(w.done),
@@ -153,7 +155,8 @@ pub async fn write(call: &Call, changes: Vec<Change>) -> Result<(WriteResult, bo
         version: committed.revision,
         dry_run: false,
         items: items.collect(),
-        diagnostics: findings(&call.who.grants, &state, &keys),
+        diagnostics,
+        more_diagnostics,
         changes: None,
     };
     Ok((result, created))
@@ -165,18 +168,28 @@ fn key(change: &Change) -> &ResourceKey {
     }
 }
 
-/// What is wrong with some resources, as far as the writer may read it.
-fn findings(grants: &Grants, state: &State, keys: &[ResourceKey]) -> Vec<v1::DiagnosticItem> {
+/// What is wrong with some resources, as far as the writer may read it; and how many more findings there are.
+fn findings(
+    grants: &Grants,
+    state: &State,
+    keys: &[ResourceKey],
+) -> (Vec<v1::DiagnosticItem>, Option<usize>) {
     let names: BTreeSet<String> = keys.iter().map(source_name).collect();
-    let sources = &state.analysis.documents.sources;
-    let about = |d: &&overrule::source::Diagnostic| {
-        let at = d.primary.as_ref().and_then(|l| sources.get(l.span.source));
-        at.is_some_and(|source| names.contains(source.name()))
+    let (all, sources) = (&state.analysis.diagnostics, &state.analysis.documents.sources);
+    // Looked up, so that a write does not go through everything that is wrong with everything else.
+    let known: Option<Vec<SourceId>> = names.iter().map(|name| sources.only(name)).collect();
+    let found = match known {
+        Some(known) => known.into_iter().flat_map(|source| all.of_source(source)).collect(),
+        None => {
+            let about = |d: &&Diagnostic| {
+                let at = d.primary.as_ref().and_then(|l| sources.get(l.span.source));
+                at.is_some_and(|source| names.contains(source.name()))
+            };
+            all.iter().filter(about).collect()
+        }
     };
-    let found: Vec<_> = state.analysis.diagnostics.iter().filter(about).cloned().collect();
-    let reader = Reader(grants);
-    let found = changes::visible(state, &reader, &found);
-    view::diagnostics(sources, &found).items
+    let (found, more) = changes::visible(state, &Reader(grants), found);
+    (view::diagnostics(sources, &found).items, (more > 0).then_some(more))
 }
 
 /// What changes would lead to. Nothing is stored.
@@ -215,7 +228,8 @@ async fn dry_run(call: &Call, changes: Vec<Change>) -> Result<WriteResult, Probl
         let changes = changes::changes(&before, &after, &Reader(&grants));
         (before.revision, findings(&grants, &after, &keys), changes)
     };
-    let (revision, diagnostics, changes) = call.work(WorkClass::DryRun, work).await?;
+    let (revision, (diagnostics, more_diagnostics), changes) =
+        call.work(WorkClass::DryRun, work).await?;
     Ok(WriteResult {
         api_version: API_VERSION,
         kind: "WriteResult",
@@ -223,6 +237,7 @@ async fn dry_run(call: &Call, changes: Vec<Change>) -> Result<WriteResult, Probl
         dry_run: true,
         items,
         diagnostics,
+        more_diagnostics,
         changes: Some(changes),
     })
 }
@@ -247,17 +262,18 @@ fn expected(state: &State, change: &Change) -> Result<WrittenItem, Problem> {
         Precondition::Absent => there.is_none(),
         Precondition::Version(version) => there.is_some_and(|r| r.version == *version),
     };
-    match fits {
-        true => Ok(WrittenItem {
+    if fits {
+        Ok(WrittenItem {
             target: source_name(key),
             done: word(done),
             version: there.map_or(0, |r| r.version),
-        }),
-        false => Err(Problem::new(
+        })
+    } else {
+        Err(Problem::new(
             StatusCode::CONFLICT,
             "Conflict",
             format!("`{}` is not as you expect it; read it again", source_name(key)),
-        )),
+        ))
     }
 }
 
@@ -282,15 +298,16 @@ pub fn reply(call: &Call, (result, created): (WriteResult, bool)) -> Reply {
 fn text(result: &WriteResult) -> String {
     let mut out = String::new();
     for item in &result.items {
-        let done = match result.dry_run {
-            true => format!("would be {}", item.done),
-            false => item.done.to_owned(),
-        };
+        let done =
+            if result.dry_run { format!("would be {}", item.done) } else { item.done.to_owned() };
         out.push_str(&format!("{} {done}\n", view::escape::terminal(&item.target)));
     }
     for found in &result.diagnostics {
         let message = view::escape::terminal(&found.message);
         out.push_str(&format!("{}[{}]: {message}\n", found.severity, found.code));
+    }
+    if let Some(more) = result.more_diagnostics {
+        out.push_str(&format!("{more} more findings; `overrule check` shows all\n"));
     }
     if let Some(changes) = &result.changes {
         out.push_str(&changes::text(changes));

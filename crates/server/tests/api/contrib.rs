@@ -7,6 +7,14 @@ use std::path::PathBuf;
 
 use crate::client::{config, extensions, open};
 
+/// Figures of servers that have what this one has not (TLS, PostgreSQL), or not at once, and their labels.
+const ELSEWHERE: &[(&str, &[&str])] = &[
+    ("overrule_certificate_expiry_timestamp_seconds", &[]),
+    ("overrule_store_bytes", &[]),
+    ("overrule_store_connections", &["state"]),
+    ("overrule_store_connections_max", &[]),
+];
+
 /// Figures and labels that Prometheus adds to what it scrapes.
 const OF_PROMETHEUS: [&str; 3] = ["up", "job", "instance"];
 
@@ -28,6 +36,9 @@ fn figures() -> BTreeMap<String, BTreeSet<String>> {
         let labels = found.entry(name.to_owned()).or_default();
         let inside = rest.strip_prefix('{').and_then(|r| r.rsplit_once('}')).map_or("", |r| r.0);
         labels.extend(matchers(inside).into_iter().map(|(label, _)| label));
+    }
+    for (name, labels) in ELSEWHERE {
+        found.entry((*name).to_owned()).or_default().extend(labels.iter().map(|l| (*l).to_owned()));
     }
     found
 }

@@ -61,6 +61,59 @@ fn documents_of_a_body_are_bounded() {
     client.post("/v1/apply", mesh).expect(201);
 }
 
+/// A matrix of questions is read again by whoever answers, so it has no room for anything else.
+#[test]
+fn a_matrix_holds_questions_only() {
+    let (_running, client) = open(config(), &["examples/access/mesh"]);
+    let matrix = "from: [spiffe://shop.mesh/a]\nto: [dataplane/default/ledger-1]\n";
+    client.post("/v1/can", matrix).expect(200);
+    for (body, why) in [
+        (format!("{matrix}{}", "---\n{}\n".repeat(10)), "more than 1 document"),
+        (format!("{matrix}junk: [{}]\n", "1, ".repeat(200_000)), "100000"),
+        (format!("{matrix}junk: [1]\n"), "junk"),
+        ("from: [".to_owned(), "bad request"),
+    ] {
+        let told = client.post("/v1/can", &body).expect(400).json();
+        let detail = told["detail"].as_str().unwrap();
+        assert!(detail.contains(why), "{detail}");
+    }
+}
+
+/// What is wrong with a body takes no more room in the answer than people can read, and its number is told.
+#[test]
+fn findings_of_a_body_are_bounded() {
+    let (_running, client) = open(config(), &[]);
+    let route = |spec: &str| {
+        let head = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: a, namespace: b}";
+        format!("{head}\nspec: {{{spec}}}\n")
+    };
+    let fields: String = (0..5_000).map(|n| format!("field{n}: 1, ")).collect();
+    let told = client.post("/v1/apply", &route(&fields)).expect(201).json();
+    let unknown = told["diagnostics"].as_array().unwrap().iter().filter(|d| d["code"] == "OV1109");
+    let words: Vec<&str> = unknown.map(|d| d["message"].as_str().unwrap()).collect();
+    assert_eq!(words.len(), 21);
+    assert!(words.iter().any(|w| w.contains("4980 more fields of `spec`")), "{words:?}");
+    // Routes to a Gateway that is not there, with rules that have no backend: an error and a warning each.
+    let route = |n: usize| {
+        let route = route("parentRefs: [{name: none}], rules: [{}]");
+        route.replace("name: a,", &format!("name: a{n},"))
+    };
+    let body: Vec<String> = (0..1_500).map(route).collect();
+    for path in ["/v1/apply?dry-run=true", "/v1/apply"] {
+        let answer = client.post(path, &body.join("---\n")).json();
+        let told = answer["diagnostics"].as_array().unwrap();
+        assert_eq!(told.len(), 1_000);
+        assert!(told.iter().all(|d| d["severity"] == "error"), "the gravest first");
+        assert!(answer["moreDiagnostics"].as_u64() >= Some(2_000), "{}", answer["moreDiagnostics"]);
+    }
+    let wrong = "---\ntype: MeshTimeout\nmesh: default\nname: t\nspec: []\n".repeat(3_000);
+    let told = client.post("/v1/apply", &wrong).expect(422).json();
+    let list = &told["diagnostics"];
+    assert!(list["errors"].as_u64() >= Some(3_000), "{}", list["errors"]);
+    assert_eq!(list["items"].as_array().unwrap().len(), 1_000);
+    assert_eq!(told["errors"].as_array().unwrap().len(), 1_000);
+}
+
 /// What is kept of the past, for those who ask and those who watch, leaves room for more.
 #[test]
 fn states_that_are_kept_are_not_in_the_way_of_others() {

@@ -24,8 +24,22 @@ fn figures_have_the_names_that_dashboards_use() {
         "overrule_requests_total{",
         "overrule_request_duration_seconds_bucket{",
         "overrule_resolve_duration_seconds_count ",
+        "overrule_store_duration_seconds_count ",
+        "overrule_requests_in_flight{",
+        "overrule_work_in_flight{",
+        "overrule_work_waiting{",
+        "overrule_watchers{",
+        "process_cpu_seconds_total ",
+        "process_resident_memory_bytes{",
+        "process_open_fds{",
+        "process_max_fds{",
+        "process_threads{",
     ] {
         assert!(text.contains(name), "{name} is missing:\n{text}");
+    }
+    // Measured beside, so that nobody waits for it.
+    while !client.get("/metrics").text.contains("overrule_store_bytes{} ") {
+        std::thread::sleep(std::time::Duration::from_millis(10));
     }
     assert!(text.ends_with("# EOF\n"));
 }

@@ -42,9 +42,10 @@ impl LinkError {
         match error.as_db_error() {
             // What is wrong with a statement undoes the transaction. That a whole connection ends can come after a commit.
             Some(said) if said.parsed_severity() == Some(Severity::Error) => {
-                match *said.code() == SqlState::DIVISION_BY_ZERO {
-                    true => StoreError::too_late(),
-                    false => translate(error),
+                if *said.code() == SqlState::DIVISION_BY_ZERO {
+                    StoreError::too_late()
+                } else {
+                    translate(error)
                 }
             }
             _ => StoreError::Unknown(translate(error).to_string()),

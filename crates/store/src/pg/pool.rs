@@ -12,6 +12,7 @@ use super::failure::Failure;
 use super::link::Link;
 use crate::clock::instant as now;
 use crate::error::StoreError;
+use crate::record::StoreConnections;
 
 /// Connections of one instance for reads and writes; one more listens.
 const MOST: usize = 8;
@@ -103,6 +104,12 @@ impl Pool {
                 }
             }
         }
+    }
+
+    /// How they are used now.
+    pub(super) fn load(&self) -> StoreConnections {
+        let state = self.locked();
+        StoreConnections { used: state.lent, idle: state.idle.len(), most: MOST }
     }
 
     fn locked(&self) -> MutexGuard<'_, State> {

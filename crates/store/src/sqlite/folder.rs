@@ -54,6 +54,13 @@ pub(super) fn database(dir: &Path) -> Result<PathBuf, StoreError> {
     Ok(path)
 }
 
+/// Bytes of the files beside the database, and of itself.
+pub(super) fn size(database: &Path) -> u64 {
+    let entries = database.parent().and_then(|dir| fs::read_dir(dir).ok());
+    let files = entries.into_iter().flatten().flatten().filter_map(|entry| entry.metadata().ok());
+    files.filter(fs::Metadata::is_file).map(|file| file.len()).sum()
+}
+
 /// Only a folder we make gets its mode from us: one that is there may be shared on purpose, and its files are private anyway.
 fn create(dir: &Path) -> io::Result<()> {
     if dir.is_dir() {

@@ -37,6 +37,22 @@ fn a_commit_is_one_revision_for_all_its_changes() {
 }
 
 #[test]
+fn a_store_knows_what_it_takes() {
+    each(|store| {
+        let before = store.size().unwrap();
+        let text = "x".repeat(1 << 20);
+        store.commit(&author(), &[put("a", &text), put("b", &text)]).unwrap();
+        let after = store.size().unwrap();
+        // PostgreSQL compresses.
+        assert!(before > 0 && after > before, "{before} {after}");
+        if let Some(connections) = store.connections() {
+            assert_eq!(connections.used, 0, "nothing is going on");
+            assert!((1..=connections.most).contains(&connections.idle), "{connections:?}");
+        }
+    });
+}
+
+#[test]
 fn what_changes_nothing_makes_no_revision() {
     each(|store| {
         let first = store.commit(&author(), &[put("a", "1")]).unwrap();

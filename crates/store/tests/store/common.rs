@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: fresh stores of every kind, and short words for keys and changes. Not here: any test.
+//! Fresh stores of every kind, and short words for keys and changes. Not here: any test.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, Weak};

@@ -16,6 +16,7 @@ use super::super::graph::{
     BackendFacts, HostFit, Link, LinkFacts, ListenerIx, Route, RouteIx, SetIx,
 };
 use super::super::hostname::HostIx;
+use super::super::mesh::MeshLink;
 use super::super::resources::{
     ListenerSpec, ParentSpec, Protocol, RouteSpec, RuleSpec, count, part,
 };
@@ -45,6 +46,7 @@ impl Connector<'_> {
         let finder = self.finder();
         let specs = self.specs;
         let mut links: Vec<Link> = Vec::with_capacity(specs.routes.len());
+        let mut bound: Vec<MeshLink> = Vec::new();
         self.out.nodes.reserve(specs.routes.len() + specs.rules.len());
         self.out.routes.reserve_exact(specs.routes.len());
         self.out.rules.reserve_exact(specs.rules.len());
@@ -58,19 +60,21 @@ impl Connector<'_> {
             let first = links.len();
             let (parents, first_link) = (count(&self.out.parents), count(&links));
             for parent in part(&specs.parents, &spec.parents) {
-                let before = links.len();
+                let (before, before_bound) = (links.len(), bound.len());
                 let ParentSpec { kind, namespace, name, section, port, .. } = *parent;
                 let key = (kind, namespace, name, section, port);
                 let named = *known.entry(key).or_insert_with(|| self.named_parent(parent));
                 let target = self.out.named_parents.get(named as usize).and_then(|n| n.target);
-                if let Some(target) = target {
+                if let Some(ParentTarget::Service(frontend)) = target {
+                    self.bind(frontend, route, parent, spec, &mut bound);
+                } else if let Some(target) = target {
                     self.candidates(&finder, target, parent, spec, &mut found);
                     for listener in found.drain(..) {
                         links.extend(self.link(&finder, ListenerIx(listener), route, parent, spec));
                     }
                 }
                 let made = links.get(before..).unwrap_or(&[]);
-                let accepted = made.iter().any(Link::accepted);
+                let accepted = made.iter().any(Link::accepted) || bound.len() > before_bound;
                 self.parent(spec, parent, (named, target), accepted);
             }
             if spec.parents.len() > 1 {
@@ -79,13 +83,18 @@ impl Connector<'_> {
             self.route(spec, parents, first_link);
         }
         self.store(&links);
+        self.store_bound(bound);
     }
 
-    /// The Gateway or ListenerSet a parentRef names, if the input has it.
+    /// The Gateway, ListenerSet or Service a parentRef names, if the input has it.
     fn target(&self, parent: &ParentSpec) -> Option<ParentTarget> {
         let words = &self.specs.words;
         let GroupKind { group, kind } = parent.kind;
         let gateway = group == words.group && kind == words.gateway;
+        if parent.kind == words.service_kind() {
+            let known = self.out.index.frontends.get(&(parent.namespace, parent.name));
+            return known.copied().map(ParentTarget::Service);
+        }
         let set = (group == words.group && kind == words.listener_set)
             || (group == words.x_group && kind == words.x_listener_set);
         if !gateway && !set {
@@ -135,6 +144,7 @@ impl Connector<'_> {
         let range = match target {
             ParentTarget::Gateway(ix) => self.out.gateway(ix).map(|g| &g.listeners),
             ParentTarget::Set(ix) => self.out.set(ix).filter(|s| s.accepted).map(|s| &s.listeners),
+            ParentTarget::Service(_) => None,
         };
         range.cloned().unwrap_or(0..0)
     }
@@ -152,7 +162,9 @@ impl Connector<'_> {
         if !parent.section.is_empty() && parent.section != at.name {
             return None;
         }
-        let port = parent.port == 0 || parent.port == at.port;
+        // Of a listener that nobody wrote the port is what references say, as far as they agree.
+        let unknown = at.assumed && at.port == 0 && !parent.section.is_empty();
+        let port = parent.port == 0 || parent.port == at.port || unknown;
         let hosts = self.host_fit(at, spec)?;
         let conflicted = self.out.listener(listener).is_some_and(|l| l.conflicted);
         let shadowed = finder.shadowed.get(listener.at()).copied().unwrap_or(false);
@@ -227,10 +239,16 @@ impl Connector<'_> {
         (named, target): (u32, Option<ParentTarget>),
         accepted: bool,
     ) {
+        let is_assumed = matches!(target, Some(ParentTarget::Gateway(ix))
+            if self.out.gateway(ix).is_some_and(|gateway| gateway.assumed));
         let status = match accepted {
+            true if is_assumed => ParentStatus::Assumed,
             true => ParentStatus::Accepted,
             false => self.refused(spec, parent, target),
         };
+        if is_assumed {
+            self.mention_assumed(spec.object, parent);
+        }
         let Span { start, end, .. } = parent.at;
         self.out.parents.push(ParentRow { named, start, end, index: parent.index, status });
     }

@@ -107,7 +107,9 @@ impl Connector<'_> {
             _ => self.snapshot.find(key).map(|o| o.id),
         };
         backends.last = Some((key, object));
-        let facts = match object {
+        // What only a policy names is there for the policy, and no more known to routes than before.
+        let written = object.filter(|id| self.snapshot.assumed(*id).is_none());
+        let facts = match written {
             _ if !self.is_granted(spec, from.route) => {
                 self.backend_not_permitted(spec, from);
                 BackendFacts::NotPermitted
@@ -142,7 +144,8 @@ impl Connector<'_> {
     }
 
     fn is_granted(&self, spec: &BackendSpec, route: &RouteSpec) -> bool {
-        if spec.namespace == route.namespace {
+        // In a mesh everybody may call the Service itself, so routes need no permission to send there.
+        if spec.namespace == route.namespace || self.is_mesh_route(route) {
             return true;
         }
         let kind = self.snapshot.get(route.object).map(|o| o.kind);
@@ -154,8 +157,8 @@ impl Connector<'_> {
         })
     }
 
-    fn is_kind_absent(&self, kind: GroupKind) -> bool {
-        !self.snapshot.kinds().any(|(known, _)| known == kind)
+    pub(super) fn is_kind_absent(&self, kind: GroupKind) -> bool {
+        !self.snapshot.was_read(kind)
     }
 
     /// The Service has the port, as far as the input says its ports.

@@ -2,7 +2,7 @@
 //! In: specs of classes, Gateways and ListenerSets. Out: their nodes, and which Gateway serves which listener.
 //! Not here: conflicts (`conflicts`), routes (`attach`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use overrule_engine::{Node, NodeId};
@@ -36,6 +36,7 @@ impl Connector<'_> {
                     .unwrap_or(ClassIx(u32::MAX)),
                 listeners: spec.listeners.clone(),
                 sets: Vec::new(),
+                assumed: spec.assumed,
             });
         }
         for (index, spec) in specs.sets.iter().enumerate() {
@@ -72,12 +73,15 @@ impl Connector<'_> {
                 by_name.insert(text, (Some(spec.object), object.name, spec.controller));
             }
         }
+        let mut missing = BTreeSet::new();
         for gateway in specs.gateways.iter().filter(|g| !g.class.is_empty()) {
             let text = self.snapshot.text(gateway.class);
-            if by_name.contains_key(text) {
+            let known = by_name.get(text).map(|(object, ..)| *object);
+            let written = |id: &ObjectId| self.snapshot.assumed(*id).is_none();
+            if !missing.insert(text) || known.flatten().is_some_and(|id| written(&id)) {
                 continue;
             }
-            by_name.insert(text, (None, gateway.class, Sym::EMPTY));
+            by_name.entry(text).or_insert((None, gateway.class, Sym::EMPTY));
             let d = Diagnostic::new(
                 &codes::CLASS_NOT_FOUND,
                 format!(
@@ -154,7 +158,8 @@ impl Connector<'_> {
         let kind = GroupKind { group: words.group, kind: words.gateway };
         let key = ObjectKey { kind, scope: Scope::Namespace(namespace), name };
         let found = self.snapshot.find(key).map(|o| o.id);
-        if found.is_none() {
+        let assumed = found.is_some_and(|id| self.snapshot.assumed(id).is_some());
+        if found.is_none() || (assumed && self.snapshot.was_read(kind)) {
             let d = self.parent_not_found(spec.object, key, spec.parent_at);
             self.diagnostics.push(d.field("spec.parentRef.name"));
         }

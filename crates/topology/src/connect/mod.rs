@@ -5,6 +5,7 @@
 mod attach;
 mod backends;
 mod conflicts;
+mod frontends;
 mod listeners;
 mod namespaces;
 mod report;
@@ -39,6 +40,7 @@ impl GatewayResources {
         connector.listeners();
         connector.conflicts();
         connector.certificates();
+        connector.frontends();
         connector.routes();
         connector.backends();
         connector.index_sections();

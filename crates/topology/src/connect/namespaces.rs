@@ -2,7 +2,7 @@
 //! In: `from` and selectors. Out: whether a namespace may attach. Not here: kinds of routes.
 
 use hashbrown::HashMap;
-use overrule_model::{Labels, Sym};
+use overrule_model::{Labels, Selector, SelectorClause, Sym};
 
 use super::super::resources::{GatewayResources, NamespacesFrom};
 
@@ -34,8 +34,18 @@ impl<'a> Namespaces<'a> {
 /// A namespace without an object in the input has the one label every namespace has.
 fn selects(specs: &GatewayResources, index: u32, namespace: Sym) -> bool {
     let Some(selector) = specs.selectors.get(index as usize) else { return false };
+    if specs.open_namespaces.contains(&namespace) {
+        return may_select(specs, selector, namespace);
+    }
     match specs.namespaces.get(&namespace) {
         Some(labels) => selector.matches(labels),
         None => selector.matches(&Labels::new([(specs.words.namespace_label, namespace)])),
     }
+}
+
+/// Whether labels that nobody knows can be those of a namespace. Its name is known.
+fn may_select(specs: &GatewayResources, selector: &Selector, namespace: Sym) -> bool {
+    let known = Labels::new([(specs.words.namespace_label, namespace)]);
+    let about_name = |clause: &&SelectorClause| clause.key() == specs.words.namespace_label;
+    selector.requirements.iter().filter(about_name).all(|clause| clause.matches(&known))
 }

@@ -57,7 +57,8 @@ impl Suggestions {
             return Vec::new();
         }
         self.budget -= objects.len();
-        let (near, far): (Vec<_>, Vec<_>) = objects.iter().partition(|o| o.scope == key.scope);
+        let written = objects.iter().filter(|o| snapshot.assumed(o.id).is_none());
+        let (near, far): (Vec<_>, Vec<_>) = written.partition(|o| o.scope == key.scope);
         let names = near.iter().map(|o| snapshot.text(o.name));
         let namespace = snapshot.text(key.scope.name());
         let mut found: Vec<String> = nearest(snapshot.text(key.name), names, MOST)
@@ -80,7 +81,7 @@ impl Connector<'_> {
     }
 
     /// `kind/namespace/name` of something that need not exist.
-    fn name_of(&self, kind: GroupKind, namespace: Sym, name: Sym) -> String {
+    pub(super) fn name_of(&self, kind: GroupKind, namespace: Sym, name: Sym) -> String {
         let kind = self.text(kind.kind).to_lowercase();
         format!("{kind}/{}/{}", self.text(namespace), self.text(name))
     }
@@ -159,7 +160,11 @@ impl Connector<'_> {
         parent: &ParentSpec,
         target: Option<ParentTarget>,
     ) -> ParentStatus {
-        let Some(target) = target else { return self.no_target(route, parent) };
+        let target = match target {
+            Some(ParentTarget::Service(_)) => return self.no_frontend(route, parent),
+            Some(target) => target,
+            None => return self.no_target(route, parent),
+        };
         let all: Vec<ListenerIx> = self.listeners_of_target(target).map(ListenerIx).collect();
         let specs = self.specs;
         let named = |l: &ListenerIx| specs.listeners.get(l.at()).is_some_and(|s| names(parent, s));
@@ -187,6 +192,17 @@ impl Connector<'_> {
         }
     }
 
+    /// A parent that nobody wrote, although others of its kind are there: the name is wrong, more likely than not.
+    pub(super) fn mention_assumed(&mut self, from: ObjectId, parent: &ParentSpec) {
+        if !self.snapshot.was_read(parent.kind) {
+            return;
+        }
+        let scope = overrule_model::Scope::Namespace(parent.namespace);
+        let key = ObjectKey { kind: parent.kind, scope, name: parent.name };
+        let d = self.parent_not_found(from, key, parent.at);
+        self.diagnostics.push(d.field(format!("spec.parentRefs[{}].name", parent.index)));
+    }
+
     fn no_target(&mut self, route: &RouteSpec, parent: &ParentSpec) -> ParentStatus {
         let words = self.specs.words;
         let GroupKind { group, kind } = parent.kind;
@@ -200,10 +216,12 @@ impl Connector<'_> {
             self.diagnostics.push(d.field(field + ".name"));
             return ParentStatus::ParentNotFound;
         }
-        let mesh = group.is_empty() && kind == words.service;
+        if parent.kind == words.service_kind() {
+            return self.no_frontend(route, parent);
+        }
         let delegation = group == words.group && kind == words.http_route;
         let ours = group.is_empty() || group == words.group || group == words.x_group;
-        if ours && !mesh && !delegation {
+        if ours && !delegation {
             let (group, name) = (self.text(group), self.text(kind));
             let help = match kind == words.service {
                 true => "a Service is in the core group: write `group: \"\"`".to_owned(),
@@ -392,16 +410,18 @@ impl Connector<'_> {
         id: ObjectId,
         ports: &[PortSpec],
     ) {
+        // The schema demands a port.
+        if spec.port == 0 {
+            return;
+        }
         let listed: Vec<String> =
             ports.iter().take(MOST * 4).map(|p| p.number.to_string()).collect();
         let service = self.snapshot.display(id);
-        let message = match spec.port {
-            0 => format!("`{}` sends to `{service}` without a port", self.rule_name(from)),
-            port => format!(
-                "`{}` sends to port {port} of `{service}`, which has no such port",
-                self.rule_name(from)
-            ),
-        };
+        let message = format!(
+            "`{}` sends to port {} of `{service}`, which has no such port",
+            self.rule_name(from),
+            spec.port
+        );
         let mut d = Diagnostic::new(&codes::BACKEND_PORT, message)
             .at(spec.at)
             .field(Self::backend_field(from, spec.place) + ".port")

@@ -90,7 +90,7 @@ impl<'a> Reader<'a> {
             Some("Selector") => match selector {
                 Some(selector) => self.selector(selector, &at.key("selector")),
                 None => {
-                    self.fields.missing(&at.key("selector"), of);
+                    self.fields.beyond_schema(|f| f.missing(&at.key("selector"), of));
                     NamespacesFrom::None
                 }
             },
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
     }
 
     fn selector(&mut self, of: View<'a>, at: &At<'_>) -> NamespacesFrom {
-        let before = self.fields.diagnostics.len();
+        let before = self.fields.flaws;
         let [labels, expressions] = self.members(of, at, fields::SELECTOR).unwrap_or([None; 2]);
         let mut requirements = Vec::new();
         if let Some(labels) = labels {
@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
                 requirements.extend(self.expression(item, &at.index(index)));
             }
         }
-        if self.fields.diagnostics.len() > before {
+        if self.fields.flaws > before {
             return NamespacesFrom::None;
         }
         let index = count(&self.out.selectors);
@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
         }
         match operator {
             "In" | "NotIn" if values.is_empty() => {
-                self.fields.missing(&at.key("values"), of);
+                self.fields.beyond_schema(|f| f.missing(&at.key("values"), of));
                 None
             }
             "In" => Some(SelectorClause::In(key, values)),
@@ -161,7 +161,8 @@ impl<'a> Reader<'a> {
             "DoesNotExist" => Some(SelectorClause::Absent(key)),
             _ => {
                 let allowed = ["In", "NotIn", "Exists", "DoesNotExist"];
-                self.fields.bad_value(&at.key("operator"), view, operator, &allowed);
+                let at = at.key("operator");
+                self.fields.beyond_schema(|f| f.bad_value(&at, view, operator, &allowed));
                 None
             }
         }

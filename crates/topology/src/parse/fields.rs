@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the fields every mapping of the Gateway API may have, both channels, up to v1.7.
+//! The fields every mapping of the Gateway API may have, both channels, up to v1.7.
 //! Not here: their meaning. A list that is too short makes false alarms, so these are complete rather than strict.
 //!
 //! The order is that in which readers take the values apart, so that a mapping is walked once. Where kinds of routes

@@ -19,9 +19,13 @@ use crate::hostname::HostIx;
 /// Most listeners of one object, as the API server has it. It also bounds how many links a parentRef can make.
 const MOST_LISTENERS: usize = 64;
 
+/// Protocols without a domain prefix that some controllers have: tunnels between the proxies of a mesh.
+const VENDOR_PROTOCOLS: &[&str] = &["HBONE"];
+
 impl<'a> Reader<'a> {
     pub(super) fn class(&mut self, head: Head) {
-        let controller = self.controller(head).unwrap_or_default();
+        let known = !self.is_assumed(head);
+        let controller = known.then(|| self.controller(head)).flatten().unwrap_or_default();
         self.out.classes.push(ClassSpec { object: head.id, controller });
     }
 
@@ -42,8 +46,12 @@ impl<'a> Reader<'a> {
             listeners: start..start,
             allowed_sets: NamespacesFrom::None,
             allowed_at: None,
+            assumed: self.is_assumed(head),
         };
-        self.gateway_spec(head, &mut gateway);
+        match gateway.assumed {
+            true => self.assumed_gateway(head, &mut gateway),
+            false => self.gateway_spec(head, &mut gateway).unwrap_or_default(),
+        }
         self.out.gateways.push(gateway);
     }
 
@@ -108,12 +116,8 @@ impl<'a> Reader<'a> {
             set.parent = Some((namespace, self.intern(name)));
         } else {
             let got = self.snapshot.text(found.kind).to_owned();
-            self.fields.bad_value(
-                &at.key("kind"),
-                kind.or(group).unwrap_or(of),
-                &got,
-                &["Gateway"],
-            );
+            let (at, view) = (at.key("kind"), kind.or(group).unwrap_or(of));
+            self.fields.beyond_schema(|f| f.bad_value(&at, view, &got, &["Gateway"]));
         }
         Some(())
     }
@@ -133,7 +137,7 @@ impl<'a> Reader<'a> {
                 list.len()
             );
             let code = &overrule_model::codes::BAD_VALUE;
-            self.fields.report(code, &at, list, message, "move some of them to ListenerSets");
+            self.fields.flaw(code, &at, list, message, "move some of them to ListenerSets");
         }
         let items = list.into_iter().flat_map(View::items).take(MOST_LISTENERS);
         for (index, item) in items.enumerate() {
@@ -170,6 +174,7 @@ impl<'a> Reader<'a> {
             namespaces: NamespacesFrom::Same,
             kinds: RouteKinds::default(),
             allowed_at: None,
+            assumed: false,
             certificates: certificates..certificates,
         };
         self.listener_hostname(hostname, at, &mut listener);
@@ -210,8 +215,8 @@ impl<'a> Reader<'a> {
             "UDP" => Protocol::Udp,
             _ => Protocol::Other,
         };
-        // Vendors name their own protocols with a domain prefix; those are not our business.
-        if family == Protocol::Other && !text.contains('/') {
+        // Vendors name their own protocols with a domain prefix, or else are known; those are not our business.
+        if family == Protocol::Other && !text.contains('/') && !VENDOR_PROTOCOLS.contains(&text) {
             let at = at.key("protocol");
             let message = format!("`{at}` is `{text}`, which is not a protocol of the Gateway API");
             let known = ["HTTP", "HTTPS", "TLS", "TCP", "UDP"];

@@ -6,6 +6,7 @@
 //! no hostname fits nothing.
 
 mod allowed;
+mod assumed;
 mod fields;
 mod gateway;
 mod members;
@@ -17,11 +18,12 @@ use hashbrown::HashMap;
 use overrule_model::{At, Fields, GroupKind, Object, ObjectId, Snapshot, Sym};
 use overrule_source::{Diagnostic, Documents, NodeRef, Span, View};
 
+use super::assume::Assumptions;
 use super::grants::GrantIndex;
 use super::graph::RouteKind;
 use super::hostname::{self, HostIx};
 use super::resources::{GatewayResources, Words};
-use super::{GROUP, X_GROUP};
+use super::{GROUP, X_GROUP, schemas};
 use crate::codes;
 
 /// Reads the specs of all Gateway API objects. Names go to the interner of the snapshot.
@@ -29,7 +31,17 @@ pub fn parse(
     documents: &Documents,
     snapshot: &mut Snapshot,
 ) -> (GatewayResources, Vec<Diagnostic>) {
+    parse_assuming(documents, snapshot, &Assumptions::default())
+}
+
+/// The same for a snapshot with placeholders, which have no tree.
+pub fn parse_assuming(
+    documents: &Documents,
+    snapshot: &mut Snapshot,
+    assumed: &Assumptions,
+) -> (GatewayResources, Vec<Diagnostic>) {
     let mut reader = Reader::new(documents, snapshot);
+    reader.assumed = Some(assumed);
     reader.each(GROUP, "GatewayClass", Reader::class);
     reader.each(GROUP, "Gateway", Reader::gateway);
     reader.each(GROUP, "ListenerSet", Reader::listener_set);
@@ -85,6 +97,8 @@ struct Reader<'a> {
     snapshot: &'a mut Snapshot,
     fields: Fields,
     out: GatewayResources,
+    /// What placeholders have.
+    assumed: Option<&'a Assumptions>,
     /// `rule-1`, `rule-2`, as far as any route needed them.
     rule_names: Vec<Sym>,
     /// Names of sections of the object at hand: where they are, and at which position.
@@ -99,6 +113,7 @@ impl<'a> Reader<'a> {
             snapshot,
             fields: Fields::default(),
             out: GatewayResources { words, ..GatewayResources::default() },
+            assumed: None,
             rule_names: Vec::new(),
             seen: HashMap::new(),
         }
@@ -111,6 +126,7 @@ impl<'a> Reader<'a> {
         let end = objects.last().map_or(0, |o| o.id.0 + 1);
         for id in first..end {
             if let Some(head) = self.snapshot.get(ObjectId(id)).map(Head::of) {
+                self.fields.by_schema = schemas::has(group, kind, self.documents.view(head.root));
                 read(self, head);
             }
         }

@@ -16,6 +16,7 @@ impl<'a> Reader<'a> {
     pub(super) fn service(&mut self, head: Head) {
         let start = count(&self.out.ports);
         let root = self.documents.view(head.root);
+        self.assumed_ports(head);
         // Only `ports` matters here, so nothing else of a Service is checked.
         if let Some(spec) = self.fields.map(root, &At::ROOT, "spec") {
             let at = At::ROOT.key("spec");
@@ -44,6 +45,9 @@ impl<'a> Reader<'a> {
 
     /// The labels of a namespace and the one the API server adds.
     pub(super) fn namespace(&mut self, head: Head) {
+        if self.is_assumed(head) {
+            self.out.open_namespaces.insert(head.name);
+        }
         let key = self.out.words.namespace_label;
         let labels = self.snapshot.get(head.id).map(|o| &o.labels);
         let pairs = labels.into_iter().flat_map(Labels::iter).chain([(key, head.name)]);
@@ -108,7 +112,7 @@ impl<'a> Reader<'a> {
                 list.len()
             );
             let code = &overrule_model::codes::BAD_VALUE;
-            self.fields.report(code, &at, list, message, "split it into several ReferenceGrants");
+            self.fields.flaw(code, &at, list, message, "split it into several ReferenceGrants");
         }
         list.items().take(MOST_GRANTS).collect()
     }

@@ -88,8 +88,10 @@ impl<'a> Reader<'a> {
         let Some(first) = found else { return };
         let same = (first.section, first.port) == (parent.section, parent.port);
         let name = self.snapshot.text(parent.name);
+        let is_service = parent.kind == self.out.words.service_kind();
+        let what = if is_service { "ports" } else { "listeners" };
         let message = match same {
-            true => format!("two parentRefs name the same listeners of `{name}`"),
+            true => format!("two parentRefs name the same {what} of `{name}`"),
             false => format!(
                 "of two parentRefs to `{name}` only one has a sectionName or port, so they overlap"
             ),

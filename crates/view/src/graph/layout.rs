@@ -4,6 +4,8 @@
 //! Columns are levels. Within a column the order comes from a few passes that put each node next to what it is
 //! connected with (barycentres), the place from least squares that keep that order.
 
+use std::collections::BTreeMap;
+
 use super::Graph;
 
 /// The room a node needs.
@@ -27,7 +29,7 @@ pub(super) struct Place {
 /// A column.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Column {
-    pub(super) title: &'static str,
+    pub(super) title: String,
     pub(super) x: f64,
     pub(super) width: f64,
     /// Its nodes from top to bottom.
@@ -89,14 +91,18 @@ impl Layout {
             let index = used.binary_search(&rank).unwrap_or(0);
             if let Some(column) = self.columns.get_mut(index) {
                 column.nodes.push(node);
-                column.title = graph.data.nodes.get(node).map_or("", |n| n.level);
             }
             if let Some(place) = self.places.get_mut(node) {
                 place.column = index;
             }
         }
-        if !falls {
-            self.columns.iter_mut().for_each(|c| c.title = "");
+        for column in &mut self.columns {
+            // Where a chain of routes is drawn step by step, a column has nodes of several levels.
+            let nodes = column.nodes.iter().filter_map(|node| graph.data.nodes.get(*node));
+            let levels: BTreeMap<u8, &str> = nodes.map(|node| (node.depth, node.level)).collect();
+            let mut levels: Vec<&str> = levels.into_values().collect();
+            levels.dedup();
+            column.title = levels.join(" / ");
         }
     }
 

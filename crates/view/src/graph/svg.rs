@@ -7,8 +7,8 @@ use unicode_width::UnicodeWidthStr;
 use super::Graph;
 use super::layout::{Layout, Place, Size, layout};
 use super::text::color;
-use crate::table::cut;
-use crate::{escape, v1, words};
+use crate::table::{cut, shorten};
+use crate::{beside, escape, v1, words};
 
 /// Sizes in pixels.
 const MARGIN: f64 = 32.0;
@@ -17,7 +17,7 @@ const BOX: f64 = 46.0;
 const CHIP: f64 = 36.0;
 const CHIP_GAP: f64 = 4.0;
 const LINE: f64 = 18.0;
-/// Widest box; longer names are cut, and shown whole when pointed at.
+/// Widest box; longer names are shortened in the middle, and shown whole when pointed at.
 const WIDEST: f64 = 300.0;
 /// Room for the legend.
 const NARROWEST: f64 = 880.0;
@@ -102,7 +102,12 @@ fn notes(graph: &Graph) -> Vec<String> {
         [] => format!("On no path: {}", u.target),
         policies => format!("On no path: {} (with {})", u.target, policies.join(", ")),
     });
-    let mut notes: Vec<String> = rejections.chain(lonely).collect();
+    let unresolved = data.unresolved.iter().map(|one| {
+        let v1::UnresolvedPolicy { policy_kind, policy, targets, .. } = &one.policy;
+        let owner = beside::owner(&one.policy);
+        format!("Not resolved ({owner}): {policy_kind} {policy} on {}", words::and(targets))
+    });
+    let mut notes: Vec<String> = unresolved.chain(rejections).chain(lonely).collect();
     if notes.len() > NOTES {
         let more = notes.len() - NOTES;
         notes.truncate(NOTES);
@@ -156,16 +161,14 @@ impl Svg {
         let (x, y) = (MARGIN + place.x, MARGIN + HEADER + place.y);
         let is_focus = graph.data.focus.as_deref() == Some(&*node.target);
         let class = if is_focus { "box focus" } else { "box" };
-        let tip = match &node.at {
-            Some(at) => format!("{} {}:{}:{}", node.target, at.file, at.line, at.column),
-            None => format!("{} (not in the input)", node.target),
-        };
+        let tip = graph.tip(node);
         self.out.push_str(&format!("<g><title>{}</title>\n", escape::xml(&tip)));
         self.out.push_str(&format!(
             "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{BOX:.1}\" rx=\"8\"/>\n"
         ));
-        self.text("kind", x + 14.0, y + 18.0, &cut(&node.kind, fit(width - 28.0, SMALL_CHAR)));
-        self.text("name", x + 14.0, y + 35.0, &cut(&node.label(), fit(width - 28.0, NAME_CHAR)));
+        self.text("kind", x + 14.0, y + 18.0, &shorten(&node.kind, fit(width - 28.0, SMALL_CHAR)));
+        let name = shorten(&node.label(), fit(width - 28.0, NAME_CHAR));
+        self.text("name", x + 14.0, y + 35.0, &name);
         self.out.push_str("</g>\n");
         let mut top = y + BOX + CHIP_GAP;
         let policies: Vec<_> = graph.policies(node.id).collect();
@@ -200,7 +203,7 @@ impl Svg {
             y + 5.0,
             CHIP - 10.0
         ));
-        let name = cut(&policy.policy, fit(width - 42.0, NAME_CHAR - 0.8));
+        let name = shorten(&policy.policy, fit(width - 42.0, NAME_CHAR - 0.8));
         self.text(class, x + 13.0, y + 15.0, &name);
         let detail = format!("{} · {}", policy.policy_kind, attachment.outcome);
         self.text("detail", x + 13.0, y + 28.0, &cut(&detail, fit(width - 42.0, SMALL_CHAR)));

@@ -8,7 +8,7 @@ use std::fmt;
 
 use super::Graph;
 use crate::style::Painted;
-use crate::{Styles, escape, v1, words};
+use crate::{Styles, beside, escape, v1, words};
 
 /// A part of at most this many lines is repeated instead of being referred to.
 const SHORT: usize = 4;
@@ -26,7 +26,18 @@ pub(super) fn write(graph: &Graph, styles: &Styles, out: &mut dyn fmt::Write) ->
         }
     }
     rejected(graph, styles, out)?;
-    unattached(graph, styles, out)
+    unattached(graph, styles, out)?;
+    unplaced(graph, styles, out)
+}
+
+/// Policies that nobody resolves, where their target is in no tree.
+fn unplaced(graph: &Graph, styles: &Styles, out: &mut dyn fmt::Write) -> fmt::Result {
+    let policies: Vec<v1::UnresolvedPolicy> = graph.unplaced().cloned().collect();
+    if policies.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{}", Painted(styles.heading, "Not resolved"))?;
+    beside::unresolved_text(&policies, None, "◇ ", true, styles, out)
 }
 
 struct Tree<'a> {
@@ -92,14 +103,24 @@ impl Tree<'_> {
         out: &mut dyn fmt::Write,
     ) -> fmt::Result {
         let attached: Vec<_> = self.graph.policies(node).collect();
+        let unresolved: Vec<_> = self.graph.unresolved(node).collect();
+        let count = attached.len() + unresolved.len();
         for (i, (policy, attachment)) in attached.iter().enumerate() {
-            let last = ends && i + 1 == attached.len();
+            let last = ends && i + 1 == count;
             let rails = format!("{rails}{}", if last { "└─ " } else { "├─ " });
             let kind = escape::terminal(&policy.policy_kind);
             let name = format!("◆ {kind} {}", escape::terminal(&policy.policy));
             let name = Painted(self.styles.policy(policy.id), &name).to_string();
             let outcome = outcome(attachment);
             let outcome = Painted(self.styles.outcome(attachment.outcome), &outcome).to_string();
+            writeln!(out, "{}{name}  {outcome}", Painted(self.styles.dim, &rails))?;
+        }
+        for (policy, i) in unresolved.into_iter().zip(attached.len()..) {
+            let rails = format!("{rails}{}", if ends && i + 1 == count { "└─ " } else { "├─ " });
+            let kind = escape::terminal(&policy.policy_kind);
+            let name = format!("◇ {kind} {}", escape::terminal(&policy.policy));
+            let outcome = format!("not resolved ({})", beside::owner(policy));
+            let outcome = Painted(self.styles.note, &outcome).to_string();
             writeln!(out, "{}{name}  {outcome}", Painted(self.styles.dim, &rails))?;
         }
         Ok(())
@@ -120,11 +141,13 @@ fn outcome(attachment: &v1::GraphAttachment) -> String {
 }
 
 fn name(node: &v1::GraphNode) -> String {
-    words::element(&v1::PathElement {
+    let name = words::element(&v1::PathElement {
         kind: node.kind.clone(),
         namespace: node.namespace.clone(),
         name: node.name.clone(),
-    })
+        assumed: node.assumed,
+    });
+    if node.assumed { format!("{name} (assumed)") } else { name }
 }
 
 /// How many lines each node takes with everything below it, from the ends upwards; what leads into a circle is long.
@@ -134,7 +157,7 @@ fn sizes(graph: &Graph) -> Vec<usize> {
     let mut waiting: Vec<usize> = (0..count).map(|n| graph.below(n).len()).collect();
     let mut ready: Vec<usize> = (0..count).filter(|n| graph.below(*n).is_empty()).collect();
     while let Some(node) = ready.pop() {
-        let own = 1 + graph.policies(node).count();
+        let own = 1 + graph.policies(node).count() + graph.unresolved(node).count();
         let below = graph.below(node).iter().filter_map(|n| sizes.get(*n));
         // Enough to know that it is long.
         let sum = below.fold(own, |sum, size| sum.saturating_add(*size)).min(SHORT + 1);
@@ -177,9 +200,12 @@ fn unattached(graph: &Graph, styles: &Styles, out: &mut dyn fmt::Write) -> fmt::
         let at = words::place_or_nothing(lonely.at.as_ref());
         let at = Painted(styles.dim, &at).to_string();
         writeln!(out, "{}  {at}", words::target(&lonely.target))?;
-        for (i, policy) in lonely.policies.iter().enumerate() {
-            let branch = if i + 1 == lonely.policies.len() { "└─" } else { "├─" };
-            writeln!(out, "{branch} ◆ {}  inert", escape::terminal(policy))?;
+        for (i, policy) in graph.on(lonely).iter().enumerate() {
+            let branch = if i + 1 == lonely.attached.len() { "└─" } else { "├─" };
+            let kind = escape::terminal(&policy.policy_kind);
+            let name = format!("◆ {kind} {}", escape::terminal(&policy.policy));
+            let name = Painted(styles.policy(policy.id), &name).to_string();
+            writeln!(out, "{branch} {name}  {}", Painted(styles.outcome("inert"), "inert"))?;
         }
     }
     Ok(())

@@ -5,8 +5,18 @@
 use overrule_access::{Because, Ruling, Verdict};
 use overrule_model::ObjectId;
 
-use crate::access::{AccessAnswer, Cited, asked, decided_by, other_http, sentence};
+use crate::access::{
+    AccessAnswer, Cited, InboundCallers, asked, decided_by, listed, other_http, sentence,
+};
 use crate::v1;
+
+/// What a reader may know of everybody who gets in: what the permissions that it may read say.
+pub fn callers(
+    callers: &InboundCallers<'_>,
+    readable: &dyn Fn(ObjectId) -> bool,
+) -> v1::InboundCallers {
+    listed(callers, readable)
+}
 
 /// What a reader may know of a decision; `readable` says whether it may read a policy.
 pub fn decision(

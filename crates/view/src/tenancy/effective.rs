@@ -11,7 +11,7 @@ use crate::field::push_segment;
 use crate::losses::Losses;
 use crate::v1::Value;
 use crate::written::written;
-use crate::{ScenePart, effective, v1, value};
+use crate::{ScenePart, assumed, effective, v1, value};
 
 /// Why a part of the reader's own policy is not in force: the whole reason may lie in what it may not read.
 pub(super) const LOST: (&str, &str) = ("not-in-force", "it is not in force there");
@@ -69,6 +69,7 @@ impl Reader<'_> {
             assumed: result.is_some_and(|k| k.assumed),
             only_elsewhere: false,
             path: self.path(part, path),
+            assumptions: self.assumptions(assumed::of_path(self.scene, part, path)),
             target: part.path_target(self.scene, path),
             policies,
             spec,

@@ -39,7 +39,7 @@ impl Reader<'_> {
             target: effective.target.clone(),
             path: effective.path.clone(),
             kinds: vec![v1::ExplainedKind {
-                order: explain::order(part.resolution.kind(kind)),
+                order: explain::order(part.resolution.kind(kind)).to_owned(),
                 ladder: self.rungs(part, ladder, path),
                 written: Vec::new(),
                 steps: Vec::new(),

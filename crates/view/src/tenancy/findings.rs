@@ -32,17 +32,7 @@ impl Reader<'_> {
 
     /// The object that is written around a place.
     fn object_at(&self, at: Span) -> Option<ObjectId> {
-        let spans = self.spans.get_or_init(|| {
-            let span = |o: &overrule_model::Object| self.scene.documents.view(o.root).span();
-            let mut spans: Vec<_> =
-                self.scene.snapshot.all_read().map(|o| (span(o), o.id)).collect();
-            spans.sort();
-            spans
-        });
-        let before =
-            spans.partition_point(|(span, _)| (span.source, span.start) <= (at.source, at.start));
-        let (span, object) = spans.get(before.checked_sub(1)?)?;
-        (span.source == at.source && at.start < span.end && at.end <= span.end).then_some(*object)
+        self.scene.snapshot.written_at(self.scene.documents, at)
     }
 
     /// Findings about the policies on a ladder.

@@ -22,16 +22,14 @@ mod findings;
 mod graph;
 mod reach;
 
-pub use access::decision;
+pub use access::{callers, decision};
 
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use overrule_engine::{KindId, LadderId, NodeId, PathId, PolicyId, StepId, Traced};
 use overrule_model::{Object, ObjectId, Snapshot};
-use overrule_source::Span;
 
-use crate::{Scene, ScenePart, json_line, v1};
+use crate::{Scene, ScenePart, assumed, json_line, v1};
 
 /// What a reader may read.
 pub trait Sees {
@@ -66,19 +64,23 @@ impl Sees for Everything {
 pub struct Reader<'a> {
     scene: &'a Scene<'a>,
     sees: &'a dyn Sees,
-    /// Where objects are written, in order; built when it is first asked.
-    spans: OnceCell<Vec<(Span, ObjectId)>>,
 }
 
 impl<'a> Reader<'a> {
     /// Answers from a scene.
     pub fn new(scene: &'a Scene<'a>, sees: &'a dyn Sees) -> Self {
-        Self { scene, sees, spans: OnceCell::new() }
+        Self { scene, sees }
     }
 
     /// Whether the reader may read an object.
     pub fn object(&self, id: ObjectId) -> bool {
         self.scene.snapshot.get(id).is_some_and(|o| self.sees.object(self.scene.snapshot, o))
+    }
+
+    /// What an answer rests on, as far as it may be known.
+    fn assumptions(&self, mut objects: BTreeSet<ObjectId>) -> Vec<v1::Assumption> {
+        objects.retain(|object| self.object(*object));
+        assumed::told(self.scene, &objects)
     }
 
     fn closed(&self, id: ObjectId) -> bool {

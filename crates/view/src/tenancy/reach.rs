@@ -12,7 +12,7 @@ use crate::field::{name, pointer, segments};
 use crate::focus::node_at;
 use crate::losses::Losses;
 use crate::reach::verdict;
-use crate::{ScenePart, get, reach, v1};
+use crate::{ScenePart, assumed, get, reach, v1};
 
 /// Why a reference has no target to show.
 const UNSEEN: (&str, &str) = ("nothing-to-read", "it leads to no target that you may read");
@@ -162,6 +162,9 @@ impl Reader<'_> {
             suggestions: Vec::new(),
             outcome: outcome(&counts),
             verdict: String::new(),
+            assumptions: self.assumptions(
+                assumed::by_policy(self.scene, part).remove(&policy).unwrap_or_default(),
+            ),
             references: self.references(part, policy),
             counts,
             targets: reached.into_iter().map(|(n, seen)| self.target(part, n, &seen)).collect(),
@@ -278,13 +281,17 @@ impl Reader<'_> {
             policy_group: text(object.kind.group),
             family: result.map_or("", |k| k.family),
             profile: result.map_or("", |k| k.profile),
+            target: self.scene.snapshot.display(object.id).to_string(),
             namespace: (!scope.is_empty()).then(|| text(scope)),
+            mesh: get::mesh(self.scene, object),
             name: text(object.name),
             targets: targets.into_iter().map(|n| part.target_name(self.scene, n)).collect(),
             outcome: outcome(&counts),
             counts,
             created: seconds.map(|_| object.created.to_string()),
             created_seconds: seconds,
+            // Only servers have such readers, and a store assumes nothing.
+            assumptions: Vec::new(),
             strategy: None,
             why: Vec::new(),
             deleted: None,

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Place;
+use super::{Assumption, Place};
 
 /// The part of a policy that decides: a match of a permission, or an entry that describes clients by tags.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -90,6 +90,9 @@ pub struct AccessDecision {
     pub enforcement: &'static str,
     /// `allowed` or `denied`.
     pub verdict: &'static str,
+    /// What is not in the input and assumed, or derived from other objects, and what the answer therefore rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub assumptions: Vec<Assumption>,
     /// Why, in one sentence.
     pub because: String,
     /// What decides: the first match in list order, denies first; absent if nothing matches.
@@ -125,4 +128,44 @@ pub struct AccessDecisionList {
     pub kind: &'static str,
     /// The decisions.
     pub items: Vec<AccessDecision>,
+}
+
+/// Everybody who can call an inbound.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InboundCallers {
+    /// The inbound: `dataplane/default/backend-1#http`.
+    pub to: String,
+    /// Rule set of the family.
+    pub profile: String,
+    /// Whether the proxy knows its clients: `off` (everybody gets in), `permissive` (also everybody without a
+    /// certificate), `strict`.
+    pub enforcement: &'static str,
+    /// Whether a deny counts wherever it stands; otherwise the first clause that matches decides.
+    pub denies_first: bool,
+    /// What lets clients in or refuses them, in the order in which it counts. Whom nothing matches is refused.
+    pub clauses: Vec<DecidedBy>,
+    /// Clients of the input that get in, without regard to method, path and server name.
+    pub clients: Vec<String>,
+}
+
+/// Everybody who can call the inbounds of a target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CallerList {
+    /// `overrule/v1`.
+    #[schemars(extend("const" = "overrule/v1"))]
+    pub api_version: &'static str,
+    /// `CallerList`.
+    #[schemars(extend("const" = "CallerList"))]
+    pub kind: &'static str,
+    /// An entry per inbound.
+    pub items: Vec<InboundCallers>,
+}
+
+impl CallerList {
+    /// A list of these.
+    pub fn new(items: Vec<InboundCallers>) -> Self {
+        Self { api_version: super::API_VERSION, kind: "CallerList", items }
+    }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{DiagnosticItem, Value};
+use super::{DiagnosticItem, UnresolvedPolicy, Value};
 
 /// A place in the input.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -31,6 +31,22 @@ pub struct PathElement {
     pub namespace: Option<String>,
     /// Name of the object or section.
     pub name: String,
+    /// Whether it is not in the input, and assumed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub assumed: bool,
+}
+
+/// Something that is not in the input, and that an answer rests on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Assumption {
+    /// Canonical name of what is assumed.
+    pub target: String,
+    /// Canonical name of the object it is derived from; absent if something only names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub derived_from: Option<String>,
+    /// The first place that names it, or the object it is derived from.
+    pub at: Place,
 }
 
 /// A part of a policy as it is written: `bare`, `defaults`, `overrides`, `to[1]`.
@@ -183,6 +199,9 @@ pub struct EffectivePolicy {
     pub only_elsewhere: bool,
     /// The path from the root to the target.
     pub path: Vec<PathElement>,
+    /// What is not in the input and assumed, and what the answer therefore rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub assumptions: Vec<Assumption>,
     /// Canonical name of the target, the last node of the path.
     pub target: String,
     /// Every policy that reaches the target, top of the ladder first.
@@ -230,4 +249,7 @@ pub struct EffectivePolicyList {
     pub kind: &'static str,
     /// The effective policies.
     pub items: Vec<EffectivePolicy>,
+    /// Policies with a target on these paths that Overrule does not resolve.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unresolved: Vec<UnresolvedPolicy>,
 }

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{PathElement, Value};
+use super::{ChangeReport, PathElement, Value};
 
 /// Which effective policies differ between two states, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -20,6 +20,9 @@ pub struct EffectiveChanges {
     pub counts: ChangeCounts,
     /// The changes, by family, kind and path.
     pub items: Vec<EffectiveChange>,
+    /// What `overrule diff` says beside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub report: Option<Box<ChangeReport>>,
 }
 
 /// Changes, counted.
@@ -60,6 +63,24 @@ pub struct EffectiveChange {
     pub fields: Vec<FieldChange>,
     /// The change that caused it, in one sentence.
     pub because: String,
+}
+
+impl EffectiveChange {
+    /// `added`, `changed` or `removed`.
+    pub fn change(&self) -> &'static str {
+        match (&self.before, &self.after) {
+            (None, Some(_)) => "added",
+            (Some(_), None) => "removed",
+            _ => "changed",
+        }
+    }
+
+    /// The last route on its path: kind, namespace, name.
+    pub fn route(&self) -> Option<(&str, &str, &str)> {
+        let is_route = |element: &&PathElement| element.kind.ends_with("Route");
+        let route = self.path.iter().rev().find(is_route)?;
+        Some((&route.kind, route.namespace.as_deref().unwrap_or(""), &route.name))
+    }
 }
 
 /// One field whose value, or whose policies, changed.

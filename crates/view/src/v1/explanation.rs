@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Block, EffectivePolicy, PathElement, Place, Value};
+use super::{Block, EffectivePolicy, PathElement, Place, ServiceRoutes, UnresolvedPolicy, Value};
 
 /// An explanation of the effective policies of a target.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -34,14 +34,26 @@ pub struct ExplanationList {
     /// `ExplanationList`.
     #[schemars(extend("const" = "ExplanationList"))]
     pub kind: &'static str,
+    /// The routes of the Service asked about; absent for other targets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub routes: Option<ServiceRoutes>,
     /// The explanations, in path order.
     pub items: Vec<Explanation>,
+    /// Policies with a target on these paths that Overrule does not resolve.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unresolved: Vec<UnresolvedPolicy>,
 }
 
 impl ExplanationList {
     /// A list of these.
     pub fn new(items: Vec<Explanation>) -> Self {
-        Self { api_version: super::API_VERSION, kind: "ExplanationList", items }
+        Self {
+            api_version: super::API_VERSION,
+            kind: "ExplanationList",
+            routes: None,
+            items,
+            unresolved: Vec::new(),
+        }
     }
 }
 
@@ -49,14 +61,14 @@ impl ExplanationList {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExplainedKind {
-    /// The order of the ladder, for people.
+    /// The order of the ladder, and who wins if always the same end of it does, for people.
     #[serde(skip)]
-    pub order: &'static str,
+    pub order: String,
     /// The ladder, top first.
     pub ladder: Vec<Rung>,
     /// What each policy on the ladder wrote, top first.
     pub written: Vec<WrittenPolicy>,
-    /// The merge steps, in order.
+    /// The merge steps, in the order of the ladder.
     pub steps: Vec<Step>,
     /// The one field asked about, if one was.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -153,6 +165,8 @@ pub struct Step {
     pub policies: Vec<String>,
     /// `took`, `replaced`, `merged`, `kept`, `beside`, `passed`, `skipped` or `poisoned`.
     pub done: &'static str,
+    /// Positions of the rungs it met; none if there was nothing before it.
+    pub with: Vec<usize>,
     /// For `merged`, the side whose fields stay: `held` or `incoming`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preferred: Option<&'static str>,

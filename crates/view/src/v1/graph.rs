@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Counts, Place};
+use super::{Counts, Place, UnresolvedPolicy};
 
 /// The topology with policies.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
@@ -23,7 +23,7 @@ pub struct Graph {
     pub nodes: Vec<GraphNode>,
     /// Steps of paths.
     pub edges: Vec<GraphEdge>,
-    /// Policies attached to a node shown.
+    /// Policies attached to a node shown, or to an object on no path that is listed.
     pub policies: Vec<GraphPolicy>,
     /// Their attachments.
     pub attachments: Vec<GraphAttachment>,
@@ -31,6 +31,20 @@ pub struct Graph {
     pub rejections: Vec<GraphRejection>,
     /// Objects on no path.
     pub unattached: Vec<Unattached>,
+    /// Policies that Overrule does not resolve.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unresolved: Vec<GraphUnresolved>,
+}
+
+/// A policy that Overrule does not resolve, and the nodes it targets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GraphUnresolved {
+    /// The policy.
+    #[serde(flatten)]
+    pub policy: UnresolvedPolicy,
+    /// The nodes of this document that it targets.
+    pub nodes: Vec<usize>,
 }
 
 /// A node.
@@ -52,7 +66,10 @@ pub struct GraphNode {
     pub level: &'static str,
     /// Depth of its level; smaller is higher.
     pub depth: u8,
-    /// Where it is written; absent if it is only referred to.
+    /// Whether it is not in the input, and assumed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub assumed: bool,
+    /// Where it is written, or named if it is assumed; absent if it is only referred to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Place>,
 }
@@ -123,6 +140,8 @@ pub struct Unattached {
     pub target: String,
     /// `namespace/name` of policies attached to it.
     pub policies: Vec<String>,
+    /// The same policies, as indexes in `policies` of this document.
+    pub attached: Vec<usize>,
     /// Where it is written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Place>,

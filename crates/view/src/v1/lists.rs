@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Block, PathElement, Place};
+use super::{Assumption, Block, PathElement, Place, UnresolvedPolicy};
 
 /// The number of paths by the outcome of a policy on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
@@ -64,6 +64,9 @@ pub struct Reach {
     pub outcome: &'static str,
     /// The answer in one sentence.
     pub verdict: String,
+    /// What is not in the input and assumed, and what the answer therefore rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub assumptions: Vec<Assumption>,
     /// The result of each target reference.
     pub references: Vec<ReachReference>,
     /// All paths it reaches, counted.
@@ -154,12 +157,16 @@ pub struct PolicyList {
     pub kind: &'static str,
     /// The policies, by kind, namespace, name.
     pub items: Vec<PolicySummary>,
+    /// Policies that Overrule does not resolve.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unresolved: Vec<UnresolvedPolicy>,
 }
 
 impl PolicyList {
     /// A list of these.
     pub fn new(items: Vec<PolicySummary>) -> Self {
-        Self { api_version: super::API_VERSION, kind: "PolicyList", items }
+        let unresolved = Vec::new();
+        Self { api_version: super::API_VERSION, kind: "PolicyList", items, unresolved }
     }
 }
 
@@ -175,9 +182,14 @@ pub struct PolicySummary {
     pub family: &'static str,
     /// Rule set of the family.
     pub profile: &'static str,
-    /// Namespace; absent if cluster-scoped.
+    /// Its canonical name, as targets are written: `timeoutpolicy/infra/gw-timeouts`.
+    pub target: String,
+    /// Namespace, or mesh; absent if cluster-scoped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
+    /// Its mesh, if it belongs to one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mesh: Option<String>,
     /// Name.
     pub name: String,
     /// The targets it is attached to.
@@ -192,6 +204,9 @@ pub struct PolicySummary {
     /// The same in seconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_seconds: Option<i64>,
+    /// What is not in the input and assumed, and what the answer therefore rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub assumptions: Vec<Assumption>,
     /// Its merge strategy, in the family's words; absent if it is attached to no target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strategy: Option<&'static str>,
@@ -250,9 +265,14 @@ pub struct Resource {
     pub version: String,
     /// Kind.
     pub kind: String,
-    /// Namespace; absent if cluster-scoped.
+    /// Its canonical name, as targets are written: `httproute/shop/cart`.
+    pub target: String,
+    /// Namespace, or mesh; absent if cluster-scoped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
+    /// Its mesh, if it belongs to one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mesh: Option<String>,
     /// Name.
     pub name: String,
     /// Creation time as RFC 3339, if it is known.
@@ -261,10 +281,16 @@ pub struct Resource {
     /// Since when it is being deleted, if it is: then it takes no part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deleted: Option<String>,
+    /// Whether it is not in the input, and assumed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub assumed: bool,
+    /// Canonical name of the object it is derived from, if it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub derived_from: Option<String>,
     /// Conditions of a route.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
-    /// Where it is written.
+    /// Where it is written; of what is assumed, the place that asks for it.
     pub at: Place,
 }
 

@@ -7,30 +7,41 @@
 
 mod access;
 mod answers;
+mod beside;
 mod changes;
 mod explanation;
 mod graph;
 mod lists;
+mod report;
 mod schema;
 mod value;
 
-pub use access::{AccessDecision, AccessDecisionList, DecidedBy, OtherDecision, OtherHttp};
-pub use answers::{
-    Beside, Block, Contributor, EffectivePolicy, EffectivePolicyList, Failure, Lost, Origin,
-    OtherProfile, PathElement, Place,
+pub use access::{
+    AccessDecision, AccessDecisionList, CallerList, DecidedBy, InboundCallers, OtherDecision,
+    OtherHttp,
 };
+pub use answers::{
+    Assumption, Beside, Block, Contributor, EffectivePolicy, EffectivePolicyList, Failure, Lost,
+    Origin, OtherProfile, PathElement, Place,
+};
+pub use beside::{BoundRoute, Sender, ServiceRoutes, UnresolvedPolicy};
 pub use changes::{ChangeCounts, EffectiveChange, EffectiveChanges, FieldChange};
 pub use explanation::{
     ExplainedKind, Explanation, ExplanationList, FieldFocus, HadValue, Rung, RungCondition,
     SeenValue, Step, WrittenBlock, WrittenPolicy,
 };
 pub use graph::{
-    Graph, GraphAttachment, GraphEdge, GraphNode, GraphPolicy, GraphRejection, Unattached,
+    Graph, GraphAttachment, GraphEdge, GraphNode, GraphPolicy, GraphRejection, GraphUnresolved,
+    Unattached,
 };
 pub use lists::{
     Condition, Counts, DiagnosticItem, DiagnosticList, OtherOutcome, PolicyList, PolicySummary,
     Reach, ReachPath, ReachReference, ReachTarget, Related, Resource, ResourceList, RuleSummary,
     Uncovered, UncoveredList,
+};
+pub use report::{
+    AffectedOwner, BlastRadius, ChangeCause, ChangeGroup, ChangeReport, FindingChanges, GateHit,
+    ProfileChanges, Share,
 };
 pub use schema::schema;
 pub use value::Value;

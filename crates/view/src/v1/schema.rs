@@ -6,9 +6,9 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use super::{
-    AccessDecision, AccessDecisionList, DiagnosticList, EffectiveChanges, EffectivePolicy,
-    EffectivePolicyList, Explanation, ExplanationList, Graph, PolicyList, Reach, ResourceList,
-    UncoveredList,
+    AccessDecision, AccessDecisionList, CallerList, DiagnosticList, EffectiveChanges,
+    EffectivePolicy, EffectivePolicyList, Explanation, ExplanationList, Graph, PolicyList, Reach,
+    ResourceList, UncoveredList,
 };
 
 /// The schema of all kinds: a document satisfies exactly one of them, by its `kind`.
@@ -28,6 +28,7 @@ pub fn schema() -> Value {
         of::<Graph>(&mut generator),
         of::<AccessDecision>(&mut generator),
         of::<AccessDecisionList>(&mut generator),
+        of::<CallerList>(&mut generator),
         of::<EffectiveChanges>(&mut generator),
     ];
     json!({

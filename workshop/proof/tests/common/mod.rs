@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: the installed Envoy, or a test that says it did not run. Not here: tests.
+//! The installed Envoy, or a test that says it did not run. Not here: tests.
 
 use overrule_proof::{Envoy, install};
 

@@ -29,7 +29,8 @@ fn land(world: &[Value], policy: &Value, reference: &Value, by_label: bool) -> V
     let kind = text(reference, "/kind");
     let (section, name) = (text(reference, "/sectionName"), text(reference, "/name"));
     let mut found = Vec::new();
-    for object in of_kind(world, GATEWAY_API, kind) {
+    let of = if kind == "Service" { "" } else { GATEWAY_API };
+    for object in of_kind(world, of, kind) {
         let labels = |key: &str| {
             object.pointer("/metadata/labels").and_then(|l| l.get(key)).and_then(Value::as_str)
         };

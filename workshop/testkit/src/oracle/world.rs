@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::attach::selects;
-use super::{GATEWAY_API, LISTENER, Place};
+use super::{GATEWAY_API, LISTENER, Place, ROUTE, SERVICE};
 
 pub(super) fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or("")
@@ -47,13 +47,15 @@ fn list<'v>(object: &'v Value, pointer: &str) -> &'v [Value] {
 
 /// An object as a node, then its sections: listeners, or rules by name or `rule-N`.
 pub(super) fn places_of(world: &[Value], key: &(String, String, String)) -> Vec<Place> {
-    let of_key = |o: &&Value| self::key(o) == *key && group(o) == GATEWAY_API;
+    let of = if key.0 == "Service" { "" } else { GATEWAY_API };
+    let of_key = |o: &&Value| self::key(o) == *key && group(o) == of;
     let Some(object) = world.iter().find(of_key) else { return Vec::new() };
     let (level, sections): (u8, &[Value]) = match key.0.as_str() {
         "GatewayClass" => (0, &[]),
         "Gateway" => (1, list(object, "/spec/listeners")),
         "ListenerSet" => (2, list(object, "/spec/listeners")),
-        "HTTPRoute" | "GRPCRoute" => (4, list(object, "/spec/rules")),
+        "Service" => (SERVICE, list(object, "/spec/ports")),
+        "HTTPRoute" | "GRPCRoute" => (ROUTE, list(object, "/spec/rules")),
         _ => return Vec::new(),
     };
     let label = if level == 0 { key.2.clone() } else { format!("{}/{}", key.1, key.2) };
@@ -62,7 +64,7 @@ pub(super) fn places_of(world: &[Value], key: &(String, String, String)) -> Vec<
         let written = text(section, "/name");
         let section =
             if written.is_empty() { format!("rule-{}", i + 1) } else { written.to_owned() };
-        let level = if level == 4 { 5 } else { LISTENER };
+        let level = if level >= SERVICE { level + 1 } else { LISTENER };
         places.push(Place { level, object: key.clone(), section: section.clone(), label: section });
     }
     places
@@ -95,7 +97,55 @@ pub(super) fn paths(world: &[Value]) -> Vec<Vec<Place>> {
             through(world, set, &above, &mut taken, &mut found);
         }
     }
+    of_kind(world, "", "Service").for_each(|service| called(world, service, &mut found));
     found
+}
+
+/// Paths through a Service that routes are bound to. At a port, for the clients of one namespace or for all, GRPCRoutes
+/// leave nothing to HTTPRoutes.
+fn called(world: &[Value], service: &Value, found: &mut Vec<Vec<Place>>) {
+    let places = places_of(world, &key(service));
+    let mut through: Vec<Vec<Place>> = Vec::new();
+    for (port, place) in list(service, "/spec/ports").iter().zip(&places[1..]) {
+        let bound = |kind: &'static str| {
+            of_kind(world, GATEWAY_API, kind).filter(move |r| is_bound(r, service, port))
+        };
+        let clients = |route: &Value| {
+            Some(namespace(route).to_owned()).filter(|own| own != namespace(service))
+        };
+        let calls: Vec<&Value> = bound("GRPCRoute").collect();
+        let others = bound("HTTPRoute")
+            .filter(|route| !calls.iter().any(|call| clients(call) == clients(route)));
+        let path = vec![places[0].clone(), place.clone()];
+        let mut any = false;
+        for route in calls.iter().copied().chain(others) {
+            any = true;
+            let own = places_of(world, &key(route));
+            let path = [&path[..], &own[..1]].concat();
+            through.extend(
+                own[1..].iter().map(|rule| [&path[..], std::slice::from_ref(rule)].concat()),
+            );
+            through.push(path);
+        }
+        if any {
+            through.push(path);
+        }
+    }
+    if !through.is_empty() {
+        found.push(vec![places[0].clone()]);
+        found.extend(through);
+    }
+}
+
+/// Whether a parentRef of a route means a port of a Service; hostnames say nothing.
+fn is_bound(route: &Value, service: &Value, port: &Value) -> bool {
+    list(route, "/spec/parentRefs").iter().any(|parent| {
+        let home = Some(text(parent, "/namespace")).filter(|n| !n.is_empty());
+        (text(parent, "/kind"), text(parent, "/name")) == ("Service", name(service))
+            && home.unwrap_or(namespace(route)) == namespace(service)
+            && [text(port, "/name"), ""].contains(&text(parent, "/sectionName"))
+            && [Some(&port["port"]), None].contains(&parent.get("port"))
+    })
 }
 
 /// Paths through the listeners of a Gateway or ListenerSet.

@@ -136,8 +136,11 @@ impl<'a> Check<'a> {
     /// Checks a reference. `inside` is the reference, or the entry that lacks one.
     fn reference(&mut self, target: &TargetRef, inside: View<'a>, options: &TargetRefOptions<'_>) {
         for TargetRefViolation { field, message } in validate(target, options) {
-            // What is of another type than it must be is read as if it were not there.
-            if self.found.iter().any(|known| known.field == field) {
+            // What is of another type than it must be is read as if it were not there. What was found in this reference
+            // was found last.
+            let mut here = self.found.iter().rev();
+            let is_here = |known: &&AdmissionProblem| known.field.starts_with(options.path);
+            if here.by_ref().take_while(is_here).any(|known| known.field == field) {
                 continue;
             }
             let below = field.strip_prefix(options.path).unwrap_or_default();

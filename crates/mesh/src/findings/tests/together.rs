@@ -191,6 +191,14 @@ fn what_is_refused_is_told_once() {
     assert!(told(&text, "OV1604").is_empty());
 }
 
+/// Found by fuzzing: this message of the control plane is a sentence with a full stop.
+#[test]
+fn a_refusal_ends_like_every_message() {
+    let bad = "{type: MeshTimeout, mesh: m, name: a, spec: {to: [{targetRef: {kind: MeshService, name: A b}, \
+               default: {idleTimeout: 1s}}]}}";
+    says(&[MESH, bad].join("\n---\n"), "OV1601", &["'-', '.' and '_' ("]);
+}
+
 /// A fleet in which every policy is mistaken costs what is spent on it, and no more.
 #[test]
 fn help_is_bounded() {

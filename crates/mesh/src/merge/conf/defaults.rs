@@ -145,7 +145,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether a mapping in what stands as written has a null member. What was read before has none.
+    /// Whether a value that is kept as written has a mapping with a null member. Values that were read have none.
     fn has_nulls(&self, value: &Traced) -> bool {
         matches!(value, Traced::Whole { node, .. } if has_null_member(self.documents.view(*node)))
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: why a part of a conf is not in force. Not here: why an entry does not reach a proxy.
+//! Why a part of a conf is not in force. Not here: why an entry does not reach a proxy.
 
 use overrule_engine::ReasonInfo;
 

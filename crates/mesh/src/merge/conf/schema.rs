@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In: nothing. Out: what the schema of a kind says about values that are not written, or written in another form, as
+//! What the schema of a kind says about values that are not written, or written in another form, as
 //! data. Not here: applying it (`defaults`).
 //!
 //! A path starts at an entry (`to[i]`, `from[i]`, `rules[i]`), or at the spec of a kind without entries. `[]` stands for
