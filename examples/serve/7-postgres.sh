@@ -37,5 +37,11 @@ say 'overrule apply -f examples/shop/policies.yaml'
 as_owner "$bin/pg_ctl" -D database/data -w -l database/log \
   -o "-c listen_addresses= -c unix_socket_directories=$WORK/database" start >.started 2>&1
 printf '# PostgreSQL is back.\n'
+# The server looks once a second.
+tries=0
+until curl -sf "$OVERRULE_SERVER/readyz" >/dev/null || [ "$tries" -ge 100 ]; do
+  tries=$((tries + 1))
+  sleep 0.1
+done
 say 'curl -s "$OVERRULE_SERVER/readyz"'
 say 'overrule apply -f examples/shop/policies.yaml'

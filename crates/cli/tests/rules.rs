@@ -159,8 +159,12 @@ fn check(code: &str, page: &str) -> Vec<String> {
     if profile.is_some() && found(&example, None).iter().any(|f| f.code == code) {
         wrong.push(format!("{code}: the example gives it under the default profile too"));
     }
-    // What is left to mend would distract from what the page is about.
-    for left in found(&mended, profile).iter().filter(|f| f.code == code || f.severity != "note") {
+    // What is left to mend would distract from what the page is about. That released controllers do not know what the
+    // page is about can only be told.
+    let is_told = |f: &&Found| f.code == "OV1040" && page.contains("[OV1040](OV1040.md)");
+    let left = found(&mended, profile);
+    let left = left.iter().filter(|f| f.code == code || f.severity != "note");
+    for left in left.filter(|f| !is_told(f)) {
         wrong.push(format!("{code}: after mending there is still {left:?}"));
     }
     wrong

@@ -58,6 +58,7 @@ pub trait AnyFamily: FamilyWords {
     fn kinds(&self) -> Vec<OwnKind>;
     fn groups(&self) -> &'static [&'static str];
     fn reads(&self) -> &'static [OwnKind];
+    fn derives_from(&self) -> &'static [OwnKind];
     fn types(&self) -> Vec<&'static str>;
     fn codes(&self) -> &'static [Code];
     fn page(&self, code: &str) -> Option<&'static str>;
@@ -141,6 +142,10 @@ impl<F: Family> AnyFamily for F {
 
     fn groups(&self) -> &'static [&'static str] {
         Family::groups(self)
+    }
+
+    fn derives_from(&self) -> &'static [OwnKind] {
+        Family::derives_from(self)
     }
 
     fn reads(&self) -> &'static [OwnKind] {

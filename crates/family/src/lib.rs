@@ -77,6 +77,12 @@ pub trait Family: FamilyWords + Sized + 'static {
         &[]
     }
 
+    /// Kinds of resources that take no part in answers, but that others are made of where the input lacks those: what
+    /// [`Family::derived`] looks at.
+    fn derives_from(&self) -> &'static [OwnKind] {
+        &[]
+    }
+
     /// What its resources say in `type`, if they have that and a `name` instead of `apiVersion` and `kind`.
     fn types(&self) -> Vec<&'static str> {
         Vec::new()

@@ -5,10 +5,21 @@ use overrule_source::Diagnostic;
 
 use crate::codes;
 
-/// What a released controller would say of something that the chosen profile lets in: `check` never passes it.
-pub fn refused_as_shipped(by: &str, would_say: &Diagnostic) -> Diagnostic {
-    let message = format!("{by} refuses this: {}", would_say.message).into();
-    Diagnostic { code: &codes::REFUSED_AS_SHIPPED, message, ..would_say.clone() }
+/// What a released controller would say of one resource that the chosen profile lets in: `check` never passes it. The
+/// first reason is told, and how many more there are.
+pub fn refused_as_shipped<'d>(
+    by: &str,
+    would_say: impl IntoIterator<Item = &'d Diagnostic>,
+) -> Option<Diagnostic> {
+    let mut all = would_say.into_iter();
+    let first = all.next()?;
+    let more = match all.count() {
+        0 => String::new(),
+        1 => " (and for one more reason)".to_owned(),
+        n => format!(" (and for {n} more reasons)"),
+    };
+    let message = format!("{by} refuses this: {}{more}", first.message).into();
+    Some(Diagnostic { code: &codes::REFUSED_AS_SHIPPED, message, ..first.clone() })
 }
 
 /// A few of many names, quoted.

@@ -180,7 +180,7 @@ impl Family for Kuma {
     }
 
     /// What proxies run beside: where the input has none, they are derived from these.
-    fn reads(&self) -> &'static [OwnKind] {
+    fn derives_from(&self) -> &'static [OwnKind] {
         static READ: [OwnKind; 5] = [
             OwnKind { group: "apps", kind: "DaemonSet" },
             OwnKind { group: "apps", kind: "Deployment" },

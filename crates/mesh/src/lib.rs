@@ -46,16 +46,26 @@ pub use resolve::{FAMILY, MeshResolution, ProxyOptions, World, concerns, reasons
 pub use select::{matched, targets};
 pub use settings::{LabelSource, Settings};
 
+use std::collections::BTreeMap;
+
 use overrule_family::refused_as_shipped;
+use overrule_model::ObjectId;
 use overrule_source::Diagnostic;
 
 /// What a person should know about an answer.
 pub fn report(world: World<'_>, resolved: &MeshResolution) -> Vec<Diagnostic> {
     let World { documents, snapshot, resources, profile, .. } = world;
     let mut found = findings::report(documents, snapshot, resources, &resolved.found, profile);
-    found.extend(resources.by_release.iter().map(|d| match profile {
-        Profile::Release => d.clone(),
-        _ => refused_as_shipped("Kuma 2.13", d),
-    }));
+    if let Profile::Release = profile {
+        found.extend(resources.by_release.iter().cloned());
+        return found;
+    }
+    let mut refused: BTreeMap<Option<ObjectId>, Vec<&Diagnostic>> = BTreeMap::new();
+    for refusal in &resources.by_release {
+        let at = refusal.primary.as_ref();
+        let object = at.and_then(|label| snapshot.written_at(documents, label.span));
+        refused.entry(object).or_default().push(refusal);
+    }
+    found.extend(refused.into_values().filter_map(|all| refused_as_shipped("Kuma 2.13", all)));
     found
 }

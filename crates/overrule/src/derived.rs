@@ -8,14 +8,11 @@ use overrule_family::{Derived, DerivedObject};
 use overrule_model::{ObjectId, ObjectKey, Snapshot};
 use overrule_source::{Diagnostic, Documents, Input, SourceId, Span};
 
-use crate::concerns::concerns;
+use crate::concerns::{concerns, derived_from};
 use crate::{Options, families};
 
 /// The name of the text. It comes after every other, because texts stand in the order of their names.
 const NAME: &str = "\u{10ffff}derived";
-
-/// Kinds that run something. Without one of them nothing is derived.
-const WORKLOADS: [&str; 5] = ["DaemonSet", "Deployment", "Job", "Pod", "StatefulSet"];
 
 /// Adds what controllers would make. Gives what each document of the new text is made of, and findings.
 pub(crate) fn add(documents: &mut Documents, options: &Options) -> Derived {
@@ -44,7 +41,7 @@ pub(crate) fn add(documents: &mut Documents, options: &Options) -> Derived {
 fn may_run(documents: &Documents, doc: overrule_source::DocId) -> bool {
     let root = documents.root(doc);
     match root.get("kind").and_then(|kind| kind.as_str()) {
-        Some(kind) => WORKLOADS.contains(&kind) || kind.ends_with("List"),
+        Some(kind) => derived_from().any(|own| own.kind == kind) || kind.ends_with("List"),
         None => root.get("apiVersion").is_none() && root.get("type").is_none(),
     }
 }

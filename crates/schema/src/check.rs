@@ -2,7 +2,7 @@
 //! In: the root of an object, and the schema of its kind. Out: findings. Not here: elements that must differ
 //! (`duplicates`), how rules are evaluated (`cel`).
 
-use overrule_model::{At, Fields, codes as model_codes};
+use overrule_model::{At, Fields, UNKNOWN_SHOWN, codes as model_codes};
 use overrule_source::{Diagnostic, NodeKind, View};
 use serde_json::Value;
 
@@ -195,7 +195,7 @@ impl<'t> Checker<'t> {
     }
 
     fn map(&mut self, view: View<'_>, node: &SchemaNode, known: Option<&SchemaNode>, at: &At<'_>) {
-        let mut members = 0;
+        let (mut members, mut unknown) = (0, Vec::new());
         for (key, value) in view.entries() {
             let name = key.key_text();
             match node.field(name) {
@@ -206,10 +206,11 @@ impl<'t> Checker<'t> {
                     self.value(value, child, known, &at.key(name));
                 }
                 None if node.open => {}
-                None => self.unknown(key, node, &at.key(name)),
+                None => unknown.push(key),
             }
             members += 1;
         }
+        self.unknown(&unknown, node, at);
         for name in &node.required {
             let written = view.get(name).is_some_and(|member| !member.is_null());
             let default = || {
@@ -223,18 +224,28 @@ impl<'t> Checker<'t> {
         self.count(view, members, node, at, "members");
     }
 
-    /// Dropped before anything else is looked at.
-    fn unknown(&mut self, key: View<'_>, node: &SchemaNode, at: &At<'_>) {
+    /// Dropped before anything else is looked at. Of very many the first are told.
+    fn unknown(&mut self, keys: &[View<'_>], node: &SchemaNode, at: &At<'_>) {
         let names = || node.fields.iter().map(|(name, _)| &**name);
-        let help = match overrule_model::nearest(key.key_text(), names(), 1).first() {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("known fields: {}", names().collect::<Vec<_>>().join(", ")),
-        };
-        let message = format!(
-            "`{at}` is not a field of this API; `kubectl apply` refuses it, others drop it"
-        );
-        self.fields.report(&model_codes::UNKNOWN_FIELD, at, key, message, &help);
-        self.dropped += 1;
+        let known = || format!("known fields: {}", names().collect::<Vec<_>>().join(", "));
+        for key in keys.iter().take(UNKNOWN_SHOWN) {
+            let at = at.key(key.key_text());
+            let help = match overrule_model::nearest(key.key_text(), names(), 1).first() {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => known(),
+            };
+            let message = format!(
+                "`{at}` is not a field of this API; `kubectl apply` refuses it, others drop it"
+            );
+            self.fields.report(&model_codes::UNKNOWN_FIELD, &at, *key, message, &help);
+            self.dropped += 1;
+        }
+        if let Some(first) = keys.get(UNKNOWN_SHOWN) {
+            let more = keys.len() - UNKNOWN_SHOWN;
+            let message = format!("{more} more fields of `{at}` are not of this API");
+            self.fields.report(&model_codes::UNKNOWN_FIELD, at, *first, message, &known());
+            self.dropped += 1;
+        }
     }
 
     fn list(&mut self, view: View<'_>, node: &SchemaNode, known: Option<&SchemaNode>, at: &At<'_>) {

@@ -48,6 +48,8 @@ impl Read {
         let sound = self.diagnostics.len() <= FEW_FINDINGS
             && !self.diagnostics.iter().any(found)
             && !text.contains('\r')
+            // That a text is a template is told once, at the first place that looks like one.
+            && !text.contains("{{")
             && nothing_follows(whole.get(range.end..)?, text)
             && stands_alone(whole.get(..range.start)?, text)
             && !ends_in_block(&document.tree, whole, range.end)?;

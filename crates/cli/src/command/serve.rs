@@ -61,7 +61,7 @@ impl FromArgMatches for Serve {
 /// What reading depends on may come by variables too, for a container that has no arguments. Only here: commands that ask
 /// or delete must not read what somebody has set for a server.
 const VARIABLES: &str = "Variables of shared options, for this command only: OVERRULE_FILE, OVERRULE_KINDS, \
-OVERRULE_PROFILE (commas separate), OVERRULE_ASSUME_CREATED, OVERRULE_LENIENT, OVERRULE_KUMA_MODE, OVERRULE_KUMA_ZONE, \
+OVERRULE_PROFILE (commas separate), OVERRULE_ASSUME_CREATED, OVERRULE_DEFAULT_NAMESPACE, OVERRULE_LENIENT, OVERRULE_KUMA_MODE, OVERRULE_KUMA_ZONE, \
 OVERRULE_SYSTEM_NAMESPACE, OVERRULE_KGATEWAY (one setting per line)";
 
 /// The source, with what variables say where no flag does.
@@ -84,6 +84,7 @@ fn with_variables(source: &Source, variable: impl Fn(&str) -> Option<String>) ->
         source.profile = list("profile");
     }
     source.assume_created = source.assume_created.or_else(|| of("assume-created"));
+    source.default_namespace = source.default_namespace.or_else(|| of("default-namespace"));
     let no = ["0", "false", "no", "off", "n", "f"];
     source.lenient |= of("lenient").is_some_and(|v| !no.contains(&v.to_ascii_lowercase().as_str()));
     source.settings.or(of);
@@ -117,7 +118,7 @@ mod tests {
     use crate::args::Args;
 
     /// Shared options that mean nothing to a server that starts.
-    const OF_QUESTIONS: [&str; 9] = [
+    const OF_QUESTIONS: [&str; 10] = [
         "namespace",
         "all-namespaces",
         "selector",
@@ -126,6 +127,8 @@ mod tests {
         "color",
         "quiet",
         "verbose",
+        // Nothing is assumed in a store.
+        "strict",
         "help",
     ];
 

@@ -374,6 +374,7 @@ spec:
   rules: [{backendRefs: [{name: svc, port: 80}]}]
 ",
         expected: &[
+            "OV1034 15:38 spec.parentRefs[1].name",
             "OV1240 15:49 spec.parentRefs[1].port",
             "OV1202 17:38 spec.parentRefs[3].name",
             "OV1241 14:38 spec.parentRefs[0]",

@@ -253,7 +253,7 @@ impl Reader<'_> {
             self.permissions().extension(self.object, reference)
         {
             let message = format!(
-                "`{wanted}` is in another namespace, and no ReferenceGrant permits it, which the setting `referenceGrantMode` demands; the policy is invalid, and every rule it reaches answers 500"
+                "`{wanted}` is in another namespace without a ReferenceGrant, which the setting `referenceGrantMode` demands; the policy is invalid, and every rule it reaches answers 500"
             );
             let d = Diagnostic::new(&codes::NOT_PERMITTED, message).at(named.span());
             let d = d.field(format!("{at}.namespace")).help(help);

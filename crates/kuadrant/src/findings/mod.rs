@@ -14,7 +14,7 @@ use overrule_gateway::resolve::{inert, policy_name};
 use overrule_source::{Code, Diagnostic, Span};
 
 use crate::codes;
-use crate::policy::Policy;
+use crate::policy::{Policy, Violation};
 use crate::resolve::{Conflict, Mode, Watch};
 use crate::{Kuadrant, World};
 
@@ -100,12 +100,11 @@ impl<'a> Findings<'a> {
     /// What can be said of a policy alone.
     fn own(&self, id: PolicyId, policy: &Policy, out: &mut Vec<Diagnostic>) {
         let profile = self.world.profile;
-        out.extend(policy.violations.iter().map(|v| {
-            match !v.shipped_only || profile.follows_crds() {
-                true => v.diagnostic.clone(),
-                false => refused_as_shipped("the released kuadrant-operator", &v.diagnostic),
-            }
-        }));
+        let is_own = |v: &&Violation| !v.shipped_only || profile.follows_crds();
+        let (own, shipped): (Vec<_>, Vec<_>) = policy.violations.iter().partition(is_own);
+        out.extend(own.into_iter().map(|v| v.diagnostic.clone()));
+        let shipped = shipped.into_iter().map(|v| &v.diagnostic);
+        out.extend(refused_as_shipped("the released kuadrant-operator", shipped));
         if policy.is_valid(profile) {
             written::report(self, policy, out);
         } else {

@@ -123,8 +123,10 @@ fn analysed<S: Spec>(spec: &S) -> Analysis {
     analysis
 }
 
+/// Errors, without those of released controllers about what only the designs have.
 fn errors(analysis: &Analysis) -> Vec<String> {
     let errors = analysis.diagnostics.iter().filter(|d| d.severity() == Severity::Error);
+    let errors = errors.filter(|d| d.code.id != "OV1040");
     errors.map(|d| format!("{} {}", d.code.id, d.message)).collect()
 }
 

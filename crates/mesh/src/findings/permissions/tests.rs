@@ -43,7 +43,8 @@ fn fields(spec: &str, profile: &Profile) -> Vec<String> {
         let field = d.field.trim_start_matches("spec.").replace("].default.", ".");
         format!("{} {}", d.code.id.trim_start_matches("OV"), field.replace("rules[", ""))
     };
-    all.iter().map(short).collect()
+    // What the release refuses of all this is told once for each policy, and tested elsewhere.
+    all.iter().filter(|d| d.code.id != "OV1040").map(short).collect()
 }
 
 fn exact(id: &str) -> String {
