@@ -287,6 +287,12 @@ fn gateway_world(seed: u64) -> (Vec<Value>, Options) {
     (made.resources, Options::default())
 }
 
+/// One family under a profile of its own, compared with the others.
+fn under(family: &str, profile: &str) -> Options {
+    let profiles = [(family.to_owned(), profile.to_owned())].into();
+    Options { profiles, compare: true, ..Options::default() }
+}
+
 #[test]
 fn gateway_api() {
     histories((count(12), "gateway", 30), gateway_world);
@@ -300,8 +306,7 @@ fn kuadrant_policies() {
             let one_block = profile == "operator";
             let shape = kuadrant::WorldShape { one_block, ..Default::default() };
             let resources = kuadrant::world(&mut rng, &shape);
-            let profiles = [("kuadrant".to_owned(), profile.to_owned())].into();
-            (resources, Options { profiles, compare: true, ..Options::default() })
+            (resources, under("kuadrant", profile))
         };
         histories((count(6), "kuadrant", 40), world);
     }
@@ -318,8 +323,7 @@ fn kgateway_policies() {
             set("delegationWildcardNamespace", settings.delegation_wildcard_namespace.into());
             // Some are misspelt on purpose; such a setting is refused, and changes nothing.
             set("policyMerge", serde_json::json!(settings.policy_merge));
-            let profiles = [("kgateway".to_owned(), profile.to_owned())].into();
-            (resources, Options { profiles, compare: true, settings: ours, ..Options::default() })
+            (resources, Options { settings: ours, ..under("kgateway", profile) })
         };
         histories((count(8), "kgateway", 20), world);
     }
@@ -328,11 +332,8 @@ fn kgateway_policies() {
 #[test]
 fn envoy_gateway_policies() {
     for profile in ["design", "shipped"] {
-        let world = |seed: u64| {
-            let profiles = [("envoygateway".to_owned(), profile.to_owned())].into();
-            let options = Options { profiles, compare: true, ..Options::default() };
-            (envoygateway::world::objects(seed), options)
-        };
+        let world =
+            |seed: u64| (envoygateway::world::objects(seed), under("envoygateway", profile));
         // Every change is resolved as a whole: claims and validation depend on all policies.
         histories((count(8), "envoygateway", 0), world);
     }
@@ -341,11 +342,7 @@ fn envoy_gateway_policies() {
 #[test]
 fn proxies_of_meshes() {
     for profile in ["design", "2.13"] {
-        let world = |seed: u64| {
-            let profiles = [("kuma".to_owned(), profile.to_owned())].into();
-            let options = Options { profiles, compare: true, ..Options::default() };
-            (kuma::world::documents(seed), options)
-        };
+        let world = |seed: u64| (kuma::world::documents(seed), under("kuma", profile));
         histories((count(8), "kuma", 30), world);
     }
 }
