@@ -250,7 +250,7 @@ impl Fields {
                 if at.up.is_none() { "the document".to_owned() } else { format!("`{at}`") };
             let message = format!("{more} more fields of {inside} are not of this API");
             let help = format!("known fields: {}", known.join(", "));
-            self.report(&codes::UNKNOWN_FIELD, at, first, message, &help);
+            self.flaw(&codes::UNKNOWN_FIELD, at, first, message, &help);
         }
     }
 }

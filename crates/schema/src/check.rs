@@ -195,7 +195,8 @@ impl<'t> Checker<'t> {
     }
 
     fn map(&mut self, view: View<'_>, node: &SchemaNode, known: Option<&SchemaNode>, at: &At<'_>) {
-        let (mut members, mut unknown) = (0, Vec::new());
+        let (mut members, mut unknown) = (0, 0);
+        let mut first_untold = None;
         for (key, value) in view.entries() {
             let name = key.key_text();
             match node.field(name) {
@@ -206,11 +207,23 @@ impl<'t> Checker<'t> {
                     self.value(value, child, known, &at.key(name));
                 }
                 None if node.open => {}
-                None => unknown.push(key),
+                None => {
+                    unknown += 1;
+                    match unknown <= UNKNOWN_SHOWN {
+                        true => self.unknown(key, node, &at.key(name)),
+                        false => _ = first_untold.get_or_insert(key),
+                    }
+                }
             }
             members += 1;
         }
-        self.unknown(&unknown, node, at);
+        if let Some(first) = first_untold {
+            let more = unknown - UNKNOWN_SHOWN;
+            let message = format!("{more} more fields of `{at}` are not of this API");
+            let help = known_fields(node);
+            self.fields.report(&model_codes::UNKNOWN_FIELD, at, first, message, &help);
+            self.dropped += 1;
+        }
         for name in &node.required {
             let written = view.get(name).is_some_and(|member| !member.is_null());
             let default = || {
@@ -224,28 +237,18 @@ impl<'t> Checker<'t> {
         self.count(view, members, node, at, "members");
     }
 
-    /// Dropped before anything else is looked at. Of very many the first are told.
-    fn unknown(&mut self, keys: &[View<'_>], node: &SchemaNode, at: &At<'_>) {
-        let names = || node.fields.iter().map(|(name, _)| &**name);
-        let known = || format!("known fields: {}", names().collect::<Vec<_>>().join(", "));
-        for key in keys.iter().take(UNKNOWN_SHOWN) {
-            let at = at.key(key.key_text());
-            let help = match overrule_model::nearest(key.key_text(), names(), 1).first() {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => known(),
-            };
-            let message = format!(
-                "`{at}` is not a field of this API; `kubectl apply` refuses it, others drop it"
-            );
-            self.fields.report(&model_codes::UNKNOWN_FIELD, &at, *key, message, &help);
-            self.dropped += 1;
-        }
-        if let Some(first) = keys.get(UNKNOWN_SHOWN) {
-            let more = keys.len() - UNKNOWN_SHOWN;
-            let message = format!("{more} more fields of `{at}` are not of this API");
-            self.fields.report(&model_codes::UNKNOWN_FIELD, at, *first, message, &known());
-            self.dropped += 1;
-        }
+    /// Dropped before anything else is looked at.
+    fn unknown(&mut self, key: View<'_>, node: &SchemaNode, at: &At<'_>) {
+        let names = node.fields.iter().map(|(name, _)| &**name);
+        let help = match overrule_model::nearest(key.key_text(), names, 1).first() {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => known_fields(node),
+        };
+        let message = format!(
+            "`{at}` is not a field of this API; `kubectl apply` refuses it, others drop it"
+        );
+        self.fields.report(&model_codes::UNKNOWN_FIELD, at, key, message, &help);
+        self.dropped += 1;
     }
 
     fn list(&mut self, view: View<'_>, node: &SchemaNode, known: Option<&SchemaNode>, at: &At<'_>) {
@@ -394,4 +397,9 @@ fn plain(value: &Value) -> String {
         Value::String(text) => text.clone(),
         value => value.to_string(),
     }
+}
+
+fn known_fields(node: &SchemaNode) -> String {
+    let names: Vec<&str> = node.fields.iter().map(|(name, _)| &**name).collect();
+    format!("known fields: {}", names.join(", "))
 }

@@ -85,8 +85,10 @@ fn prefixes_end_at_boundaries() {
 #[test]
 fn no_flood() {
     let many: Vec<String> = (0..50).map(|i| prefix(&format!("td/ns/{i}-x"), "")).collect();
-    let told = all(&one(&[("allow", &many)]), &design());
-    assert_eq!(told.len(), super::MOST_TOLD);
+    let mut told = all(&one(&[("allow", &many)]), &design());
+    // What the release refuses is one finding more.
+    assert_eq!(told.len(), super::MOST_TOLD + 1);
+    told.retain(|d| d.code.id != "OV1040");
     assert!(told.last().unwrap().message.ends_with("for 30 more matches of this policy"));
 }
 
