@@ -11,6 +11,8 @@
     reason = "a test stops at the first surprise"
 )]
 
+#[path = "live/content.rs"]
+mod content;
 #[path = "live/everything.rs"]
 mod everything;
 
@@ -30,6 +32,7 @@ use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::Value;
 
+use content::other_content;
 use everything::everything;
 
 /// A text, and since when its keeper has it.
@@ -187,37 +190,6 @@ fn family_of(policy: &Value) -> &'static str {
 fn is_policy(resource: &&Value) -> bool {
     resource["kind"].as_str().is_some_and(|kind| kind.ends_with("Policy"))
         || kuma::change::is_policy(resource)
-}
-
-/// A policy that says something else of what it says, about the same targets.
-fn other_content(rng: &mut Rng, policy: &Value) -> Value {
-    fn change(rng: &mut Rng, value: &mut Value) {
-        match value {
-            Value::Object(members) => {
-                let spoken = |key: &String| !key.starts_with("target") && key != "strategy";
-                let keys: Vec<String> = members.keys().filter(|key| spoken(key)).cloned().collect();
-                if keys.is_empty() {
-                    return;
-                }
-                let key = rng.pick(&keys);
-                if rng.percent(10) {
-                    members.remove(key);
-                } else if rng.percent(10) {
-                    let again = members[key].clone();
-                    members.insert(format!("other-{}", rng.below(10)), again);
-                } else {
-                    change(rng, &mut members[key]);
-                }
-            }
-            Value::Number(_) => *value = (1_000 + rng.below(1_000)).into(),
-            Value::String(_) => *value = format!("other-{}", rng.below(1_000)).into(),
-            _ => {}
-        }
-    }
-    let mut other = policy.clone();
-    change(rng, &mut other["spec"]);
-    other["metadata"]["labels"]["said"] = format!("{}", rng.below(1_000)).into();
-    other
 }
 
 /// Policies that say something else now, one after the other: results are shared with the analysis before.
