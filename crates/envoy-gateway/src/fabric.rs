@@ -65,7 +65,11 @@ impl<'a> Fabric<'a> {
         let names = world.snapshot.names();
         let mut fabric = Self {
             world,
-            served: topology.gateways.iter().map(|g| is_class(world, g.class.0)).collect(),
+            served: topology
+                .gateways
+                .iter()
+                .map(|g| g.assumed || is_class(world, g.class.0))
+                .collect(),
             ready: Vec::new(),
             alone: HashMap::new(),
             gateway_api: names.lookup(GATEWAY_API).unwrap_or_default(),

@@ -78,20 +78,19 @@ impl Walk<'_, '_, '_> {
             if !self.plan.fabric.serves(GatewayIx::from(place)) {
                 continue;
             }
-            let Some(class) = topology.class(gateway.class) else { continue };
-            let class_path = match classes.get(&gateway.class.0) {
-                Some(known) => *known,
-                None => {
+            // The class of a Gateway that nobody wrote is unknown, and so is what acts there.
+            let class = topology.class(gateway.class);
+            let class_path = class.map(|class| {
+                *classes.entry(gateway.class.0).or_insert_with(|| {
                     let path = self.add(None, class.node);
                     self.say_patches(path, class.node);
                     path
-                }
-            };
-            classes.insert(gateway.class.0, class_path);
-            let path = self.add(Some(class_path), gateway.node);
+                })
+            });
+            let path = self.add(class_path, gateway.node);
             self.say_patches(path, gateway.node);
             for (at, kind) in self.kinds.iter().enumerate() {
-                if kind.info.role == KindRole::Proxy {
+                if let Some(class) = class.filter(|_| kind.info.role == KindRole::Proxy) {
                     let ladder = self.rows.proxy(kind.number, gateway.node, class.node, place);
                     self.say(at, path, ladder);
                 }
