@@ -62,13 +62,13 @@ kind: TimeoutPolicy
 metadata: {name: on-lonely, namespace: shop}
 spec: {targetRefs: [{kind: HTTPRoute, name: lonely}], a: 3}
 ---
-apiVersion: gateway.envoyproxy.io/v1alpha1
-kind: SecurityPolicy
+apiVersion: gateway.nginx.org/v1alpha1
+kind: ClientSettingsPolicy
 metadata: {name: everywhere, namespace: infra, labels: {secret: x}}
 spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: edge}]}
 ---
-apiVersion: gateway.envoyproxy.io/v1alpha1
-kind: BackendTrafficPolicy
+apiVersion: gateway.nginx.org/v1alpha1
+kind: ProxySettingsPolicy
 metadata: {name: by-label, namespace: shop}
 spec: {targetSelectors: [{group: gateway.networking.k8s.io, kind: HTTPRoute, matchLabels: {team: none}}]}
 ---
@@ -105,7 +105,7 @@ fn unresolved(answer: &Value) -> Vec<String> {
     items.iter().map(one).collect()
 }
 
-const EVERYWHERE: &str = "infra/everywhere Envoy Gateway gateway/infra/edge";
+const EVERYWHERE: &str = "infra/everywhere NGINX Gateway Fabric gateway/infra/edge";
 const CALLERS: &str = "shop/callers Istio service/shop/cart";
 const HAPPY: &str = "shop/happy - httproute/shop/cart#two";
 
@@ -139,7 +139,7 @@ fn what_nobody_resolves_is_named_where_it_acts() {
         "{text}"
     );
     let yaml = ask::<Effective>(&world, &Everything, "target=httproute/shop/cart#one");
-    let line = "\n# SecurityPolicy infra/everywhere (Envoy Gateway) targets gateway/infra/edge; Overrule does not resolve it\n";
+    let line = "\n# ClientSettingsPolicy infra/everywhere (NGINX Gateway Fabric) targets gateway/infra/edge; Overrule does not resolve it\n";
     assert!(yaml.contains(line), "a comment, so that it stays YAML: {yaml}");
 }
 
@@ -154,17 +154,17 @@ fn what_nobody_resolves_says_so_when_it_is_asked_about() {
 fn what_nobody_resolves_is_listed_and_drawn() {
     let world = world();
     let list = json(&ask::<Get>(&world, &Everything, "output=json"));
-    let by_label = "shop/by-label Envoy Gateway ";
+    let by_label = "shop/by-label NGINX Gateway Fabric ";
     let mut found = unresolved(&list);
     found.sort_unstable();
     assert_eq!(found, [EVERYWHERE, by_label, CALLERS, HAPPY]);
     let of_kind = ask::<Get>(&world, &Everything, "kind=securitypolicy");
-    assert!(of_kind.contains("not resolved (Envoy Gateway)"), "{of_kind}");
+    assert!(of_kind.contains("not resolved (NGINX Gateway Fabric)"), "{of_kind}");
     let tree = ask::<Graph>(&world, &Everything, "output=tree");
     for line in [
-        "◇ SecurityPolicy infra/everywhere  not resolved (Envoy Gateway)",
+        "◇ ClientSettingsPolicy infra/everywhere  not resolved (NGINX Gateway Fabric)",
         "◇ MoodPolicy shop/happy  not resolved (unknown kind)",
-        "◇ BackendTrafficPolicy shop/by-label (Envoy Gateway) has no target that Overrule knows",
+        "◇ ProxySettingsPolicy shop/by-label (NGINX Gateway Fabric) has no target that Overrule knows",
         // What is on no path keeps its policies.
         "└─ ◆ TimeoutPolicy shop/on-lonely  inert",
     ] {

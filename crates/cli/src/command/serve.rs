@@ -61,8 +61,9 @@ impl FromArgMatches for Serve {
 /// What reading depends on may come by variables too, for a container that has no arguments. Only here: commands that ask
 /// or delete must not read what somebody has set for a server.
 const VARIABLES: &str = "Variables of shared options, for this command only: OVERRULE_FILE, OVERRULE_KINDS, \
-OVERRULE_PROFILE (commas separate), OVERRULE_ASSUME_CREATED, OVERRULE_DEFAULT_NAMESPACE, OVERRULE_LENIENT, OVERRULE_KUMA_MODE, OVERRULE_KUMA_ZONE, \
-OVERRULE_SYSTEM_NAMESPACE, OVERRULE_KGATEWAY (one setting per line)";
+OVERRULE_PROFILE (commas separate), OVERRULE_ASSUME_CREATED, OVERRULE_DEFAULT_NAMESPACE, OVERRULE_LENIENT, \
+OVERRULE_KUMA_MODE, OVERRULE_KUMA_ZONE, OVERRULE_SYSTEM_NAMESPACE, OVERRULE_KGATEWAY and OVERRULE_ENVOYGATEWAY (one \
+setting per line)";
 
 /// The source, with what variables say where no flag does.
 fn with_variables(source: &Source, variable: impl Fn(&str) -> Option<String>) -> Source {
