@@ -158,7 +158,7 @@ fn what_nobody_resolves_is_listed_and_drawn() {
     let mut found = unresolved(&list);
     found.sort_unstable();
     assert_eq!(found, [EVERYWHERE, by_label, CALLERS, HAPPY]);
-    let of_kind = ask::<Get>(&world, &Everything, "kind=securitypolicy");
+    let of_kind = ask::<Get>(&world, &Everything, "kind=clientsettingspolicy");
     assert!(of_kind.contains("not resolved (NGINX Gateway Fabric)"), "{of_kind}");
     let tree = ask::<Graph>(&world, &Everything, "output=tree");
     for line in [
