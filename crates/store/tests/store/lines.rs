@@ -308,9 +308,17 @@ fn check(book: &Book, history: &[HistoryEntry], seed: u64) -> [usize; 3] {
 #[test]
 fn whatever_lines_do_each_key_is_linearizable() {
     let more: Option<u64> = std::env::var("OVERRULE_STORM").ok().map(|n| n.parse().unwrap());
-    let seeds = more.map_or(SEEDS.to_vec(), |n| (1..=n).collect());
+    let is_long = more.is_some();
+    let seeds: Vec<u64> = more.map_or(SEEDS.to_vec(), |n| (1..=n).collect());
+    // How many writes fail depends on how busy the machine is; more lines are drawn until enough did.
+    let further: Vec<u64> = (1_000..1_060).collect();
     let mut all = [0; 3];
-    for some in seeds.chunks(3) {
+    let further = further.chunks(3).filter(|_| !is_long);
+    for (round, some) in seeds.chunks(3).chain(further).enumerate() {
+        let is_enough = all[0] > 100 && all[2] > 10;
+        if round >= seeds.len().div_ceil(3) && is_enough {
+            break;
+        }
         thread::scope(|scope| {
             let storms: Vec<_> = some.iter().map(|seed| scope.spawn(|| storm(*seed))).collect();
             for found in storms {
